@@ -1,8 +1,9 @@
-//! Latencies at a given load, and what a second thread brings, beside other servers.
+//! Latencies at a given load, and the gain of a second thread, beside other servers.
 //!
-//! Clients are `larder replay`: one request of a cache at a time, written when it was missed, from
+//! The clients are `larder replay`: one cache request at a time, with a write after each miss, from
 //! 50 connections on a core of their own. An open loop sends at a rate, whatever the server does,
-//! and counts from the times that were meant: a server that pauses is charged for all who wait.
+//! and latencies count from the intended times: a pause of the server counts for all waiting
+//! requests.
 
 use crate::bench_server::{AS_REDIS, Server, binary, median, prepare};
 use anyhow::{Context, Result, ensure};
@@ -12,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// Requests to a million keys, which the server has room for half of.
+/// Requests to a million keys; the server has room for half of them.
 const TRACE: &str = "synth:zipf:keys=1m:skew=0.99:requests=";
 const MEMORY: &str = "128mb";
 const VALUE: &str = "200";
@@ -24,7 +25,7 @@ const EXPIRING: &str = "100000";
 /// Shares of the load that the other server sustains.
 const LOADS: [f64; 2] = [0.5, 0.8];
 
-/// Plays so many requests to a server at `url`; what was measured.
+/// Replays this many requests to a server at `url`; returns the report.
 fn replay(url: &str, requests: f64, more: &[&str]) -> Result<Value> {
     let output = Command::new("taskset")
         .args(["-c", "1", &binary()?, "replay", &format!("{TRACE}{requests:.0}:size={VALUE}")])
@@ -45,7 +46,7 @@ fn number(document: &Value, path: &str) -> Result<f64> {
     document.pointer(path).and_then(Value::as_f64).with_context(|| format!("no {path}"))
 }
 
-/// In the middle of a run: many keys whose lives end together, and a dump.
+/// In the middle of a run, sets many keys that expire together, and starts a dump.
 fn disturb(server: &Server) -> Result<Child> {
     let port = server.process.port;
     let script = format!(
@@ -57,7 +58,7 @@ fn disturb(server: &Server) -> Result<Child> {
     command.spawn().context("sh could not be started")
 }
 
-/// Prints latencies of `other` and of Larder at shares of what `other` sustains.
+/// Prints latencies of `other` and of Larder at shares of the load that `other` sustains.
 pub(crate) fn tails(other: &str) -> Result<()> {
     prepare()?;
     let folder = std::env::temp_dir().join(format!("larder-tails-{}", std::process::id()));
@@ -67,7 +68,7 @@ pub(crate) fn tails(other: &str) -> Result<()> {
     result
 }
 
-/// The same, with dumps in `folder`.
+/// Prints the latencies, with dumps in `folder`.
 fn tails_in(folder: &str, other: &str) -> Result<()> {
     let mut as_redis = AS_REDIS;
     as_redis[1] = MEMORY;
@@ -124,8 +125,8 @@ fn tails_in(folder: &str, other: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints processor time a request with one thread and with two, of keys that are shared and of
-/// keys that are many.
+/// Prints processor time a request with one thread and with two, for few shared keys and for many
+/// keys.
 pub(crate) fn threads(other: &str, memcached: &str) -> Result<()> {
     prepare()?;
     let ours = binary()?;

@@ -1,21 +1,22 @@
-//! How much processor time a request costs, beside redis-server, and what the loop adds to it.
+//! The processor time of a request, beside redis-server, and the share of the loop in it.
 //!
-//! What is compared is the time the kernel charged to the server's threads, divided by requests:
-//! unlike requests a second, it does not depend on who else uses the machine's cores. Servers run
-//! with one thread each on one core, redis-benchmark on another.
+//! The compared figure is the time that the kernel charged to the server's threads, divided by
+//! requests. Unlike requests a second, it does not depend on other programs on the machine's cores.
+//! Servers run with one thread each on one core, redis-benchmark on another.
 //!
-//! Beside redis-server, or another server that takes its arguments, each in its turn, medians of
-//! some rounds: the difference is large. Larder is measured over both drivers of its event loop.
-//! One request in eleven is a SET, from clients of their own, the others are GETs.
+//! Redis-server, or another server that takes its arguments, runs in turn with Larder, and the
+//! figures are medians of some rounds, because the difference is large. Larder is measured with
+//! both drivers of its event loop. One request in eleven is a SET, from clients of their own, and
+//! the others are GETs.
 //!
-//! The loop's share is small, and a shared machine drifts by more from one second to the next; two
-//! processes of one program differ as well, by where their memory happens to lie. So two Larders
-//! are loaded **at the same time**, one with the loop and one without, which lets both meet the
-//! same machine; then they change roles, and the geometric mean of both ratios cancels what
-//! distinguishes the processes. In between, both run without it: what that differs from one is the
+//! The loop's share is small, and a shared machine drifts by more from one second to the next. Two
+//! processes of one program also differ, by the addresses of their memory. So two Larders are
+//! loaded **at the same time**, one with the loop and one without, and both meet the same machine.
+//! Then they swap roles, and the geometric mean of both ratios cancels the difference of the
+//! processes. In between, both run without the loop: the deviation of that ratio from one is the
 //! error of the method.
 //!
-//! All keys fit and nothing is evicted: this says nothing about eviction. Requests come over
+//! All keys fit and nothing is evicted, so the figures say nothing about eviction. Requests use
 //! loopback, whose cost in the kernel is most of a request at depth 1.
 
 use crate::process::{Process, free_port};
@@ -30,22 +31,23 @@ const ROUNDS: usize = 11;
 const CLIENTS: &str = "50";
 /// Depth of the pipeline, and requests of a run.
 const DEPTHS: [(u32, u32); 2] = [(1, 200_000), (16, 1_000_000)];
-/// The same beside redis-server.
+/// Depth of the pipeline, and requests of a run, beside redis-server.
 const MIXED: [(u32, u32); 3] = [(1, 220_000), (16, 1_100_000), (64, 2_200_000)];
-/// Connections that write and that read, and the share of the requests of each.
+/// Connections that write and that read, and their shares of the requests.
 const SIDES: [(&str, u32, u32); 2] = [("set", 5, 1), ("get", 45, 10)];
 /// Keys of the requests.
 const KEYS: &str = "1000000";
 /// Bytes of a value.
 const VALUE: &str = "200";
 const COMMANDS: [&str; 2] = ["set", "get"];
-/// Load after a change of the recipe before it is measured: the loop has found its rate.
+/// Load after a change of the recipe and before a measurement, so that the loop has found its
+/// sampling rate.
 const SETTLE: Duration = Duration::from_secs(4);
-/// Exchanges of roles for one line of the loop's table; odd, so that there is a median.
+/// Swaps of roles for one line of the loop's table; odd, so that there is a median.
 const EXCHANGES: usize = 3;
 /// Seconds of load for one figure of the loop's table.
 const LOAD: Duration = Duration::from_secs(4);
-/// Requests of each command before anything is measured: tables have grown.
+/// Requests of each command before any measurement, so that tables have grown.
 const WARM_UP: u32 = 2_000_000;
 
 pub(crate) struct Server {
@@ -64,12 +66,12 @@ impl Server {
         Ok(Self { name: name.into(), process })
     }
 
-    /// What tables call it.
+    /// The server's name in tables.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Seconds the kernel has charged to the threads of the server.
+    /// Seconds that the kernel has charged to the threads of the server.
     pub(crate) fn cpu_seconds(&self) -> Result<f64> {
         let mut nanos = 0u64;
         for thread in fs::read_dir(format!("/proc/{}/task", self.process.child.id()))? {
@@ -90,7 +92,7 @@ impl Server {
         Ok(())
     }
 
-    /// Starts so many clients that send so many requests.
+    /// Starts `clients` clients that send `requests` requests.
     fn load(&self, command: &str, clients: &str, depth: u32, requests: u32) -> Result<Child> {
         Command::new("taskset")
             .args(["-c", "1", "redis-benchmark", "-q", "-c", clients, "-r", KEYS, "-d", VALUE])
@@ -102,7 +104,7 @@ impl Server {
             .context("redis-benchmark could not be started: is it installed?")
     }
 
-    /// Writes and reads so often that tables have grown.
+    /// Writes and reads until tables have grown.
     fn warm_up(&self) -> Result<()> {
         for command in COMMANDS {
             let status = self.load(command, CLIENTS, 16, WARM_UP)?.wait()?;
@@ -111,7 +113,7 @@ impl Server {
         Ok(())
     }
 
-    /// Microseconds of processor time a request of the mix, alone.
+    /// Microseconds of processor time for a request of the mix, with no other server under load.
     fn measure(&self, depth: u32, requests: u32) -> Result<f64> {
         let before = self.cpu_seconds()?;
         let whole: u32 = SIDES.iter().map(|(.., share)| share).sum();
@@ -130,8 +132,8 @@ impl Server {
 struct Pair([Server; 2]);
 
 impl Pair {
-    /// Processor time a request of the first by that of the second, over a time of load; both
-    /// get the same number of requests, in runs of `requests` that start together.
+    /// Processor time a request of the first server, relative to the second, over a time of load.
+    /// Both get the same number of requests, in runs of `requests` that start together.
     fn ratio(&self, command: &str, depth: u32, requests: u32, time: Duration) -> Result<f64> {
         let start = Instant::now();
         let mut used = [0.0; 2];
@@ -151,7 +153,7 @@ impl Pair {
         Ok(used[0] / used[1])
     }
 
-    /// The same after both were told their recipes and have settled under load.
+    /// The ratio after both servers have switched to their recipes and settled under load.
     fn settled(&self, recipes: [&str; 2], command: &str, depth: u32, n: u32) -> Result<f64> {
         for (server, recipe) in self.0.iter().zip(recipes) {
             server.follow(recipe)?;
@@ -160,7 +162,8 @@ impl Pair {
         self.ratio(command, depth, n, LOAD)
     }
 
-    /// Time with the loop by time without it, and by the same method without it by without it.
+    /// Time with the loop relative to time without it; and, with the same method, two servers
+    /// without it.
     fn exchange(&self, command: &str, depth: u32, requests: u32) -> Result<[f64; 2]> {
         let [off, on] = ["static", "kredis"];
         let plain = self.settled([off, off], command, depth, requests)?;
@@ -184,16 +187,16 @@ fn spread(values: &[f64]) -> String {
     format!("{:.3} ({low:.3} to {high:.3})", median(values))
 }
 
-/// The arguments of a server that keeps a cache as Redis does.
+/// The arguments for a server as a cache in the manner of Redis.
 pub(crate) const AS_REDIS: [&str; 6] =
     ["--maxmemory", "2gb", "--maxmemory-policy", "allkeys-lru", "--save", ""];
 
-/// The binary that is measured.
+/// The measured binary.
 pub(crate) fn binary() -> Result<String> {
     Ok(super::built::path("larder")?.display().to_string())
 }
 
-/// A Larder of one thread that has room for every key, with its tables grown.
+/// A Larder with one thread and room for every key, with its tables grown.
 fn larder(name: &str, more: &str) -> Result<Server> {
     let words = format!(
         "{} serve --maxmemory 2gb --io-threads 1 --http-port 0 --recipe static {more}",
@@ -204,7 +207,7 @@ fn larder(name: &str, more: &str) -> Result<Server> {
     Ok(server)
 }
 
-/// Prints what a request costs a plain Larder, by each driver, and another server.
+/// Prints the cost of a request in a plain Larder, with each driver, and in another server.
 fn beside(other: &str) -> Result<()> {
     let words: Vec<&str> = std::iter::once(other).chain(AS_REDIS).collect();
     let theirs = Server::start("other", "0", &words)?;
@@ -235,7 +238,7 @@ fn beside(other: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints what the loop adds to a request.
+/// Prints the cost of the loop for a request.
 fn the_loop() -> Result<()> {
     println!("\nserver CPU a request with the loop by without it, medians of {EXCHANGES}\n");
     println!("depth command   on/off                     off/off");
@@ -254,7 +257,7 @@ fn the_loop() -> Result<()> {
     Ok(())
 }
 
-/// Builds what is measured; two cores are needed.
+/// Builds the measured programs; two cores are needed.
 pub(crate) fn prepare() -> Result<()> {
     super::built::build(&["larder"])?;
     if thread::available_parallelism()?.get() < 2 {
@@ -263,7 +266,7 @@ pub(crate) fn prepare() -> Result<()> {
     Ok(())
 }
 
-/// Prints what a request costs beside `other`, or both tables beside redis-server.
+/// Prints the cost of a request beside `other`, or both tables beside redis-server.
 pub(crate) fn run(other: Option<&str>) -> Result<()> {
     prepare()?;
     beside(other.unwrap_or("redis-server"))?;

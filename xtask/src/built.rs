@@ -1,4 +1,4 @@
-//! The programs that are measured: as they are shipped, by the profile `dist`.
+//! The measured programs, built as they are shipped, with the profile `dist`.
 
 use crate::run as run_line;
 use anyhow::{Context, Result};
@@ -12,7 +12,7 @@ pub(crate) fn build(packages: &[&str]) -> Result<()> {
     run_line(&format!("cargo build --profile dist --quiet{packages}"), &[])
 }
 
-/// Path of a program or library, which [`build`] has built.
+/// Path of a program or library that [`build`] has built.
 pub(crate) fn path(name: &str) -> Result<PathBuf> {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
     let path = Path::new(&target).join("dist").join(name);

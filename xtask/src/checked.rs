@@ -1,23 +1,23 @@
-//! Runs of tests that may not run nothing: each name that a chore filters by has to meet a test.
+//! Test runs that must not be empty: each name that a chore filters by must match a test.
 //!
-//! `cargo test NAME` is content where no test has that name, as after a module has moved.
+//! `cargo test NAME` succeeds if no test has that name, for example after a module has moved.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// A chore's words to Cargo, and the names it asks for.
+/// The words of a chore to Cargo, and the names that it filters by.
 pub(crate) struct Tests<'a> {
     /// The command line without the names.
     pub(crate) line: &'a str,
-    /// Parts of names of tests; without one all tests run, and there has to be one.
+    /// Parts of names of tests. Without names all tests run, and there must be at least one.
     pub(crate) names: &'a [&'a str],
     /// Environment variables.
     pub(crate) environment: &'a [(&'a str, &'a str)],
 }
 
 impl Tests<'_> {
-    /// Runs them; what they print is passed on.
+    /// Runs the tests, and passes their output on.
     pub(crate) fn run(&self) -> Result<()> {
         let words = self.line.split(' ').chain(std::iter::once("--"));
         let words: Vec<_> = words.chain(self.names.iter().copied()).collect();
@@ -46,12 +46,12 @@ impl Tests<'_> {
     }
 }
 
-/// The test of a line that says that it passed.
+/// The name of the test in a line that reports success.
 fn passed_test(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(" ... ok")
 }
 
-/// The names that no test has that passed; of none at all `any`.
+/// The names that match no test that passed; without names, `any name` if no test passed.
 fn absent<'a>(names: &[&'a str], passed: &[String]) -> Vec<&'a str> {
     if names.is_empty() && passed.is_empty() {
         return vec!["any name"];
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(passed_test("test result: ok. 1 passed"), None);
     }
 
-    /// `true` runs no test, whatever it is asked.
+    /// `true` runs no test, whatever its arguments.
     #[test]
     fn a_run_without_tests_fails() {
         let tests = Tests { line: "true", names: &["table"], environment: &[] };

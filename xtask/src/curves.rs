@@ -1,9 +1,10 @@
-//! How near the models are to the simulator: the tables of `docs/results/curves.md`, made again.
+//! The distance of the models from the simulator: the tables of `docs/results/curves.md`, made
+//! anew.
 //!
 //! Every figure is the mean absolute error of `larder curve --against exact` at 40 sizes (20 for
-//! the policies that only a simulation predicts, 8 for intervals). What costs time is the oracle:
-//! a cache for every size and policy sees every request. So a trace is cut after a number of
-//! requests that is given, and each row says how many it had.
+//! the policies that only a simulation predicts, 8 for intervals). The oracle takes most of the
+//! time: a cache for every size and policy sees every request. So a trace is cut after a given
+//! number of requests, and each row states the number that it had.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -11,8 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The traces, by how they are weighed: those of the first list count for the means, those of the
-/// second are reported apart.
+/// The traces in two lists. The first list counts for the means; the second is reported separately.
 const TRACES: [&str; 17] = [
     "twitter_c52_a",
     "arc_oltp",
@@ -37,9 +37,9 @@ const APART: [&str; 4] = ["lirs_loop", "lirs_2_pools", "lirs_multi1", "citibike"
 /// Candidates, without the pool and with it.
 const PLAIN: [u64; 6] = [1, 2, 4, 8, 16, 32];
 const POOLED: [u64; 3] = [2, 5, 16];
-/// Samples drawn: an error of one is an accident of its keys.
+/// Seeds of the samples, because the error of a single one depends on its keys.
 const SEEDS: &str = "1,2,3";
-/// Keys of which a sample is trusted.
+/// The fewest keys of a reliable sample.
 const KEYS_MIN: f64 = 8_192.0;
 
 const STACKS: &str = "--model krr,kaet --k 1,2,4,8,16,32 --rate 1,auto";
@@ -51,7 +51,7 @@ const POLICIES: &str = "--model miniature --policy lhd,hyperbolic,s3fifo --sizes
 const INTERVALS: &str = "--model miniature --policy klru:1,klru:2,klru:4,klru:8,klru:16 --sizes 8 \
                          --interval 50000 --rate 0.05";
 
-/// What the runs on one trace said.
+/// The results of all runs on one trace.
 struct Row {
     name: &'static str,
     keys: f64,
@@ -60,7 +60,7 @@ struct Row {
 }
 
 impl Row {
-    /// The mean error over the samples drawn, of the answers that fit.
+    /// The mean error over the samples, for the answers that fit.
     fn error(&self, sampled: bool, fits: impl Fn(&Value) -> bool) -> Option<f64> {
         let kept = |answer: &&Value| {
             let rate = answer["rate"].as_f64().unwrap_or(1.0);
@@ -72,7 +72,7 @@ impl Row {
     }
 }
 
-/// A column: its title, and which answers it is of.
+/// A column: its title, and the answers that it covers.
 struct Column {
     title: String,
     sampled: bool,
@@ -91,14 +91,14 @@ impl Column {
     }
 }
 
-/// K-LRU as `larder` writes it: five candidates go without saying.
+/// K-LRU as `larder` writes it: five candidates are the default and are left out.
 fn klru(k: u64, pool: bool) -> String {
     let k = if k == 5 { String::new() } else { format!(":k={k}") };
     let pool = if pool { ":pool=16" } else { "" };
     format!("klru{k}{pool}")
 }
 
-/// Runs all on the traces in `folder`, on the first `limit` requests of each, and prints tables.
+/// Runs all models on the first `limit` requests of each trace in `folder`, and prints the tables.
 pub(crate) fn run(folder: &Path, limit: u64) -> Result<()> {
     super::built::build(&["larder", "lab"])?;
     let start = Instant::now();
@@ -111,7 +111,7 @@ pub(crate) fn run(folder: &Path, limit: u64) -> Result<()> {
         }
         let mut row = Row { name, keys: 0.0, requests: 0, answers: vec![] };
         for (run, flags) in [STACKS, POOLS, LRU, BOUNDED, POLICIES, INTERVALS].iter().enumerate() {
-            // Where all keys are fewer than a sample should have there is nothing to sample.
+            // A trace with fewer keys than two samples needs no sampling.
             if run >= 3 && row.keys < 2.0 * KEYS_MIN {
                 continue;
             }
@@ -192,7 +192,7 @@ fn print(rows: &[Row]) {
     table("Miniature simulation, each interval of 50 000 requests", rows, &miniature(5, &five));
 }
 
-/// A table of errors, and the means over the traces that count.
+/// Prints a table of errors, and the means over the traces that count.
 fn table(title: &str, rows: &[Row], columns: &[Column]) {
     println!("## {title}\n");
     let titles: Vec<&str> = columns.iter().map(|column| column.title.as_str()).collect();
@@ -237,7 +237,7 @@ mod tests {
         Row { name: "trace", keys: 20_000.0, requests: 1, answers }
     }
 
-    /// A cell is the mean over the samples of its own policy, and empty where none was run.
+    /// A cell is the mean over the samples of its own policy, and empty if there was no run.
     #[test]
     fn cells_are_means_over_samples() {
         let row = row(&[

@@ -1,8 +1,9 @@
 //! `cargo x live`: the papers' live experiments, with databases of their own.
 //!
-//! PostgreSQL is the near database and MariaDB the far one, with 900 µs more than it takes itself;
-//! both are started on this machine and end with the run. The peers are those of the PATH. What is
-//! not installed is left out, and said. Each experiment is the command that is printed.
+//! PostgreSQL is the near database and MariaDB the far one, with 900 µs added to its own time. Both
+//! are started on this machine and end with the run. The peers are the servers in the PATH. A
+//! program that is not installed is left out and reported. The chore prints the command of each
+//! experiment.
 
 #[path = "../../crates/lab/tests/databases/mod.rs"]
 mod databases;
@@ -15,14 +16,14 @@ use std::process::Command;
 
 pub(crate) const FORM: &str = "cargo x live NAME|all [arguments of larder experiment]";
 
-/// What stands beside Larder, and the program it is.
+/// The peers of Larder, and their programs.
 const PEERS: [(&str, &str); 3] =
     [("redis", "redis-server"), ("valkey", "valkey-server"), ("memcached", "memcached")];
 
-/// As far away as the papers' second database.
+/// The added distance of the papers' second database.
 const FARTHER: &str = "+900us";
 
-/// All of them, in the order of `larder experiment list`.
+/// All experiments, in the order of `larder experiment list`.
 const ALL: [&str; 7] = ["dlru", "kredis", "predis", "periodic", "lama", "rankcache", "overhead"];
 
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
@@ -61,7 +62,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     Ok(())
 }
 
-/// A program that is in the PATH.
+/// The path of a program in the PATH.
 fn path_of(program: &str) -> Option<PathBuf> {
     let folders = env::var_os("PATH")?;
     env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())

@@ -1,7 +1,7 @@
 //! The project's own chores, each one command: `cargo x ci`, `cargo x golden`, `cargo x bench …`.
 //!
-//! A chore runs the very command a person would type, and says which, so that nothing has to be
-//! looked up when one fails.
+//! A chore runs the very command that a person would type, and prints it, so that a failure needs
+//! no further search.
 #![forbid(unsafe_code)]
 
 mod attach;
@@ -125,7 +125,7 @@ fn main() -> Result<()> {
         Some("loom") => loom(),
         Some("tsan") => {
             let calls = words.next().unwrap_or_else(|| "10000000".to_owned());
-            // The standard library, too, must tell the sanitizer what it locks.
+            // The standard library, too, must report its locks to the sanitizer.
             run(
                 "cargo +nightly test --release -Zbuild-std --target x86_64-unknown-linux-gnu \
                  -p store --test race -- --nocapture",
@@ -196,19 +196,19 @@ fn main() -> Result<()> {
     }
 }
 
-/// The policies' misses, and who leaves the store.
+/// Writes the golden files anew: the policies' misses, and the victims of the store.
 fn golden() -> Result<()> {
     run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")])?;
     run("cargo test -p live --test victims", &[("UPDATE_GOLDEN", "1")])
 }
 
-/// Jobs of CI: those named, or all.
+/// Runs the named jobs of CI, or all of them.
 fn ci(jobs: impl Iterator<Item = String>) -> Result<()> {
     let words = std::iter::once("bash .ci/run".to_owned()).chain(jobs);
     run(&words.collect::<Vec<_>>().join(" "), &[])
 }
 
-/// Parts of the store that hold unsafe code.
+/// Parts of the store that contain unsafe code.
 const UNSAFE: &[&str] = &["item", "table", "slab", "segments", "wheel", "big_reader"];
 
 fn miri() -> Result<()> {
@@ -217,8 +217,8 @@ fn miri() -> Result<()> {
     miri("cargo +nightly miri test -p store --test forget", &[])
 }
 
-/// In a folder of its own: loom's flag would make Cargo build everything anew, and again after it.
-/// Quickly built, as to build takes far longer than to play all orders.
+/// Runs in a folder of its own, because loom's flag would make Cargo rebuild everything, twice.
+/// Optimised little, because the build takes far longer than the test of all orders.
 fn loom() -> Result<()> {
     let environment = &[
         ("RUSTFLAGS", "--cfg loom"),
@@ -232,7 +232,7 @@ fn loom() -> Result<()> {
     loom("cargo test --release -p store --test loom", &[])
 }
 
-/// Known faults are asked for where their list can be fetched, which is no registry of packages.
+/// Known faults are checked only if their list can be fetched; it is in no registry of packages.
 fn deny() -> Result<()> {
     run("cargo deny check licenses bans sources", &[])?;
     if answers("cargo deny fetch db") {
@@ -243,14 +243,14 @@ fn deny() -> Result<()> {
     }
 }
 
-/// Whether a command line succeeds, whatever it says.
+/// Whether a command line succeeds, whatever it prints.
 fn answers(line: &str) -> bool {
     let mut words = line.split(' ');
     let output = Command::new(words.next().unwrap_or_default()).args(words).output();
     output.is_ok_and(|output| output.status.success())
 }
 
-/// Runs one command line, no word of which holds a blank.
+/// Runs one command line; no word of it contains a blank.
 fn run(line: &str, environment: &[(&str, &str)]) -> Result<()> {
     eprintln!("→ {line}");
     let mut words = line.split(' ');

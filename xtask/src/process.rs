@@ -1,4 +1,4 @@
-//! A server that a measurement starts, and that ends with it.
+//! A server that a measurement starts, and that ends with the measurement.
 
 use anyhow::{Context, Result, ensure};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server takes no longer to answer.
+/// The longest time that a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that is killed when it is dropped.
@@ -23,7 +23,7 @@ impl Drop for Process {
 }
 
 impl Process {
-    /// Starts a command whose server listens on `port`, and waits until that answers.
+    /// Starts a command whose server listens on `port`, and waits until the server answers.
     pub(crate) fn start(command: &mut Command, port: u16) -> Result<Self> {
         let program = command.get_program().to_string_lossy().into_owned();
         let child = command.stdout(Stdio::null()).spawn();
@@ -40,13 +40,13 @@ impl Process {
         Ok(process)
     }
 
-    /// Where it listens.
+    /// The address on which the server listens.
     pub(crate) fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 }
 
-/// A port that nobody listens on.
+/// A port that no server listens on.
 pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

@@ -1,16 +1,16 @@
-//! `cargo x publish [verify]`: what a release to crates.io would be, tried without one.
+//! `cargo x publish [verify]`: a trial of a release to crates.io.
 //!
-//! `store` and its kin are names that others have there. In a copy of the tree each of the
-//! project's crates is `larder-store` and so on to Cargo, and still `store` to the code; there
-//! Cargo packs all that `larder` needs. With `verify` each package is built out of what was packed,
-//! which takes as long as everything does.
+//! Other projects own `store` and the like as names of crates. So in a copy of the tree each of the
+//! project's crates is `larder-store` and so on for Cargo, and still `store` for the code. Cargo
+//! then packs all crates that `larder` needs. With `verify` each package is built from its packed
+//! form, which takes as long as a build of everything.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What is no part of the library or the binary.
+/// Packages that are no part of the library or the binary.
 const KEPT: &[&str] = &["xtask", "larder-attach-module"];
 
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
@@ -33,7 +33,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     Ok(())
 }
 
-/// Gives the crates of a tree the names they are published by.
+/// Gives the crates of a tree their names for publication.
 fn rename(tree: &Path) -> Result<()> {
     let manifest = fs::read_to_string(tree.join("Cargo.toml"))?;
     let mut whole = manifest.replace("publish = false", "publish = true");
@@ -59,7 +59,7 @@ const fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The manifest of one crate: another name for Cargo, the same for the code.
+/// The manifest of one crate with a new name for Cargo; the code keeps the old one.
 fn renamed(manifest: &str, name: &str) -> Result<String> {
     let line = format!("name = \"{name}\"\n");
     ensure!(manifest.contains(&line), "{name}: its manifest has another name");

@@ -1,14 +1,14 @@
 //! The simulator beside libCacheSim's, on one trace and one thread: `docs/results/lab.md`, made
-//! again.
+//! anew.
 //!
 //! The trace is written as `oracleGeneral`, which both read, and their commands run in turn. Each
-//! has two figures. The rate is the one that a command reports by itself, by wall time; libCacheSim
-//! reads the file meanwhile, we have read it before. The processor time is that of the whole
-//! command, reading and all, which for us is also a look at the whole trace (footprint, kinds of
-//! misses). Ratios are of two runs of one round, and medians over the rounds.
+//! has two figures. The rate is the command's own report, by wall time; libCacheSim reads the file
+//! during that time, and our command has read it before. The processor time is that of the whole
+//! command with its reading, which for our command includes a pass over the whole trace (footprint,
+//! kinds of misses). Ratios are of two runs of one round, and medians over the rounds.
 //!
-//! Without a copy of libCacheSim at hand, the rates are compared to our own LRU, beside what
-//! libCacheSim's policies are to its own.
+//! Without a copy of libCacheSim the rates are compared with our own LRU. Beside them stand the
+//! rates of libCacheSim's policies relative to its own LRU.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -21,8 +21,9 @@ const REQUESTS: u32 = 4_000_000;
 const SIZES: &str = "1%,10%";
 const GENERATED: &str = "synth:zipf:keys=1000000:skew=0.9:requests=4000000";
 
-/// Ours, libCacheSim's that it is compared to, the rate of libCacheSim's own as a ratio to its LRU
-/// (version 0.3.5, ten million requests of a Twitter trace).
+/// Our policy, the policy of libCacheSim that it is compared with, and the rate of libCacheSim's
+/// own form of our policy relative to its LRU (version 0.3.5, ten million requests of a Twitter
+/// trace).
 const PAIRS: [(&str, &str, f64); 7] = [
     ("lru", "lru", 1.0),
     ("sieve", "sieve", 1.22),
@@ -36,14 +37,14 @@ const PAIRS: [(&str, &str, f64); 7] = [
 /// One run of one command.
 #[derive(Clone, Copy, Debug)]
 struct Lap {
-    /// Million requests a second, by its own account.
+    /// Million requests a second, as the command reports it.
     rate: f64,
     /// Seconds of processor time of the whole command.
     cpu: f64,
     miss_ratio: f64,
 }
 
-/// What the command line asks for.
+/// The trace and the program that the command line names.
 struct Asked {
     trace: String,
     cachesim: Option<String>,
@@ -66,7 +67,7 @@ impl Asked {
     }
 }
 
-/// Runs all and prints the table.
+/// Runs all policies and prints the tables.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<()> {
     let asked = Asked::parse(words)?;
     super::built::build(&["larder", "lab"])?;
@@ -95,7 +96,7 @@ fn race(asked: &Asked, folder: &Path) -> Result<()> {
     asked.cachesim.as_ref().map_or(Ok(()), |program| grid(program, &file, &sizes))
 }
 
-/// What the commands are for: several policies at several sizes at once.
+/// Measures the main use of both commands: several policies at several sizes at once.
 fn grid(program: &str, file: &Path, sizes: &[u64]) -> Result<()> {
     const POLICIES: &str = "lru,sieve,s3fifo,gdsf,lhd";
     let list = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
@@ -117,7 +118,7 @@ fn grid(program: &str, file: &Path, sizes: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// Both commands in turn.
+/// Runs both commands in turn.
 fn beside(program: &str, file: &Path, size: u64) -> Result<()> {
     println!(
         "| policy, {size} bytes | beside its | M/s: ours | its | ratio | CPU s: ours | its | \
@@ -147,7 +148,7 @@ fn beside(program: &str, file: &Path, size: u64) -> Result<()> {
     Ok(())
 }
 
-/// Our command alone, every policy as a ratio to LRU.
+/// Runs our command alone, and prints every policy relative to LRU.
 fn alone(file: &Path, size: u64) -> Result<()> {
     println!("| policy, {size} bytes | M/s | of our lru | libCacheSim's own, of its lru |");
     println!("|---|--:|--:|--:|");
@@ -192,7 +193,7 @@ fn their_lap(program: &str, file: &Path, policy: &str, size: u64) -> Result<Lap>
 }
 
 fn cachesim(program: &str, file: &Path, policies: &str, sizes: &str) -> Result<String> {
-    // It writes a file of results where it stands.
+    // cachesim writes a file of results into its working directory.
     let folder = file.parent().context("a file without a folder")?;
     let words = [path(file)?, "oracleGeneral", policies, sizes, "--num-thread", "1"];
     let program = fs::canonicalize(program).with_context(|| format!("{program} is not there"))?;
@@ -204,7 +205,7 @@ fn cachesim(program: &str, file: &Path, policies: &str, sizes: &str) -> Result<S
 fn children_cpu() -> Result<f64> {
     let text = fs::read_to_string("/proc/self/stat").context("/proc is needed")?;
     let fields: Vec<_> = text.rsplit_once(')').context("a short stat")?.1.split(' ').collect();
-    // Fields 16 and 17 of the line; the first here is the third there, behind a blank.
+    // Fields 16 and 17 of the line; the first field here is the third there, after a blank.
     let ticks: u64 = fields[14].parse::<u64>()? + fields[15].parse::<u64>()?;
     Ok(ticks as f64 / 100.0)
 }

@@ -1,20 +1,20 @@
 //! Memory is a promise: writes of mixed sizes, three times as much as fits, for minutes.
 //!
-//! A server of its own is started with a small `maxmemory`. Four clients write values whose sizes
-//! are log-uniform from 16 bytes to 64 KiB. A fifth client breaks off in the middle of commands.
-//! With `shift` the range of sizes changes every twenty seconds, so that memory freed by one size
-//! has to serve another: the worst that can be done to an allocator that moves nothing. Meanwhile
-//! the accounted bytes are asked for every 20 ms and the resident memory is read from the kernel.
-//! At the end everything is flushed: what remains has leaked.
+//! The chore starts a server with a small `maxmemory`. Four clients write values whose sizes are
+//! log-uniform from 16 bytes to 64 KiB. A fifth client disconnects in the middle of commands. With
+//! `shift` the range of sizes changes every twenty seconds, so that memory freed by one size must
+//! serve another, the worst case for an allocator that moves nothing. Meanwhile the chore reads the
+//! accounted bytes every 20 ms, and resident memory from the kernel. At the end everything is
+//! flushed; any rest has leaked.
 //!
-//! With `shift` the clients also read, some keys more often than others, and write what is missing.
-//! The hit ratio of the last quarter of each phase is held against that of a fresh server that saw
-//! only these sizes, for as long: it may be two points lower. *Pace* is reads by those of the fresh
-//! server: far below one hits come back as much later, for the machine gave less, or the server had
-//! much to move.
+//! With `shift` the clients also read, some keys more often than others, and write the missing
+//! ones. The hit ratio of the last quarter of each phase is compared with that of a fresh server
+//! that saw only these sizes, for as long; it may be two percentage points lower. *Pace* is the
+//! number of reads relative to the fresh server. Far below one, hits recover that much later,
+//! because the machine gave less time, or the server had much to move.
 //!
-//! With `rough` others are there (`soak/rough.rs`): slow readers, writes that are refused, scripts
-//! that are killed. Beside 1.05 times the limit the server may have 20 MB for all of them.
+//! With `rough` there are misbehaving clients too (`soak/rough.rs`): slow readers, refused writes,
+//! scripts that are killed. The server may then use 20 MB for them beyond 1.05 times the limit.
 
 mod rough;
 
@@ -37,34 +37,34 @@ const PAGE: u64 = 4096;
 const PHASE: usize = 20;
 /// Seconds at the end of a phase whose hits count.
 const LAST: usize = 5;
-/// What the hit ratio may be below that of a fresh server.
+/// Percentage points by which the hit ratio may be below that of a fresh server.
 const POINTS_MAX: f64 = 2.0;
-/// How long a client waits for a reply before it gives up, and the run with it.
+/// The longest wait for a reply; beyond it the client and the run fail.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
-/// Between two looks at the server.
+/// The time between two readings of the server.
 const LOOK: Duration = Duration::from_millis(20);
 /// Octaves of sizes, from 16 bytes on: up to 1, 8 and 64 KiB, in turn.
 const RANGES: [u64; 3] = [6, 9, 12];
 
-/// What is played.
+/// The kind of soak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     Plain,
     /// The range of sizes changes.
     Shift,
-    /// Others misbehave beside.
+    /// Misbehaving clients run beside the writers.
     Rough,
 }
 
-/// Resident bytes for clients that misbehave.
+/// Resident bytes allowed for misbehaving clients.
 const ROUGH: u64 = 20 << 20;
 
-/// What clients write, and what they saw.
+/// The load of the clients, and its results.
 struct Load {
     begun: Instant,
-    /// Octaves of sizes in each phase, over and over.
+    /// Octaves of sizes in each phase, repeated.
     ranges: Vec<u64>,
-    /// Whether they read, too.
+    /// Whether the clients also read.
     reads: bool,
     stop: AtomicBool,
     written: AtomicU64,
@@ -96,25 +96,25 @@ impl Load {
         [0, 1].map(|at| seen.iter().map(|second| second[at].load(Relaxed)).sum::<u64>() as f64)
     }
 
-    /// Hits of a hundred reads in these seconds.
+    /// Hit ratio in these seconds, in per cent.
     fn hits(&self, seconds: Range<usize>) -> f64 {
         let [reads, hits] = self.sum(seconds);
         100.0 * hits / reads.max(1.0)
     }
 }
 
-/// The highest that was seen of a server, in bytes.
+/// The highest figures of a server, in bytes.
 #[derive(Default)]
 struct Peaks {
     used: u64,
     resident: u64,
-    /// The longest that a sleep took beyond its time: so long the machine stood still.
+    /// The longest delay of a sleep beyond its time, for which the machine stood still.
     standstill: Duration,
-    /// Resident, by phase.
+    /// Resident memory, by phase.
     phases: Vec<u64>,
 }
 
-/// Applies a load to a server, by others as well that misbehave, and watches it.
+/// Applies a load to a server, beside other clients that misbehave, and watches the server.
 fn apply(server: &Process, load: &Load, others: &[rough::Other]) -> Result<Peaks> {
     let mut peaks = Peaks::default();
     thread::scope(|scope| -> Result<()> {
@@ -154,7 +154,7 @@ fn apply(server: &Process, load: &Load, others: &[rough::Other]) -> Result<Peaks
     Ok(peaks)
 }
 
-/// Runs as words say it: for so many seconds, in which manner; or against a server with the module.
+/// Runs as the words say: the seconds and the kind of soak, or a soak of a server with the module.
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let seconds = words.next();
     if seconds.as_deref() == Some("attach") {
@@ -170,7 +170,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     play(seconds, manner)
 }
 
-/// Runs for `seconds`, prints what was seen, and fails where a bound was passed.
+/// Runs for `seconds`, prints the results, and fails if a bound was exceeded.
 fn play(seconds: u64, manner: Manner) -> Result<()> {
     super::built::build(&["larder"])?;
     let (server, shift) = (start()?, manner == Manner::Shift);
@@ -202,7 +202,8 @@ fn play(seconds: u64, manner: Manner) -> Result<()> {
     Ok(())
 }
 
-/// Shows the hits of each phase beside those of a fresh server; returns the most points lost.
+/// Prints the hits of each phase beside those of a fresh server; returns the largest loss in
+/// percentage points.
 fn compare(load: &Load, peaks: &Peaks) -> Result<f64> {
     let mut fresh = vec![];
     for octaves in RANGES {
@@ -248,13 +249,13 @@ fn resident(pid: u32) -> Result<u64> {
     Ok(pages * PAGE)
 }
 
-/// A multiplicative generator is random enough for sizes and keys.
+/// A multiplicative generator, which is random enough for sizes and keys.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
     *state >> 33
 }
 
-/// Writes values until the load ends; where it reads, half of the writes are of what was missing.
+/// Writes values until the load ends; if the load reads, half of the writes are of missing keys.
 fn write(address: SocketAddr, seed: u64, load: &Load) -> Result<()> {
     let mut client = Client::connect(address)?;
     let mut state = seed + 1;
@@ -263,7 +264,7 @@ fn write(address: SocketAddr, seed: u64, load: &Load) -> Result<()> {
         let octaves = load.octaves();
         let mean = 3 * ((1 << (octaves + 4)) - 16) / (2 * octaves);
         let keys = 3 * LIMIT / mean;
-        // The square makes some more popular than others.
+        // The square makes some keys more popular than others.
         let popular = |state: &mut u64| {
             let unit = next(state) as f64 / (1u64 << 31) as f64;
             (unit * unit * keys as f64) as u64
@@ -279,7 +280,7 @@ fn write(address: SocketAddr, seed: u64, load: &Load) -> Result<()> {
         let mut batch = vec![];
         let mut bytes = 0;
         for key in &missing {
-            // Where hits count a key keeps its size, or those that happened to be small would stay.
+            // Where hits count, a key keeps its size; otherwise keys with small values would stay.
             let mut of_key = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let of = if load.reads { &mut of_key } else { &mut state };
             _ = next(of);
@@ -294,7 +295,7 @@ fn write(address: SocketAddr, seed: u64, load: &Load) -> Result<()> {
         client.stream.write_all(&batch)?;
         for _ in &missing {
             let reply = client.line()?;
-            // A script that never ends is in the way until it is killed.
+            // A script that never ends blocks the server until it is killed.
             let is_busy = reply.starts_with("-BUSY");
             ensure!(reply == "+OK" || is_busy, "SET was answered with {reply}");
         }
@@ -303,7 +304,7 @@ fn write(address: SocketAddr, seed: u64, load: &Load) -> Result<()> {
     Ok(())
 }
 
-/// Leaves in the middle of a command, again and again.
+/// Disconnects in the middle of a command, again and again.
 fn break_off(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
     let halves: [&[u8]; 4] = [
         b"*3\r\n$3\r\nSET\r\n$4\r\nhalf\r\n$1000000\r\nabc",
@@ -341,7 +342,8 @@ impl Client {
         Ok(line.trim_end().to_owned())
     }
 
-    /// One command of plain words; the first line of its reply, or the whole of a bulk string.
+    /// Sends one command of plain words; returns the first line of its reply, or the whole of a
+    /// bulk string.
     fn ask(&mut self, words: &[&str]) -> Result<String> {
         let mut command = format!("*{}\r\n", words.len());
         for word in words {
@@ -355,7 +357,7 @@ impl Client {
         Ok(String::from_utf8_lossy(&bulk).into_owned())
     }
 
-    /// Which of these keys have no value.
+    /// The keys without a value.
     fn missing(&mut self, keys: &[u64], octaves: u64) -> Result<Vec<u64>> {
         let mut batch = vec![];
         for key in keys {
@@ -377,7 +379,7 @@ impl Client {
         Ok(missing)
     }
 
-    /// One number of INFO.
+    /// A number in INFO.
     fn info(&mut self, field: &str) -> Result<u64> {
         let mut text = self.ask(&["INFO", "all"])?;
         while text.starts_with("-BUSY") {

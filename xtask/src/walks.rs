@@ -1,8 +1,8 @@
-//! `cargo x walks`: does what CONTRIBUTING tells newcomers to do, word for word, in a copy.
+//! `cargo x walks`: follows the instructions of CONTRIBUTING, word for word, in a copy.
 //!
-//! A walk is a section "…, step by step". Of its steps these change files, all else is prose: Copy
-//! `A` to `B`, beside it; there `X` becomes `Y`, in the copy; Put `X` before `Y` in `FILE`. The
-//! crates whose tests it names are then checked.
+//! A walk is a section "…, step by step". These steps of it change files, and all else is prose:
+//! Copy `A` to `B`, beside it; there `X` becomes `Y`, in the copy; Put `X` before `Y` in `FILE`.
+//! Then Cargo checks the crates whose tests the walk names.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What a step does to the tree.
+/// The change of a step to the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Change {
     Copy { from: String, to: String },
@@ -18,7 +18,7 @@ enum Change {
     Put { text: String, before: String, file: String },
 }
 
-/// A section, its changes, and the crates that are checked.
+/// A section, its changes, and the crates to check.
 #[derive(Debug)]
 struct Walk {
     title: String,
@@ -46,7 +46,7 @@ fn walks(page: &str) -> Vec<Walk> {
     walks.collect()
 }
 
-/// Prose and code by turns, prose first.
+/// The changes in a text split at backticks: prose and code in turn, prose first.
 fn changes(parts: &[&str]) -> Vec<Change> {
     let mut found = vec![];
     for at in (1..parts.len()).step_by(2) {
@@ -72,7 +72,7 @@ fn changes(parts: &[&str]) -> Vec<Change> {
     found
 }
 
-/// What the changes make of the files they are about; `read` gives those that are there.
+/// The changed files with their new texts; `read` returns the current text of a file.
 fn changed(walk: &Walk, read: impl Fn(&str) -> Result<String>) -> Result<BTreeMap<String, String>> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut copy = None;
@@ -123,8 +123,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Makes a walk's changes in the copy, has Cargo check them, and takes them back: crates that no
-/// walk touches are compiled once. Dependencies are those of the tree itself, in the same folder.
+/// Makes a walk's changes in the copy, has Cargo check them, and undoes them, so that crates that
+/// no walk touches are compiled once. Dependencies are built in the folder of the tree itself.
 fn follow(walk: &Walk, tree: &Path, target: &Path) -> Result<()> {
     let read = |name: &str| Ok(fs::read_to_string(tree.join(name))?);
     let files = changed(walk, read).with_context(|| walk.title.clone())?;
@@ -153,7 +153,7 @@ fn follow(walk: &Walk, tree: &Path, target: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// The quick half of the chore: every place that a walk names is there, once.
+    /// The quick half of the chore: every place that a walk names exists once.
     #[test]
     fn walks_can_be_followed() {
         let root = crate::ship::root();

@@ -11,7 +11,7 @@ fn helm(args: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// Every slot is some node's, and none is two nodes'.
+/// Every slot belongs to exactly one node.
 #[test]
 fn the_chart_deals_out_all_slots() {
     let Some(_) = helm(&["lint"]) else {

@@ -4,14 +4,14 @@
 use std::fs;
 use std::path::Path;
 
-/// Each crate and all it may depend on, dev-dependencies included.
+/// Each crate and all crates that it may depend on, including dev-dependencies.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("files", &[]),
     ("trace", &["base"]),
     ("policy", &["base"]),
     ("wire", &["base"]),
-    // For tests alone, whatever their layer.
+    // Only for tests, on any layer.
     ("skip", &[]),
     ("uring", &["skip"]),
     ("curve", &["base", "policy"]),
@@ -56,7 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "skip",
         ],
     ),
-    // The lab for tests alone: `top` and `advise` of a server with the module.
+    // The lab only for tests: `top` and `advise` of a server with the module.
     ("attach-module", &["base", "policy", "curve", "tune", "report", "wire", "lab", "skip"]),
     (
         "larder",
@@ -67,7 +67,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Our crates that a manifest depends on, in either form Cargo knows.
+/// The project's crates in a manifest's dependencies, in both forms that Cargo knows.
 fn used(manifest: &str) -> Vec<&str> {
     let mut in_dependencies = false;
     let mut found = vec![];
@@ -103,7 +103,7 @@ fn crates_depend_only_downwards() {
     assert_eq!(seen, MAY_USE.len(), "a layer is given to a crate that does not exist");
 }
 
-/// The drawing of ARCHITECTURE.md: each crate and its row.
+/// The drawing in ARCHITECTURE.md: each crate and its row.
 fn drawn(page: &str) -> Vec<(&str, u32)> {
     let (_, section) = page.split_once("## The crates").expect("a section of the crates");
     let drawing = section.split("```").nth(1).expect("a drawing");
@@ -130,7 +130,7 @@ fn the_map_is_that_of_the_code() {
         let in_table = page.contains(&format!("\n| `{name}` |"));
         assert!(in_table, "{name} is not in the table of ARCHITECTURE.md");
         for used in *may_use {
-            // The module's tests ask it by the lab's commands; every crate's tests may be skipped.
+            // The module's tests use the lab's commands, and every crate's tests may be skipped.
             let is_test = (*name, *used) == ("attach-module", "lab") || *used == "skip";
             assert!(is_test || row(used) < row(name), "{used} is not drawn below {name}");
         }
@@ -142,7 +142,7 @@ fn the_map_is_that_of_the_code() {
     }
 }
 
-/// What ARCHITECTURE.md says must stay true, where a manifest shows it.
+/// The invariants of ARCHITECTURE.md that show in a manifest.
 #[test]
 fn sockets_and_runtimes_live_above() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
@@ -159,7 +159,7 @@ fn sockets_and_runtimes_live_above() {
     }
 }
 
-/// The check above is only as good as the reading of manifests.
+/// The check above depends on the reading of manifests.
 #[test]
 fn an_edge_upwards_is_found_in_either_form() {
     for line in ["tune.workspace = true", "tune = { path = \"../tune\" }"] {
@@ -168,8 +168,8 @@ fn an_edge_upwards_is_found_in_either_form() {
     }
 }
 
-/// Only the store, the crate that shares memory with the kernel, and the module that other servers
-/// load, may hold unsafe code; every other crate forbids it at its root.
+/// Only three crates may contain unsafe code: the store, the crate that shares memory with the
+/// kernel, and the module that other servers load. Every other crate forbids it at its root.
 #[test]
 fn unsafe_code_lives_in_three_crates_alone() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");

@@ -1,18 +1,19 @@
-//! The server is built from few crates, and a build of everything finds them compiled.
+//! The server is built from few crates, and a build of the workspace reuses them.
 //!
-//! Cargo turns on the features of a crate that anything of what it builds asks for. Where the lab
-//! asks for one more than the server does, `cargo build` and `cargo build --workspace` compile that
-//! crate, and all above it, anew after each other. `crates/larder/Cargo.toml` asks for those, too.
+//! Cargo enables the features of a crate that any part of a build requests. If the lab requests one
+//! more than the server does, `cargo build` and `cargo build --workspace` recompile that crate, and
+//! all crates above it, in turn. So `crates/larder/Cargo.toml` requests those features, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// Crates that `cargo run` of a fresh clone compiles, for the machine itself or for the build.
+/// The most crates that `cargo run` of a fresh clone compiles, for the target and for build
+/// scripts.
 const CRATES_MAX: usize = 140;
 
-/// Each crate that these packages are built from, and the features it is compiled with: those of
-/// the program, and those for what runs while it is built.
+/// Each crate that these packages are built from, and the features that it is compiled with: the
+/// features for the program, and those for build scripts and macros.
 fn crates(packages: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--edges", "normal,build", "--prefix", "none"])
@@ -23,7 +24,7 @@ fn crates(packages: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut crates: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    // Blank lines stand between the trees of several packages.
+    // Blank lines separate the trees of several packages.
     let text = String::from_utf8(output.stdout).unwrap();
     for line in text.lines().filter(|line| !line.is_empty()) {
         let (name, features) = line.trim_end_matches(" (*)").split_once('|').unwrap();

@@ -1,7 +1,7 @@
-//! The last word of `cargo test --workspace`: the tests that were skipped, and what to install.
+//! The end of `cargo test --workspace`: the skipped tests, and the programs to install for them.
 //!
 //! Cargo runs the packages' tests in the order of their names, this package's last. The list is no
-//! test of its own, so it does without a harness, which would hide what it prints.
+//! test, so it uses no harness, which would hide its output.
 
 use std::collections::BTreeMap;
 

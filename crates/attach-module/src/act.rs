@@ -1,12 +1,13 @@
-//! Carrying plans out.
+//! Carries plans out.
 //!
-//! Where tenants share one pool the server evicts, and the plan is its `maxmemory-samples`. Where
-//! they have pools of their own, keys of a pool above its budget leave before the server has to
-//! choose: K of its keys are drawn, and the one idle longest goes. Until the memory was full once
-//! only what a tenant never exceeds is held, and nothing leaves that was used within a second.
+//! If tenants share one pool the server evicts, and the plan sets its `maxmemory-samples`. If
+//! tenants have pools of their own, the module evicts keys of a pool above its budget before the
+//! server has to. It draws K keys of the pool and evicts the one idle longest. Until memory was
+//! full once, the module enforces only each tenant's `max`. It never evicts a key used within the
+//! last second.
 //!
-//! The work is done in ticks of a timer of the server's, a bounded time in each. The timer runs
-//! only while there is something to do.
+//! The module works in ticks of a server timer, for a limited time in each. The timer runs only
+//! while there is work.
 
 use crate::draw::Draws;
 use crate::module::Module;
@@ -18,26 +19,26 @@ use tune::{Evictor, PoolStep, Step};
 /// Time between two ticks, in milliseconds.
 const TICK_MS: i64 = 2;
 
-/// Work in a tick, in microseconds of processor time.
+/// Work in one tick, in microseconds of CPU time.
 const WORK_US: u64 = 500;
 
-/// Keys of a tenant that leave before another is chosen, at most.
+/// The most keys to evict from one tenant before the next choice of a tenant.
 const RUN: f64 = 8.0;
 
-/// Memory is full from this share of the limit on.
+/// Memory counts as full from this share of the limit on.
 const FULL: f64 = 0.97;
 
-/// Memory is not full any more below this share.
+/// Memory no longer counts as full below this share.
 const EMPTY: f64 = 0.7;
 
-/// What the module may do.
+/// Whether the module carries plans out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It was not told to act.
+    /// Its settings do not let it act.
     #[default]
     Observing,
     Acting,
-    /// Something forbids it.
+    /// A condition of the server forbids it; the text names the condition.
     Held(&'static str),
 }
 
@@ -46,29 +47,29 @@ pub(crate) enum State {
 pub(crate) struct Hand {
     pools: RefCell<Vec<PoolStep>>,
     pub(crate) state: RefCell<State>,
-    /// Whether the memory was full, so that budgets count.
+    /// Whether memory is full, so that budgets count.
     is_full: Cell<bool>,
-    /// Whether a timer of the server is on its way.
+    /// Whether a timer of the server is pending.
     is_armed: Cell<bool>,
     pub(crate) draws: Draws,
-    /// `maxmemory-samples` as it was found, and as it was set.
+    /// `maxmemory-samples`: the value before the module's, and the module's.
     found_k: RefCell<Option<String>>,
     set_k: Cell<u8>,
     pub(crate) evicted: Cell<u64>,
-    /// Evictions put off because all that was drawn had just been used.
+    /// Evictions postponed because all drawn keys had just been used.
     pub(crate) spared: Cell<u64>,
-    /// The longest tick, in microseconds of processor time.
+    /// The longest tick, in microseconds of CPU time.
     pub(crate) longest_us: Cell<u64>,
-    /// Ticks that had work to do.
+    /// Ticks with work.
     pub(crate) ticks: Cell<u64>,
-    /// Processor time of all of these, in microseconds.
+    /// CPU time of all these ticks, in microseconds.
     pub(crate) ticks_us: Cell<u64>,
 }
 
-/// A tenant that holds more than it may.
+/// A tenant of a pool above its budget.
 struct Above {
     tenant: TenantId,
-    /// Keys that are to leave before anybody is chosen anew.
+    /// Keys to evict before the next choice of a tenant.
     keys: u32,
     evictor: Evictor,
 }
@@ -96,18 +97,18 @@ impl Hand {
         *self.state.borrow() == State::Acting
     }
 
-    /// Takes note of a step, or that there is none.
+    /// Stores the pools of a step; without a step, none.
     pub(crate) fn follow(&self, step: Option<Step>) {
         *self.pools.borrow_mut() = step.map_or_else(Vec::new, |step| step.pools);
     }
 
-    /// The memory of the pool that is a tenant's alone.
+    /// The budget of the pool that one tenant has alone.
     pub(crate) fn budget(&self, tenant: TenantId) -> Option<Bytes> {
         let pools = self.pools.borrow();
         pools.iter().find(|pool| pool.tenants == [tenant]).map(|pool| pool.budget)
     }
 
-    /// What is to be done ten times a second: `used` of `limit` is what eviction counts.
+    /// The check ten times a second. `used` and `limit` are the bytes that eviction counts.
     pub(crate) fn look(&self, module: &Module, context: Context<'_>, used: u64, limit: u64) {
         let share = used as f64 / limit.max(1) as f64;
         if limit > 0 && share >= FULL {
@@ -128,14 +129,14 @@ impl Hand {
         }
     }
 
-    /// Asks for a tick, unless one is on its way.
+    /// Starts a timer for the next tick, unless one is pending.
     pub(crate) fn arm(&self, module: &Module, context: Context<'_>) {
         if !self.is_armed.replace(true) {
             module.arm(context, TICK_MS);
         }
     }
 
-    /// The tick that was asked for has come.
+    /// Notes that the timer has fired.
     pub(crate) fn arrived(&self) {
         self.is_armed.set(false);
     }
@@ -156,7 +157,7 @@ impl Hand {
         self.set_k.set(k);
     }
 
-    /// Gives the server back what it had.
+    /// Restores the server's own value.
     pub(crate) fn restore_k(&self, context: Context<'_>) {
         let found = self.found_k.borrow_mut().take();
         if let Some(found) = found {
@@ -174,7 +175,7 @@ impl Hand {
         let took_us = || processor_us().saturating_sub(begun_us);
         let is_late = || took_us() >= WORK_US;
         if context.is_serving_master() && !avoids_replica_traffic() {
-            // Of whom all that was drawn had just been used.
+            // Tenants whose drawn keys had all just been used.
             let mut spared = vec![];
             while !is_late() {
                 let Some(above) = self.most_above(module, &spared) else { break };
@@ -197,8 +198,8 @@ impl Hand {
         self.arm(module, context);
     }
 
-    /// A tenant of the pool that is furthest above its budget for its size; which of its tenants is
-    /// by chance, and what they hold.
+    /// A tenant of the pool that exceeds its budget by the largest share. Among the tenants of that
+    /// pool the choice is random, in proportion to the bytes they hold.
     fn most_above(&self, module: &Module, but: &[TenantId]) -> Option<Above> {
         let tenants = module.tenants.borrow();
         let pools = self.pools.borrow();
@@ -210,7 +211,7 @@ impl Hand {
         let may_have = |pool: &PoolStep| {
             let most = |id: &TenantId| tenants.all.get(usize::from(*id))?.config.max;
             let most = pool.tenants.iter().map(most).sum::<Option<Bytes>>();
-            // Until memory was full, only what a tenant never exceeds is a bound.
+            // Until memory was full, only a tenant's `max` is a bound.
             match most {
                 _ if self.is_full.get() => pool.budget.as_f64(),
                 Some(most) if pool.class.is_none() => most.as_f64(),
@@ -220,7 +221,7 @@ impl Hand {
         let above = pools.iter().filter_map(|pool| {
             let members = members(pool);
             let used: f64 = members.iter().map(|(_, used)| used).sum();
-            // A key more is not above: it would leave and come back.
+            // One key of excess is tolerated, or a key would be evicted and come back.
             let key = members.first().map_or(0.0, |(id, _)| tenants.each(usize::from(*id)));
             let (most, above) = (may_have(pool), used - may_have(pool) - key);
             let is_left = members.iter().any(|(id, _)| !but.contains(id));
@@ -244,7 +245,7 @@ impl Hand {
         Some(Above { tenant, keys: keys.clamp(1.0, RUN) as u32, evictor })
     }
 
-    /// Makes a key of a tenant leave; false where all that were met had just been used.
+    /// Evicts a key of a tenant; false if all keys met had just been used.
     fn evict_one(
         &self,
         module: &Module,

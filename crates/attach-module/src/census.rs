@@ -1,14 +1,14 @@
-//! A census: keys of each tenant in a database that several share, by a scan.
+//! A census: counts the keys of each tenant in a database that several share, by a scan.
 //!
-//! The first one, after loading, finds what was there before, and is done quickly; then one follows
-//! the other at leisure. While it runs keys are born and die, so what it finds counts only where it
-//! is further from what was counted than that can explain.
+//! The first census, after loading, finds the keys that exist already, and is quick. Later ones
+//! follow one another slowly. During a census keys are born and die. So its result replaces the
+//! running counts only where the two differ by more than these changes explain.
 
 use crate::server::Scan;
 use base::TenantId;
 use std::time::{Duration, Instant};
 
-/// Time that the first census takes of each tick of the timer, and later ones of each tenth of a
+/// Time for the first census in each tick of the timer, and for later ones in each tenth of a
 /// second.
 const FIRST: Duration = Duration::from_micros(400);
 const LATER: Duration = Duration::from_micros(50);
@@ -20,23 +20,24 @@ pub(crate) struct Census {
     scan: Option<(u16, Scan)>,
     /// Keys found, by tenant.
     found: Vec<i64>,
-    /// Births and deaths that had been counted when it began, by tenant.
+    /// Births and deaths counted before it began, by tenant.
     changes: Vec<u64>,
-    /// Databases of which the first one is done.
+    /// Databases whose first census is done.
     done: Vec<u16>,
 }
 
-/// What a census of a database found.
+/// The result of a census of a database.
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) db: u16,
-    /// Keys by tenant, and the births and deaths when it began.
+    /// Keys by tenant, with the births and deaths counted before the census.
     pub(crate) tenants: Vec<(TenantId, i64, u64)>,
     pub(crate) is_first: bool,
 }
 
 impl Census {
-    /// One to which all keys of these databases will be told as they are born: they are empty.
+    /// A census that needs no first scan of these databases: they are empty, so every birth in them
+    /// is counted.
     pub(crate) fn with_empty(dbs: Vec<u16>) -> Self {
         Self { done: dbs, ..Self::default() }
     }
@@ -46,13 +47,13 @@ impl Census {
         self.scan.as_ref().is_some_and(|(db, _)| !self.done.contains(db))
     }
 
-    /// Whether every one of these databases was counted once.
+    /// Whether each of these databases has had a census.
     pub(crate) fn knows(&self, mut dbs: impl Iterator<Item = u16>) -> bool {
         dbs.all(|db| self.done.contains(&db))
     }
 
-    /// Goes on for a while with one of `dbs`. `step` scans a little, and says whether anything is
-    /// left; `changes` are the births and deaths of each tenant so far.
+    /// Continues for a limited time with one of `dbs`. `step` scans a little, and returns whether
+    /// anything is left. `changes` are the births and deaths of each tenant so far.
     pub(crate) fn go_on(
         &mut self,
         dbs: &[u16],

@@ -1,5 +1,5 @@
-//! LARDER.PLAN, TENANTS, CURVE, ADVISE and HISTORY: lines for people; with JSON as the last word
-//! one document for programs.
+//! LARDER.PLAN, TENANTS, CURVE, ADVISE and HISTORY. They answer in lines for people. With JSON as
+//! the last word they answer with one document for programs.
 
 use crate::exchange::{Exchange, Shown};
 use report::finding::{self, Severity};
@@ -7,17 +7,17 @@ use report::{Report, plans, say};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The commands, by their names.
+/// The names of the commands.
 pub(crate) const ALL: [&std::ffi::CStr; 5] =
     [c"larder.plan", c"larder.tenants", c"larder.curve", c"larder.advise", c"larder.history"];
 
-/// What there is to say after a bug.
+/// The answer to every command after a bug stopped the module.
 pub(crate) const STOPPED: &str = "the module has stopped: MODULE UNLOAD larder and load it again";
 
-/// How far back HISTORY looks unless told otherwise, in seconds.
+/// The default time span of HISTORY, in seconds.
 const HISTORY_S: u64 = 3_600;
 
-/// What a command answers.
+/// The answer to a command.
 pub(crate) enum Answer {
     Lines(Vec<String>),
     Document(Value),
@@ -40,7 +40,7 @@ pub(crate) fn answer(words: &[String], exchange: &Exchange) -> Result<Answer, St
         return Err("the module has just been loaded: ask again in a second".to_owned());
     }
     match (name.trim_start_matches("larder."), arguments) {
-        // What becomes of a bug is tested in builds for tests.
+        // A panic on request, for the tests of the module's behaviour after a bug.
         ("plan", [word]) if cfg!(debug_assertions) && word == "panic" => panic!("as asked"),
         ("plan", []) if as_json => Ok(Answer::Document(plan_document(&shown))),
         ("plan", []) => Ok(Answer::Lines(plan(&shown))),

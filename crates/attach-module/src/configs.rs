@@ -1,5 +1,5 @@
-//! The settings as the server knows them: it reads its file, CONFIG SET and CONFIG REWRITE, and
-//! asks the module.
+//! Registers the settings with the server, which reads its file, serves CONFIG SET and CONFIG
+//! REWRITE, and asks the module.
 
 use crate::ffi::{ERR, OK, Text};
 use crate::load::with;
@@ -9,7 +9,7 @@ use crate::settings::RECIPE;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-/// Registers all settings and reads them.
+/// Registers all settings and loads their values.
 pub(crate) fn register(context: Context<'_>) -> bool {
     let (api, ctx) = (api(), context.raw());
     let recipe = CString::new(RECIPE).unwrap_or_default();
@@ -42,10 +42,10 @@ pub(crate) fn register(context: Context<'_>) -> bool {
     }
 }
 
-/// The name of a setting without that of the module.
+/// The name of a setting without the module's prefix.
 ///
 /// # Safety
-/// `name` ends with a zero byte and lives through the call of the server's.
+/// `name` ends with a zero byte and lives through the server's call.
 unsafe fn short<'a>(name: *const c_char) -> &'a [u8] {
     // SAFETY: the caller's promise.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
@@ -80,7 +80,7 @@ unsafe extern "C" fn get_text(name: *const c_char, _: *mut c_void) -> *mut Text 
         };
         let text = OwnName::of(text.as_bytes());
         raw = text.raw();
-        // The server reads it, and it stays the module's.
+        // The server reads the text, and the module keeps it.
         *module.given.borrow_mut() = Some(text);
     });
     raw

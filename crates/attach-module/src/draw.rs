@@ -1,10 +1,10 @@
 //! Candidates for eviction, and the sizes of keys.
 //!
-//! A walk through the keys in the order of their hashes, which says nothing of their use, is as
-//! good as drawing at random: it costs a third of a random key of the server's, and what it meets
-//! of one tenant while it looks for another's is not lost. Of a tenant that it meets too rarely
-//! keys are drawn from its ring. Where a plan's policy keeps good candidates from one eviction to
-//! the next, sixteen are kept.
+//! The module walks through the keys in the order of their hashes. That order is independent of
+//! their use, so the walk is as good as random draws. It costs a third of the server's random key,
+//! and keys of other tenants that it meets are candidates too. Keys of a tenant that the walk meets
+//! too rarely come from the tenant's ring. Where a plan's policy keeps good candidates from one
+//! eviction to the next, sixteen are kept.
 
 use crate::module::Module;
 use crate::name::OwnName;
@@ -14,22 +14,22 @@ use base::{Prng, TenantId};
 use std::cell::{Cell, RefCell};
 use tune::{Evictor, POOL};
 
-/// Steps of the walk for one eviction at most: each meets about one key.
+/// The most steps of the walk for one eviction: each meets about one key.
 const STEPS: u32 = 256;
 
-/// A key used later than this may be one that a client has just written. The server's clock of
-/// idle times goes in seconds, so a key that is said to be idle for two is so for more than one.
+/// A client may just have written a key with a shorter idle time. The server counts idle times in
+/// seconds, so a reported two seconds means more than one.
 const IDLE_MS: i64 = 2_000;
 
-/// The share of collections that are measured: it takes the server some microseconds each.
+/// Share of the collections to measure: each takes the server some microseconds.
 const MEASURED: f64 = 0.1;
 
-/// A key that may leave.
+/// A key that may be evicted.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub(crate) db: u16,
     pub(crate) name: OwnName,
-    /// The higher, the sooner it goes.
+    /// The key with the highest rank is evicted first.
     rank: i64,
 }
 
@@ -37,28 +37,28 @@ pub(crate) struct Candidate {
 #[derive(Debug, Default)]
 struct Pool {
     best: Vec<Candidate>,
-    /// Keys met since the last eviction.
+    /// Keys met since the last choice.
     fresh: u32,
 }
 
-/// The walk, and what it found.
+/// The walks, and the candidates they found.
 #[derive(Debug)]
 pub(crate) struct Draws {
     walks: RefCell<Vec<(u16, Scan)>>,
-    /// By tenant.
+    /// Candidates by tenant.
     pools: RefCell<Vec<Pool>>,
-    /// Only keys with a time to live may leave.
+    /// Whether only keys with a time to live may be evicted.
     pub(crate) volatile: Cell<bool>,
     pub(crate) prng: RefCell<Prng>,
 }
 
-/// By idle time; where the server counts uses, by their want.
+/// The rank by idle time, or by few uses where the server counts uses.
 const fn rank(found: &Found) -> i64 {
     if found.idle_ms >= 0 { found.idle_ms } else { -found.uses }
 }
 
 impl Pool {
-    /// Takes note of a key that may leave; its name is asked for where it is kept.
+    /// Notes a key that may be evicted; calls `name` only if the pool keeps the key.
     fn push(&mut self, db: u16, rank: i64, keep: usize, name: impl FnOnce() -> OwnName) {
         let at = self.best.partition_point(|other| other.rank < rank);
         let is_full = self.best.len() >= keep;
@@ -82,7 +82,7 @@ impl Draws {
         }
     }
 
-    /// Forgets all candidates, where tenants changed.
+    /// Forgets all candidates, after a change of tenants.
     pub(crate) fn forget(&self) {
         self.pools.borrow_mut().clear();
     }
@@ -92,7 +92,7 @@ impl Draws {
         is_old && (found.expires || !self.volatile.get())
     }
 
-    /// The key of a tenant to leave next, if any of those met may.
+    /// The key of a tenant to evict next, if any key met may be evicted.
     pub(crate) fn choose(
         &self,
         module: &Module,
@@ -126,11 +126,11 @@ impl Draws {
             let best = {
                 let mut pools = self.pools.borrow_mut();
                 let pool = pools.get_mut(usize::from(tenant))?;
-                // Whatever comes of these, the next choice meets others.
+                // The next choice meets other keys, whether or not these can be evicted.
                 pool.fresh = 0;
                 pool.best.pop()?
             };
-            // It may have been used or removed since it was met.
+            // The key may have been used or removed since it was met.
             context.select(best.db);
             let found = context.look(best.name.name(), true);
             if found.is_some_and(|found| self.may_go(&found)) {
@@ -148,7 +148,7 @@ impl Draws {
         self.pools.borrow().get(usize::from(tenant)).map_or(0, |pool| pool.fresh)
     }
 
-    /// Takes note of a key that was met, and keeps it if it may leave.
+    /// Notes a key that was met, and keeps it if it may be evicted.
     fn meet(
         &self,
         tenant: TenantId,
@@ -169,7 +169,7 @@ impl Draws {
         }
     }
 
-    /// Draws K keys of a tenant's ring.
+    /// Draws K keys from a tenant's ring.
     fn draw_ring(&self, module: &Module, context: Context<'_>, tenant: TenantId, evictor: Evictor) {
         for _ in 0..evictor.k.max(1) {
             let drawn = {
@@ -194,8 +194,8 @@ impl Draws {
         }
     }
 
-    /// One step of the walk through a database: learns sizes, and takes candidates of every tenant
-    /// where `evictor` says how many are kept.
+    /// One step of the walk through a database. Learns sizes. With an `evictor`, also takes
+    /// candidates of every tenant, as many as it keeps.
     pub(crate) fn walk(
         &self,
         module: &Module,
@@ -240,7 +240,7 @@ impl Draws {
         }
     }
 
-    /// Learns sizes of some keys.
+    /// Learns the sizes of some keys.
     pub(crate) fn explore(&self, module: &Module, context: Context<'_>, steps: usize) {
         let dbs = module.tenants.borrow().dbs.clone();
         for (db, _) in dbs {

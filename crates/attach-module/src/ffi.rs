@@ -1,9 +1,9 @@
-//! What Redis and Valkey offer to modules, written by hand: the thirty-odd functions that are used,
-//! as their headers declare them.
+//! The module API of Redis and Valkey, declared by hand: the thirty-odd functions in use, as in
+//! their headers.
 //!
 //! A server hands a module one function, at the start of its first context, that finds all others
-//! by name. Valkey answers to the names of Redis as well, so one file loads into both. Functions
-//! that came after Redis 7.0 may be missing.
+//! by name. Valkey accepts the names of Redis as well, so one file loads into both. Functions added
+//! after Redis 7.0 may be missing.
 //!
 //! ```text
 //!   RedisModule_OnLoad(ctx, …)      ctx: ┌──────────────┬ …
@@ -28,34 +28,34 @@ macro_rules! opaque {
 }
 
 opaque! {
-    /// What a call into the server is made on behalf of.
+    /// A context, on whose behalf the module calls the server.
     Ctx,
     /// A reference-counted string of the server.
     Text,
     /// An open key.
     Key,
-    /// A command on its way to be executed.
+    /// A command before its execution.
     FilterCtx,
     /// A registered filter.
     Filter,
     /// The reply to a command that the module called.
     Reply,
-    /// A section of INFO as it is written.
+    /// A section of INFO, for writing.
     InfoCtx,
-    /// INFO as it is read.
+    /// The data of INFO, for reading.
     ServerInfo,
-    /// A place in a scan of the keys.
+    /// A position in a scan of the keys.
     Cursor,
 }
 
-/// A result that says all went well.
+/// The result of a successful call.
 pub(crate) const OK: c_int = 0;
-/// A result that says it did not.
+/// The result of a failed call.
 pub(crate) const ERR: c_int = 1;
 /// The version of the interface.
 pub(crate) const API_VERSION: c_int = 1;
 
-/// How a key is opened.
+/// Flags for opening a key.
 pub(crate) mod open {
     use std::ffi::c_int;
 
@@ -66,12 +66,12 @@ pub(crate) mod open {
     pub(crate) const UNSEEN: c_int = 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20;
 }
 
-/// The types of a key that are told apart.
+/// The types of a key that the module distinguishes.
 pub(crate) const KEY_EMPTY: c_int = 0;
 /// See [`KEY_EMPTY`].
 pub(crate) const KEY_STRING: c_int = 1;
 
-/// Events about keys.
+/// Event classes of keys.
 pub(crate) mod notify {
     use std::ffi::c_int;
 
@@ -82,7 +82,7 @@ pub(crate) mod notify {
     pub(crate) const NEW: c_int = 1 << 14;
 }
 
-/// What a context says of the server.
+/// Flags of a context about the state of the server.
 pub(crate) mod flags {
     use std::ffi::c_int;
 
@@ -91,15 +91,15 @@ pub(crate) mod flags {
     pub(crate) const ASYNC_LOADING: c_int = 1 << 23;
 }
 
-/// The module tells the server itself which keys it changed.
+/// Module option: the module itself signals the keys that it changed.
 pub(crate) const NO_IMPLICIT_SIGNAL: c_int = 1 << 1;
 
-/// Events of the server, with the version of what they carry.
+/// Events of the server, with the version of their data.
 pub(crate) const EVENT_FLUSH: Event = Event { id: 2, version: 1 };
 /// See [`EVENT_FLUSH`].
 pub(crate) const EVENT_CRON: Event = Event { id: 8, version: 1 };
 
-/// What happened to the server.
+/// An event of the server.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Event {
@@ -107,7 +107,7 @@ pub(crate) struct Event {
     pub(crate) version: u64,
 }
 
-/// What the server tells of a client.
+/// The server's data about a client.
 #[repr(C)]
 pub(crate) struct ClientInfo {
     pub(crate) version: u64,
@@ -119,7 +119,7 @@ pub(crate) struct ClientInfo {
 }
 
 impl ClientInfo {
-    /// Room for what a server of any version writes.
+    /// An empty struct of the version that every server writes.
     pub(crate) const EMPTY: Self =
         Self { version: 1, flags: 0, id: 0, address: [0; 46], port: 0, db: 0 };
 }
@@ -141,7 +141,7 @@ pub(crate) type SetFlag =
     unsafe extern "C" fn(*const c_char, c_int, *mut c_void, *mut *mut Text) -> c_int;
 pub(crate) type OnApply = unsafe extern "C" fn(*mut Ctx, *mut c_void, *mut *mut Text) -> c_int;
 
-/// The function that finds all others.
+/// The function that finds all other functions.
 pub(crate) type GetApi = unsafe extern "C" fn(*const c_char, *mut *mut c_void) -> c_int;
 
 macro_rules! functions {
@@ -159,7 +159,7 @@ macro_rules! functions {
             /// Finds all functions, or says which is missing.
             ///
             /// # Safety
-            /// `get` is what a server of Redis or Valkey put at the start of a context.
+            /// `get` is the function at the start of a context of Redis or Valkey.
             pub(crate) unsafe fn find(get: GetApi) -> Result<Self, &'static str> {
                 Ok(Self {
                     $($field: {
@@ -196,10 +196,10 @@ macro_rules! functions {
     };
 }
 
-/// A function by its name.
+/// Finds a function by its name.
 ///
 /// # Safety
-/// `name` ends with a zero byte and `get` is what a server put at the start of a context.
+/// `name` ends with a zero byte and `get` is the function at the start of a context.
 unsafe fn find(get: GetApi, name: &str) -> Option<*mut c_void> {
     let mut found = null_mut();
     // SAFETY: the name ends with a zero byte, and the server writes a pointer through the other.

@@ -1,16 +1,16 @@
-//! What the module sees of the traffic.
+//! The module's view of the traffic.
 //!
-//! The server shows every command before it is executed, and tells of keys that a read did not
-//! find, that were born or died. A hit has no event, so a sampled key is looked at in the filter,
-//! without a trace: there it is, or not, and as large as it was.
+//! The server shows every command before its execution, and sends events for missed, new and
+//! removed keys. A hit has no event, so the filter looks up a sampled key without touching it. The
+//! look-up gives whether the key exists, and its size.
 //!
-//! A key that is not sampled pays for its hash. Of a command with one argument no more is asked
-//! than that argument: which command it is matters once its key is sampled. What tenants were
-//! asked for is counted from one command in so many, chosen at random.
+//! A key that is not sampled costs its hash. For a command with one argument only that argument is
+//! read: the command's name matters only if its key is sampled. The counts of tenants' requests
+//! come from one command in 64 on average, chosen at random.
 //!
-//! Where it matters in which database a key is, the filter knows the client from 7.2 on, and so
-//! its database. Before that, a key is sought in all databases; one that is in none waits for the
-//! event that its miss or its birth causes, which comes before the next command.
+//! From 7.2 on the filter knows the client, and so the database of a key. Before 7.2 the module
+//! looks for the key in all databases. A key found in none waits for the event of its miss or its
+//! birth, which comes before the next command.
 
 use crate::exchange::Exchange;
 use crate::name::Name;
@@ -23,17 +23,17 @@ use base::{Filter, Micros, Prng, Sample, Sighting, TenantId, hash};
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-/// One command in so many is counted for the owners of its keys, and stands for the others: in the
-/// mean, as what comes in batches may repeat itself.
+/// One command in this many, on average, is counted for the owners of its keys and stands for the
+/// others. The interval is random, as commands in a batch may repeat a pattern.
 const COUNTED: u64 = 64;
 
-/// Fetches under way that are timed at once; of more, all are forgotten.
+/// The most fetches timed at once; when they are more, all are forgotten.
 const FETCHES_MAX: usize = 1 << 12;
 
-/// A fetch that takes longer was given up.
+/// A longer fetch counts as abandoned.
 const FETCH_MAX: Micros = Micros::from_secs(10);
 
-/// Seeds the hash: the same keys are sampled in every run.
+/// The seed of the hash: every run samples the same keys.
 const SEED: u64 = 0;
 
 /// A sampled request that waits for its database.
@@ -53,7 +53,7 @@ struct Request {
     client: u64,
 }
 
-/// The eye on the traffic.
+/// Observes the traffic.
 #[derive(Debug)]
 pub(crate) struct Eye {
     started: Instant,
@@ -63,23 +63,23 @@ pub(crate) struct Eye {
     prng: RefCell<Prng>,
     pub(crate) samples: Cell<u64>,
     pending: RefCell<Vec<Pending>>,
-    /// Whether any is pending.
+    /// Whether any request is pending.
     waits: Cell<bool>,
     fetches: RefCell<KeyMap<(u64, Micros)>>,
     pub(crate) untouching: Untouching,
 }
 
-/// A command as the server shows it.
+/// A command in the form that the server shows.
 pub(crate) trait Command {
-    /// Its words, its name included.
+    /// The number of its words, with its name.
     fn count(&self) -> usize;
-    /// One of its words.
+    /// The word at a position.
     fn word(&self, at: usize) -> Name<'_>;
-    /// Whose it is, where the server says.
+    /// The client that sent it, where the server tells.
     fn client(&self) -> Option<u64>;
 }
 
-/// Where the eye looks things up.
+/// The context, tenants and exchange that the eye uses.
 pub(crate) struct Sight<'a> {
     pub(crate) context: Context<'a>,
     pub(crate) tenants: &'a RefCell<Tenants>,
@@ -106,17 +106,17 @@ impl Eye {
         Micros(self.started.elapsed().as_micros() as u64)
     }
 
-    /// Chooses the keys to sample.
+    /// Sets the filter that chooses the keys to sample.
     pub(crate) fn set_filter(&self, filter: Filter) {
         self.filter.set(filter);
     }
 
-    /// The keys that are sampled.
+    /// The filter that chooses the keys to sample.
     pub(crate) fn filter(&self) -> Filter {
         self.filter.get()
     }
 
-    /// A command is about to be executed.
+    /// Examines a command before its execution.
     #[inline]
     pub(crate) fn see(&self, command: &impl Command, sight: &Sight<'_>) {
         let left = self.uncounted.get();
@@ -129,13 +129,13 @@ impl Eye {
         self.see_all(command, count, left == 0, sight);
     }
 
-    /// Looks at all keys of a command.
+    /// Examines all keys of a command.
     fn see_all(&self, command: &impl Command, count: usize, is_counted: bool, sight: &Sight<'_>) {
         if is_counted {
             self.uncounted.set(self.prng.borrow_mut().below(2 * COUNTED - 1));
         }
         if self.waits.replace(false) {
-            // No event told of these: nobody knows whose they are.
+            // No event came for these requests: their databases stay unknown.
             self.pending.borrow_mut().clear();
         }
         if count < 2 {
@@ -160,7 +160,7 @@ impl Eye {
         }
     }
 
-    /// Looks at a sampled key and tells the pilot of it.
+    /// Examines a sampled key and sends the request to the pilot.
     fn sample(
         &self,
         verb: &Verb,
@@ -206,7 +206,7 @@ impl Eye {
         }
     }
 
-    /// A key whose database is known now: an event tells of it.
+    /// Completes a pending request: an event names the database of its key.
     pub(crate) fn met(&self, db: u16, key: &[u8], sight: &Sight<'_>) {
         if !self.waits.get() {
             return;
@@ -222,7 +222,7 @@ impl Eye {
         }
     }
 
-    /// Tells the pilot of a request.
+    /// Sends a request to the pilot.
     fn tell(&self, db: u16, key: &[u8], hash: u64, request: Request, sight: &Sight<'_>) {
         let time = self.now();
         let Ok(mut tenants) = sight.tenants.try_borrow_mut() else { return };
@@ -246,7 +246,7 @@ impl Eye {
         });
     }
 
-    /// Starts the watch at a miss and stops it at the write of the same client.
+    /// Starts the timer of a fetch at a miss and stops it at the same client's write.
     fn time(
         &self,
         owner: TenantId,
@@ -278,8 +278,7 @@ impl Eye {
     }
 }
 
-/// Counts a request that finds its key, or writes, for the key's owner. What finds no key is
-/// told by an event.
+/// Counts a request that finds its key, or a write, for the key's owner. Events count the misses.
 fn tally(verb: &Verb, command: &impl Command, name: Name<'_>, sight: &Sight<'_>) {
     let Some(db) = db(command, name, sight) else { return };
     let is_there = sight.context.select(db) && sight.context.look(name, false).is_some();
@@ -293,8 +292,8 @@ fn tally(verb: &Verb, command: &impl Command, name: Name<'_>, sight: &Sight<'_>)
     }
 }
 
-/// The database of a request: the only one, its client's, or that in which its key is. To ask for a
-/// client's takes the server as long as half a GET, since it tells its address as well.
+/// The database of a request: the only one, its client's, or the one that holds its key. To ask for
+/// a client's database costs the server half a GET, since it also returns the client's address.
 fn db(command: &impl Command, name: Name<'_>, sight: &Sight<'_>) -> Option<u16> {
     if let Some(only) = sight.tenants.try_borrow().ok()?.only_db() {
         return Some(only);

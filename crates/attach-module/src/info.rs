@@ -1,4 +1,4 @@
-//! What INFO says: the section `larder`.
+//! The section `larder` of INFO.
 
 use crate::commands::STOPPED;
 use crate::ffi::InfoCtx;
@@ -8,7 +8,8 @@ use crate::server::api;
 use std::ffi::{CStr, CString, c_int};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The server writes INFO, or the report of a crash, in which nothing is asked.
+/// Writes the section. In the report of a crash, for which `is_crash` is not zero, it writes
+/// nothing.
 pub(crate) unsafe extern "C" fn on_info(ctx: *mut InfoCtx, is_crash: c_int) {
     if is_crash != 0 {
         return;

@@ -1,5 +1,5 @@
 //! The pilot inside Redis and Valkey: one file that loads into Redis from 7.0 and Valkey from 7.2
-//! on, observes the traffic, and carries plans out where it is told to.
+//! on. It observes the traffic, and carries plans out if its settings let it act.
 //!
 //! ```text
 //!              server's thread                          pilot's thread
@@ -9,10 +9,10 @@
 //!   LARDER.* ◀ commands.rs, info.rs ◀── what there is to show
 //! ```
 //!
-//! The server may do without the module at any moment: nothing of it is between a client and its
-//! reply but a look, and what it changed (`maxmemory-samples`) it gives back. Calls between the
-//! server and the module are unsafe code, of which each block has its argument; it is in `ffi.rs`,
-//! `server.rs`, `name.rs`, `memory.rs`, `load.rs`, `configs.rs` and `info.rs`.
+//! The server may lose the module at any moment. Only a look-up by the module stands between a
+//! client and its reply, and the module restores the setting that it changed (`maxmemory-samples`).
+//! Calls between the server and the module are unsafe code, with an argument at each block. They
+//! are in `ffi.rs`, `server.rs`, `name.rs`, `memory.rs`, `load.rs`, `configs.rs` and `info.rs`.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod act;

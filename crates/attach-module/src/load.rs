@@ -1,8 +1,8 @@
 //! Loading, unloading, and every call that the server makes.
 //!
-//! A call is caught where it enters: if it panics, which is a bug, nothing more is asked of the
-//! module, the server gets back what was changed, and goes on. The module itself is one value
-//! behind one pointer, which is there from the end of loading to the beginning of unloading.
+//! Each call is caught where it enters the module. If a call panics, which is a bug, the server no
+//! longer calls the module, gets its own settings back, and goes on. The module is one value behind
+//! one pointer, which exists from the end of loading to the beginning of unloading.
 
 use crate::exchange::Exchange;
 use crate::ffi::{
@@ -21,33 +21,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::thread::JoinHandle;
 
-/// The module's name, which its settings begin with.
+/// The module's name, the prefix of its settings.
 const NAME: &CStr = c"larder";
 
-/// Databases that are looked at.
+/// The most databases that the module observes.
 const DATABASES_MAX: u16 = 256;
 
-/// The module and what has to be given back.
+/// The module, with everything to release at its end.
 struct Loaded {
     module: Module,
     filter: *mut ffi::Filter,
     thread: Option<JoinHandle<()>>,
-    /// A call panicked.
+    /// Whether a call panicked.
     is_stopped: Cell<bool>,
 }
 
 static LOADED: AtomicPtr<Loaded> = AtomicPtr::new(null_mut());
 
-/// The loaded module, for a call of the server's.
+/// The loaded module, for a call by the server.
 #[inline]
 fn loaded() -> Option<&'static Loaded> {
-    // SAFETY: the pointer is null or from `Box::into_raw` in `RedisModule_OnLoad`. It is freed in
-    // `RedisModule_OnUnload` alone, on the server's thread, which holds no such reference then: no
-    // call of the server's is under way, and no other thread asks.
+    // SAFETY: the pointer is null or from `Box::into_raw` in `RedisModule_OnLoad`. Only
+    // `RedisModule_OnUnload` frees it, on the server's thread, which holds no such reference then:
+    // no call by the server is under way, and no other thread asks.
     unsafe { LOADED.load(Ordering::Acquire).as_ref() }
 }
 
-/// Runs `work` on the module, unless it panicked before; a panic stops it for good.
+/// Runs `work` on the module, unless a call panicked before; a panic stops the module for good.
 #[inline]
 pub(crate) fn with(work: impl FnOnce(&Module)) {
     let Some(loaded) = loaded().filter(|loaded| !loaded.is_stopped.get()) else { return };
@@ -57,19 +57,19 @@ pub(crate) fn with(work: impl FnOnce(&Module)) {
     }
 }
 
-/// Whether a call panicked, so that nothing is asked of the module any more.
+/// Whether a call panicked, so that the module does nothing any more.
 pub(crate) fn is_stopped() -> bool {
     loaded().is_some_and(|loaded| loaded.is_stopped.get())
 }
 
-/// Gives the server back what the module changed.
+/// Restores the server's settings that the module changed.
 fn give_back(context: Context<'_>) {
     if let Some(loaded) = loaded() {
         _ = catch_unwind(AssertUnwindSafe(|| loaded.module.hand.restore_k(context)));
     }
 }
 
-/// A timer of the server's.
+/// Starts timers of the server.
 struct Timer;
 
 impl Host for Timer {
@@ -79,12 +79,13 @@ impl Host for Timer {
     }
 }
 
-/// A command in the filter.
+/// A command as the server shows it to the filter.
 struct Filtered(*mut FilterCtx);
 
 impl Command for Filtered {
     fn count(&self) -> usize {
-        // SAFETY: the filter's context lives as long as the call of the filter, and so does this.
+        // SAFETY: the filter's context lives as long as the call of the filter, and so does this
+        // value.
         unsafe { (api().filter_count)(self.0) as usize }
     }
 
@@ -100,10 +101,10 @@ impl Command for Filtered {
     }
 }
 
-/// The server loads the module.
+/// Loads the module, on a call by the server.
 ///
 /// # Safety
-/// Called by the server, with its context.
+/// The server calls it, with its context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn RedisModule_OnLoad(
     ctx: *mut c_void,
@@ -114,7 +115,7 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
     // SAFETY: a context begins with the function that finds the others.
     let found = unsafe { Api::find(ctx.cast::<ffi::GetApi>().read()) };
     let Ok(found) = found else { return ERR };
-    // Nothing is allocated before this.
+    // Nothing is allocated before this line.
     memory::take_from(found.alloc, found.free);
     let api = keep(found);
     // SAFETY: the name ends with a zero byte.
@@ -140,7 +141,7 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
 }
 
 fn load(context: Context<'_>) -> bool {
-    // A trace of the calls would have all that is known of the code read into the server's memory.
+    // A backtrace would read all debug data of the code into the server's memory.
     std::panic::set_hook(Box::new(|panic| eprintln!("larder: {panic}")));
     let (api, ctx) = (api(), context.raw());
     // SAFETY: the context lives. The detached one has the module, lives until it is freed, and is
@@ -168,13 +169,13 @@ fn load(context: Context<'_>) -> bool {
     is_ready
 }
 
-/// Registers all that the server calls.
+/// Registers all functions that the server calls.
 fn register(context: Context<'_>) -> bool {
     let (api, ctx) = (api(), context.raw());
     let events =
         notify::GENERIC | notify::EXPIRED | notify::EVICTED | notify::KEY_MISS | notify::NEW;
     // SAFETY: the context lives, names end with zero bytes, and the functions live until the server
-    // has unregistered them, which it does before it lets go of the library.
+    // has unregistered them, which it does before it unloads the library.
     unsafe {
         let are_there = commands::ALL.iter().all(|name| {
             let flags = c"readonly".as_ptr();
@@ -199,7 +200,7 @@ fn take_down() {
     if loaded.is_null() {
         return;
     }
-    // SAFETY: it came from `Box::into_raw`, and whoever asks now finds none.
+    // SAFETY: it came from `Box::into_raw`, and later calls find a null pointer.
     let mut loaded = unsafe { Box::from_raw(loaded) };
     loaded.module.exchange.stop.store(true, Ordering::Relaxed);
     if let Some(thread) = loaded.thread.take() {
@@ -213,10 +214,10 @@ fn take_down() {
     unsafe { (api().free_context)(detached) };
 }
 
-/// The server unloads the module: it had no timer on its way.
+/// Unloads the module, on a call by the server, which has no timer of the module pending.
 ///
 /// # Safety
-/// Called by the server, with its context.
+/// The server calls it, with its context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn RedisModule_OnUnload(ctx: *mut c_void) -> c_int {
     // SAFETY: the server's thread calls, with a context that lives through the call.
@@ -230,12 +231,12 @@ pub unsafe extern "C" fn RedisModule_OnUnload(ctx: *mut c_void) -> c_int {
     OK
 }
 
-/// A command is about to be executed.
+/// Filters a command before its execution.
 unsafe extern "C" fn on_filter(filter: *mut FilterCtx) {
     with(|module| module.on_command(&Filtered(filter)));
 }
 
-/// Something happened to a key.
+/// Handles an event of a key.
 unsafe extern "C" fn on_key(
     ctx: *mut Ctx,
     kind: c_int,
@@ -261,7 +262,7 @@ unsafe extern "C" fn on_key(
     OK
 }
 
-/// A tenth of a second went by, or keys were flushed.
+/// Handles a tenth of a second that passed, or a flush of keys.
 unsafe extern "C" fn on_event(ctx: *mut Ctx, event: Event, part: u64, data: *mut c_void) {
     // SAFETY: the server's thread calls, with a context that lives through the call.
     let context = unsafe { Context::new(ctx) };
@@ -271,8 +272,8 @@ unsafe extern "C" fn on_event(ctx: *mut Ctx, event: Event, part: u64, data: *mut
             give_back(context);
         }
     } else if event.id == EVENT_FLUSH.id && part == 1 && !data.is_null() {
-        // SAFETY: with this event comes a version, whether it waits, and the database: a number of
-        // 64 bits and two of 32.
+        // SAFETY: the event's data are a version, whether the flush blocks, and the database: a
+        // number of 64 bits and two of 32.
         let db = unsafe { data.cast::<i32>().add(3).read() };
         with(|module| module.on_flush(u16::try_from(db).ok()));
     }
@@ -285,10 +286,10 @@ unsafe extern "C" fn on_timer(ctx: *mut Ctx, _: *mut c_void) {
     with(|module| module.on_timer(context));
 }
 
-/// A client asks.
+/// Answers a command of the module.
 unsafe extern "C" fn on_command(ctx: *mut Ctx, words: *mut *mut Text, count: c_int) -> c_int {
-    // SAFETY: the server's thread calls, with a context that lives through the call, and as many
-    // words as it says.
+    // SAFETY: the server's thread calls, with a context that lives through the call, and with
+    // `count` words.
     let (context, words) =
         unsafe { (Context::new(ctx), std::slice::from_raw_parts(words, count as usize)) };
     // SAFETY: the words live through the call.

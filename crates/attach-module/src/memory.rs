@@ -1,11 +1,12 @@
-//! The module's memory is the server's: what models take counts towards `used_memory`, and so
-//! towards `maxmemory`.
+//! The module's memory is the server's: the memory of the models counts towards `used_memory`, and
+//! so towards `maxmemory`.
 //!
-//! Everything is taken by the server's own allocator once it is known, which is before the first
-//! allocation of a loaded module. In tests, where there is no server, the system gives.
+//! Every allocation goes to the server's allocator once it is known, before the first allocation of
+//! a loaded module. In tests, where there is no server, it goes to the system.
 //!
-//! The server aligns to 8 bytes and promises no more: its jemalloc has blocks of 24 bytes. What
-//! wants more is taken larger, and the address that the server gave stands in front of it.
+//! The server guarantees an alignment of 8 bytes and no more: its jemalloc has blocks of 24 bytes.
+//! For a larger alignment the module takes a larger block, and stores the server's address in front
+//! of the aligned one.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
@@ -13,10 +14,10 @@ use std::mem::transmute;
 use std::ptr::copy_nonoverlapping;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
-/// What the server aligns to.
+/// The alignment that the server guarantees.
 const ALIGN: usize = 8;
 
-/// Bytes of an address.
+/// Size of an address, in bytes.
 const POINTER: usize = size_of::<*mut u8>();
 
 type Alloc = unsafe extern "C" fn(usize) -> *mut c_void;
@@ -37,7 +38,7 @@ static MEMORY: Memory = Memory {
     used: AtomicU64::new(0),
 };
 
-/// From here on all memory is the server's. To be called before anything is allocated.
+/// Sends all allocations to the server's allocator from here on. Must run before any allocation.
 pub(crate) fn take_from(alloc: Alloc, free: Free) {
     if MEMORY.alloc.load(Relaxed).is_null() && MEMORY.used.load(Relaxed) == 0 {
         MEMORY.free.store(free as *mut c_void, Relaxed);
@@ -63,18 +64,18 @@ impl Memory {
     }
 }
 
-// SAFETY: blocks are of the server's or the system's allocator, of one of them throughout: which
-// one is decided before the first allocation. Both meet the size, and the alignment up to `ALIGN`;
-// beyond it a block is found within a larger one.
+// SAFETY: all blocks come from one allocator, the server's or the system's: which one is decided
+// before the first allocation. Both meet the size, and the alignment up to `ALIGN`; beyond it a
+// block is found within a larger one.
 unsafe impl GlobalAlloc for Memory {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.used.fetch_add(layout.size() as u64, Relaxed);
         let Some((alloc, _)) = self.server() else {
-            // SAFETY: the caller's promise about `layout` is the system's.
+            // SAFETY: the caller's promise about `layout` holds for the system's allocator too.
             return unsafe { System.alloc(layout) };
         };
         if layout.align() <= ALIGN {
-            // A block smaller than its alignment may be aligned to its size only.
+            // A block smaller than its alignment may have only the alignment of its size.
             // SAFETY: the server's malloc takes any size.
             return unsafe { alloc(layout.size().max(layout.align())) }.cast();
         }
@@ -97,7 +98,7 @@ unsafe impl GlobalAlloc for Memory {
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         self.used.fetch_sub(layout.size() as u64, Relaxed);
         let Some((_, free)) = self.server() else {
-            // SAFETY: it was the system that gave it.
+            // SAFETY: the block came from the system.
             return unsafe { System.dealloc(at, layout) };
         };
         let block = if layout.align() <= ALIGN {
@@ -110,7 +111,7 @@ unsafe impl GlobalAlloc for Memory {
             }
             block
         };
-        // SAFETY: the server gave this address, and nobody uses the block any more.
+        // SAFETY: this address came from the server, and the block is no longer in use.
         unsafe { free(block.cast()) };
     }
 }

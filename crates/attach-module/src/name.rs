@@ -1,21 +1,21 @@
 //! The server's strings: keys, words of commands, texts of settings.
 //!
-//! One that the server holds lives as long as the call that brought it; one of the module's own is
-//! released when it is dropped.
+//! A string that the server holds lives as long as the call that passed it. A string of the
+//! module's own is released when it is dropped.
 
 use crate::ffi::Text;
 use crate::server::api;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 
-/// A string that somebody else holds.
+/// A string that the server or another value holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name<'a> {
     raw: *mut Text,
     life: PhantomData<&'a ()>,
 }
 
-/// A string that is released when it is dropped.
+/// A string of the module's own, released when it is dropped.
 #[derive(Debug)]
 pub(crate) struct OwnName(*mut Text);
 
@@ -26,7 +26,7 @@ impl<'a> Name<'a> {
         Self { raw, life: PhantomData }
     }
 
-    /// The string as the server knows it.
+    /// The server's pointer to the string.
     pub(crate) const fn raw(self) -> *mut Text {
         self.raw
     }
@@ -40,8 +40,8 @@ impl<'a> Name<'a> {
         if at.is_null() {
             return &[];
         }
-        // SAFETY: the server says where the bytes of the string begin and how many there are; it
-        // changes none while the module runs.
+        // SAFETY: the server returns the start of the string's bytes and their number. It changes
+        // none while the module runs.
         unsafe { std::slice::from_raw_parts(at.cast(), length) }
     }
 }
@@ -53,19 +53,19 @@ impl OwnName {
         Self(unsafe { (api().create_text)(null_mut(), bytes.as_ptr().cast(), bytes.len()) })
     }
 
-    /// The string, borrowed.
+    /// Borrows the string.
     pub(crate) const fn name(&self) -> Name<'_> {
         Name { raw: self.0, life: PhantomData }
     }
 
-    /// Hands the string to the server.
+    /// Passes the string to the server.
     pub(crate) const fn into_raw(self) -> *mut Text {
         let raw = self.0;
         std::mem::forget(self);
         raw
     }
 
-    /// The string as the server wants to see it, which stays the module's.
+    /// The server's pointer to the string, which stays the module's.
     pub(crate) const fn raw(&self) -> *mut Text {
         self.0
     }
@@ -73,7 +73,7 @@ impl OwnName {
 
 impl Drop for OwnName {
     fn drop(&mut self) {
-        // SAFETY: it was the module's, and is not used any more.
+        // SAFETY: the string was the module's, and is no longer in use.
         unsafe { (api().free_text)(null_mut(), self.0) };
     }
 }

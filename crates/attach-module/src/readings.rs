@@ -1,5 +1,5 @@
-//! Tenants as the pilot reads them: what they hold and were asked for, what their misses cost, and
-//! which of their keys its models want to see.
+//! Tenants as the pilot reads them: their memory and requests, the cost of their misses, and the
+//! keys that its models sample.
 
 use crate::tenants::{QUIET, Tenant, Tenants};
 use base::penalty::{Estimate, of_class};
@@ -7,14 +7,15 @@ use base::{Bytes, Filter, Micros, TenantId};
 use tune::tenant::TenantConfig;
 use tune::{Goal, Part, Step, TenantReading};
 
-/// Fetches below which their mean cost is not used.
+/// With fewer fetches their mean cost is not used.
 const FETCHES_MIN: f64 = 16.0;
 
-/// What fetches measured until a second ago weigh against those since.
+/// Weight that the fetches measured before keep at the end of each second.
 const FETCHES_KEEP: f64 = 0.99;
 
 impl Tenants {
-    /// Takes note of what models want to see of each tenant. Returns the keys to look at.
+    /// Stores the filter that the models have for each tenant. Returns the filter for the keys to
+    /// examine.
     pub(crate) fn follow(&mut self, step: Option<&Step>) -> Filter {
         let widest = |one: Filter, other: Filter| {
             if other.threshold() > one.threshold() { other } else { one }
@@ -35,7 +36,7 @@ impl Tenants {
         if lively.threshold() > 0 { lively } else { all }
     }
 
-    /// Takes note of what a fetch cost.
+    /// Counts a fetch and its cost.
     pub(crate) fn fetched(&mut self, owner: TenantId, penalty: Micros) {
         let Some(tenant) = self.get_mut(owner) else { return };
         tenant.fetches.count += 1.0;
@@ -46,7 +47,7 @@ impl Tenants {
         }
     }
 
-    /// What was measured fades.
+    /// Discounts the fetches measured so far.
     pub(crate) fn fade(&mut self) {
         for tenant in &mut self.all {
             tenant.fetches.count *= FETCHES_KEEP;
@@ -54,14 +55,14 @@ impl Tenants {
         }
     }
 
-    /// What misses of a tenant cost, by class.
+    /// The class of the cost of a tenant's misses.
     pub(crate) fn class(&self, owner: TenantId) -> u8 {
         let tenant = &self.all[usize::from(owner)];
         let known = tenant.fetches.count >= FETCHES_MIN;
         tenant.cost.filter(|_| known).map_or(0, Estimate::class)
     }
 
-    /// What a plan is made from.
+    /// The tenants' data from which the pilot makes a plan.
     pub(crate) fn reading(&self) -> Vec<TenantReading> {
         (0..self.all.len()).map(|at| self.reading_of(at)).collect()
     }
@@ -98,7 +99,7 @@ impl Tenants {
         }
     }
 
-    /// What tenants were promised.
+    /// The goals promised to tenants.
     pub(crate) fn goals(&self) -> Vec<Goal> {
         let goal = |(tenant, id): (&Tenant, TenantId)| {
             let TenantConfig { target, priority, .. } = tenant.config;
@@ -107,7 +108,7 @@ impl Tenants {
         self.all.iter().zip(0..).filter_map(goal).collect()
     }
 
-    /// About what a miss of a tenant's key costs; zero where nobody knows.
+    /// The approximate cost of a miss of a tenant's key; zero where it is unknown.
     pub(crate) fn penalty(&self, owner: TenantId) -> Micros {
         of_class(self.class(owner))
     }
@@ -119,7 +120,7 @@ mod tests {
     use crate::settings::Settings;
     use tune::{Evictor, PoolStep};
 
-    /// Two tenants by prefix, and the step that wants every key of the second, and few others.
+    /// Two tenants by prefix, and a step that samples every key of the second, and few others.
     fn tenants() -> (Tenants, Step, Filter) {
         let mut settings = Settings::default();
         settings.set_tenants("a match prefix a:; b match prefix b:").unwrap();
@@ -135,7 +136,7 @@ mod tests {
         (Tenants::new(&settings.tenants, 16, 0), Step { pools, prices: vec![] }, few)
     }
 
-    /// A tenant that nobody calls must not have every key of the others looked at.
+    /// A tenant without requests must not cause a look-up of every key of the others.
     #[test]
     fn a_quiet_tenant_widens_nothing() {
         let (mut tenants, step, few) = tenants();

@@ -1,15 +1,15 @@
-//! Keys of a tenant that the server would rarely draw.
+//! A sample of the keys of a tenant that random draws by the server would rarely meet.
 //!
-//! Of a tenant with one key in a hundred, a hundred random keys of the server have one. Its own
-//! keys are kept here as they are born: all of them while there is room, then a sample, in which
-//! every key that was born has the same chance. A key that has died is found out when it is drawn.
+//! A tenant with one key in a hundred has one of a hundred random keys of the server. The ring
+//! keeps the tenant's own keys from their birth: all of them while there is room, then a sample in
+//! which every key ever born has the same chance. A dead key is recognised when it is drawn.
 
 use base::prng::Prng;
 
-/// What a name takes beside its bytes.
+/// Bytes of a name beside its own.
 const OVERHEAD: usize = 32;
 
-/// Names of keys, with their databases.
+/// Names of keys with their databases.
 #[derive(Debug)]
 pub(crate) struct Ring {
     names: Vec<(u16, Box<[u8]>)>,
@@ -19,7 +19,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// An empty one that takes so many bytes.
+    /// An empty ring for up to `bytes_max` bytes.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self { names: vec![], bytes: 0, bytes_max, prng: Prng::new(1) }
     }
@@ -41,7 +41,7 @@ impl Ring {
         }
     }
 
-    /// Any key, with the place by which it can be forgotten.
+    /// A random key, with the position by which [`Ring::forget`] removes it.
     pub(crate) fn draw(&mut self) -> Option<(usize, u16, Box<[u8]>)> {
         if self.names.is_empty() {
             return None;
@@ -51,7 +51,7 @@ impl Ring {
         Some((at, *db, name.clone()))
     }
 
-    /// Forgets a key that was drawn.
+    /// Removes a key that was drawn.
     pub(crate) fn forget(&mut self, at: usize) {
         if at < self.names.len() {
             let (_, name) = self.names.swap_remove(at);
@@ -59,7 +59,7 @@ impl Ring {
         }
     }
 
-    /// Whether it holds no key.
+    /// Whether the ring holds no key.
     pub(crate) fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -69,7 +69,7 @@ impl Ring {
 mod tests {
     use super::*;
 
-    /// Old keys must be drawn as often as new ones, or those that nobody reads would stay.
+    /// Old keys must be drawn as often as new ones, or old keys that no client reads would stay.
     #[test]
     fn a_full_ring_is_a_sample_of_all_that_were_born() {
         let mut ring = Ring::new(1_000 * (OVERHEAD + 4));

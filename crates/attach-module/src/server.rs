@@ -1,9 +1,8 @@
-//! The server as the module may use it: its functions with Rust's types, and their rules in one
-//! place.
+//! The server as the module uses it: its functions with Rust's types, and their rules in one place.
 //!
-//! All of them are called on the thread that holds the server's lock: the server calls the module
-//! there, and the pilot's thread has no [`Context`]. A [`Context`] lives as long as the call of
-//! the server that brought it, except the detached one, which lives as long as the module.
+//! Every call is on the thread that holds the server's lock: the server calls the module there, and
+//! the pilot's thread has no [`Context`]. A [`Context`] lives as long as the call that passed it,
+//! except the detached one, which lives as long as the module.
 
 use crate::ffi::{self, Api, Ctx, KEY_EMPTY, KEY_STRING, OK, Text, flags, notify, open};
 use crate::name::Name;
@@ -13,7 +12,7 @@ use std::sync::OnceLock;
 
 static API: OnceLock<Api> = OnceLock::new();
 
-/// Keeps the functions of the server. A module that is loaded again finds the same.
+/// Stores the functions of the server. A module that is loaded again finds the same ones.
 pub(crate) fn keep(api: Api) -> &'static Api {
     API.get_or_init(|| api)
 }
@@ -21,27 +20,27 @@ pub(crate) fn keep(api: Api) -> &'static Api {
 /// The server's functions.
 ///
 /// # Panics
-/// Before the module is loaded, when nothing calls it.
+/// If the module is not loaded; then nothing calls it.
 #[inline]
 pub(crate) fn api() -> &'static Api {
     API.get().expect("the server's functions are found before it calls any of the module's")
 }
 
-/// What a call is made on behalf of.
+/// A context, on whose behalf the module calls the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
     raw: *mut Ctx,
     life: PhantomData<&'a ()>,
 }
 
-/// What lies under a key.
+/// The value of a key, as far as the module needs it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
-    /// Bytes of the value, where it is a string.
+    /// Bytes of the value, if it is a string.
     pub(crate) length: Option<usize>,
-    /// How long nobody used it, in milliseconds; below 0 where the server does not know.
+    /// Time since the last use, in milliseconds; below 0 where the server does not know it.
     pub(crate) idle_ms: i64,
-    /// How often it was used, where the server counts that.
+    /// Number of uses, where the server counts them.
     pub(crate) uses: i64,
     /// Whether it has a time to live.
     pub(crate) expires: bool,
@@ -52,9 +51,9 @@ pub(crate) struct Found {
 pub(crate) struct ServerMemory {
     pub(crate) limit: u64,
     pub(crate) used: u64,
-    /// Of it, what eviction does not count.
+    /// Part of `used` that eviction does not count.
     pub(crate) uncounted: u64,
-    /// Of it, what is there without any key.
+    /// Part of `used` that exists without any key.
     pub(crate) fixed: u64,
     pub(crate) resident: u64,
     pub(crate) machine: u64,
@@ -62,8 +61,8 @@ pub(crate) struct ServerMemory {
     pub(crate) policy: String,
 }
 
-/// How a key is looked at without a trace. Up to 7.0 a key that is opened to be written is not
-/// counted, and of the flags only one is known.
+/// Flags to open a key without touching it. Up to 7.0 the server counts no read if the key is
+/// opened for writing, and knows only one of these flags.
 fn unseen() -> c_int {
     if api().open_modes.is_some() {
         open::READ | open::NO_TOUCH | open::UNSEEN
@@ -79,30 +78,31 @@ impl Context<'_> {
         Self { raw, life: PhantomData }
     }
 
-    /// The context as the server knows it.
+    /// The server's pointer to the context.
     pub(crate) const fn raw(self) -> *mut Ctx {
         self.raw
     }
 
-    /// Chooses a database; false where there is none of that number.
+    /// Selects a database; false if there is none with that number.
     pub(crate) fn select(self, db: u16) -> bool {
         // SAFETY: the context lives.
         unsafe { (api().select_db)(self.raw, db.into()) == OK }
     }
 
-    /// The database chosen.
+    /// The selected database.
     pub(crate) fn db(self) -> u16 {
         // SAFETY: the context lives.
         unsafe { (api().selected_db)(self.raw) as u16 }
     }
 
-    /// Keys of the database chosen.
+    /// Number of keys in the selected database.
     pub(crate) fn db_size(self) -> u64 {
         // SAFETY: the context lives.
         unsafe { (api().db_size)(self.raw) }
     }
 
-    /// What lies under a key of the database chosen; `for_eviction` asks for what that goes by.
+    /// Looks up a key of the selected database; `for_eviction` also reads its idle time, uses and
+    /// expiry.
     pub(crate) fn look(self, name: Name<'_>, for_eviction: bool) -> Option<Found> {
         let api = api();
         // SAFETY: context and name live; the key is closed below and used in between only.
@@ -110,7 +110,7 @@ impl Context<'_> {
         if key.is_null() {
             return None;
         }
-        // SAFETY: the key is open, and nobody uses it after it is closed.
+        // SAFETY: the key is open, and is not used after it is closed.
         unsafe {
             let found = found(key, for_eviction);
             (api.close_key)(key);
@@ -118,13 +118,13 @@ impl Context<'_> {
         }
     }
 
-    /// Makes a key of the database chosen leave: here, in replicas and in the log of commands, with
+    /// Evicts a key of the selected database: here, in replicas and in the append-only file, with
     /// the event of an eviction.
     pub(crate) fn evict(self, name: Name<'_>) {
         let api = api();
         let mode = open::READ | open::WRITE | open::NO_TOUCH;
-        // SAFETY: context and name live; the key is closed right after it was unlinked. The formats
-        // name one string each, which is what follows them.
+        // SAFETY: context and name live; the key is closed right after it was unlinked. Each format
+        // names one string, which follows it.
         unsafe {
             let key = (api.open_key)(self.raw, name.raw(), mode);
             if key.is_null() {
@@ -140,18 +140,18 @@ impl Context<'_> {
         }
     }
 
-    /// Whether the server is a master that serves, and not one that loads.
+    /// Whether the server is a master that serves, and is not loading.
     pub(crate) fn is_serving_master(self) -> bool {
         // SAFETY: the context lives.
         let all = unsafe { (api().context_flags)(self.raw) };
         all & flags::MASTER != 0 && all & (flags::LOADING | flags::ASYNC_LOADING) == 0
     }
 
-    /// A setting of the server, as it prints it.
+    /// A setting of the server, in the text that the server prints.
     pub(crate) fn config(self, name: &CStr) -> Option<String> {
         let api = api();
-        // SAFETY: the format names two zero-terminated strings, which follow. A reply lives until
-        // it is released, its elements and their bytes as long.
+        // SAFETY: the format names two zero-terminated strings, which follow. A reply, its elements
+        // and their bytes live until the reply is released.
         unsafe {
             let get = c"GET".as_ptr();
             let reply =
@@ -166,11 +166,11 @@ impl Context<'_> {
         }
     }
 
-    /// The clients, a line each.
+    /// The list of clients, a line for each.
     pub(crate) fn clients(self) -> Option<String> {
         let api = api();
-        // SAFETY: the format names a zero-terminated string, which follows; what the reply holds
-        // lives until it is freed.
+        // SAFETY: the format names a zero-terminated string, which follows. The content of the
+        // reply lives until it is freed.
         unsafe {
             let (command, format) = (c"CLIENT".as_ptr(), c"c".as_ptr());
             let reply = (api.call)(self.raw, command, format, c"LIST".as_ptr());
@@ -198,7 +198,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a key takes, as the server estimates it: where the value is not a string.
+    /// Bytes of a key by the server's estimate, for values other than strings.
     pub(crate) fn memory_usage(self, name: Name<'_>) -> Option<u64> {
         let api = api();
         // SAFETY: the format names a zero-terminated string and one of the server's, which follow.
@@ -214,18 +214,18 @@ impl Context<'_> {
         }
     }
 
-    /// What INFO says of memory.
+    /// Reads the section of memory in INFO.
     pub(crate) fn memory(self) -> ServerMemory {
         let api = api();
-        // SAFETY: the section's name ends with a zero byte; what comes back lives until it is
-        // released below.
+        // SAFETY: the section's name ends with a zero byte; the result lives until it is released
+        // below.
         let info = unsafe { (api.server_info)(self.raw, c"memory".as_ptr()) };
         if info.is_null() {
             return ServerMemory::default();
         }
         let number = |field: &CStr| {
             let mut failed: c_int = 0;
-            // SAFETY: `info` is not released yet, and the server writes whether it failed.
+            // SAFETY: `info` is not released yet, and the server writes whether the call failed.
             unsafe { (api.info_number)(info, field.as_ptr(), &raw mut failed) }
         };
         let fixed = [
@@ -252,7 +252,7 @@ impl Context<'_> {
             machine: number(c"total_system_memory"),
             policy,
         };
-        // SAFETY: it is used no more.
+        // SAFETY: `info` is not used afterwards.
         unsafe { (api.free_server_info)(self.raw, info) };
         memory
     }
@@ -266,7 +266,7 @@ impl Context<'_> {
 
     /// Replies with lines.
     pub(crate) fn reply_lines(self, lines: &[String]) {
-        // SAFETY: the context lives; as many elements follow as the array is said to have.
+        // SAFETY: the context lives; the array has as many elements as its call announces.
         unsafe {
             (api().reply_array)(self.raw, lines.len() as _);
             for line in lines {
@@ -290,14 +290,14 @@ impl Context<'_> {
     }
 }
 
-/// The text of a reply, where it is one.
+/// The text of a reply, if it has one.
 ///
 /// # Safety
 /// `reply` lives.
 unsafe fn text(reply: *mut ffi::Reply) -> Option<String> {
     let mut length = 0;
-    // SAFETY: the server writes how many bytes follow what it returns, and they live as long as the
-    // reply.
+    // SAFETY: the server writes the number of bytes at the returned address, and they live as long
+    // as the reply.
     unsafe {
         let at = (api().reply_text)(reply, &raw mut length);
         (!at.is_null()).then(|| {
@@ -307,12 +307,12 @@ unsafe fn text(reply: *mut ffi::Reply) -> Option<String> {
     }
 }
 
-/// A line without what would break the protocol.
+/// A line without control characters, which would break the protocol.
 fn plain(line: &str) -> String {
     line.replace(|c: char| c.is_control(), " ")
 }
 
-/// The database of a client, where the server still knows it.
+/// The database of a client, if the server still knows the client.
 pub(crate) fn db_of(client: u64) -> Option<u16> {
     let mut info = ffi::ClientInfo::EMPTY;
     // SAFETY: the server writes the version of the structure that `version` asks for.
@@ -320,15 +320,15 @@ pub(crate) fn db_of(client: u64) -> Option<u16> {
     (result == OK).then_some(info.db)
 }
 
-/// Whether replicas must get no writes now, because clients' writes are held back.
+/// Whether replicas must get no writes now, because clients' writes are paused.
 pub(crate) fn avoids_replica_traffic() -> bool {
     // SAFETY: it takes nothing.
     unsafe { (api().avoids_replica_traffic)() != 0 }
 }
 
-/// Processor time of this thread, in microseconds. The C library tells it, which is in the server
-/// already: to look for it in the kernel's own page crashed a server under valgrind, which hides
-/// that page.
+/// CPU time of this thread, in microseconds. It comes from the C library, which the server has
+/// loaded anyway. To find the clock in the kernel's own page crashed a server under valgrind, which
+/// hides that page.
 pub(crate) fn processor_us() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the time is written through the pointer.
@@ -341,13 +341,13 @@ pub(crate) fn processor_us() -> u64 {
 pub(crate) struct Scan(*mut ffi::Cursor);
 
 impl Scan {
-    /// One that begins.
+    /// A scan from its beginning.
     pub(crate) fn new() -> Self {
         // SAFETY: it takes nothing.
         Self(unsafe { (api().cursor_create)() })
     }
 
-    /// Shows a few keys of the database chosen; false at the end of the scan.
+    /// Passes a few keys of the selected database to `see`; false at the end of the scan.
     pub(crate) fn go_on(
         &self,
         context: Context<'_>,
@@ -361,12 +361,12 @@ impl Scan {
 
 impl Drop for Scan {
     fn drop(&mut self) {
-        // SAFETY: it is used no more.
+        // SAFETY: the cursor is not used afterwards.
         unsafe { (api().cursor_destroy)(self.0) };
     }
 }
 
-/// What lies under an open key.
+/// The data of an open key; `None` if it has no value.
 ///
 /// # Safety
 /// `key` is open.
@@ -393,7 +393,7 @@ unsafe fn found(key: *mut ffi::Key, for_eviction: bool) -> Option<Found> {
     Some(found)
 }
 
-/// A key of a scan.
+/// Passes one key of a scan to the closure.
 unsafe extern "C" fn on_key(
     _: *mut Ctx,
     name: *mut Text,
@@ -403,8 +403,8 @@ unsafe extern "C" fn on_key(
     if key.is_null() {
         return;
     }
-    // SAFETY: `see` is what `go_on` passed, which lives and which nobody else uses during the call;
-    // the key is open and its name lives as long.
+    // SAFETY: `see` is the pointer from `go_on`, which lives and is not used elsewhere during the
+    // call. The key is open and its name lives as long.
     unsafe {
         let see = &mut *see.cast::<&mut dyn FnMut(&[u8], Found)>();
         if let Some(found) = found(key, true) {

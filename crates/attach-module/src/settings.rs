@@ -1,7 +1,7 @@
 //! The settings of the module, as lines of the server's configuration and by CONFIG SET.
 //!
 //! | `larder.act` | `no`: observe only; `yes`: carry plans out |
-//! | `larder.recipe` | `static`, `dlru`, `kredis` or `predis`, with what is to be different |
+//! | `larder.recipe` | `static`, `dlru`, `kredis` or `predis`, with changed settings |
 //! | `larder.tenants` | the lines of the tenants, apart by `;` |
 
 use crate::tenants;
@@ -9,10 +9,10 @@ use tune::recipe::{self, Pools};
 use tune::tenant::TenantConfig;
 use tune::{Evictor, Recipe};
 
-/// The recipe unless another is asked for.
+/// The default recipe.
 pub(crate) const RECIPE: &str = "kredis";
 
-/// What a server does with each `maxmemory-samples`: it keeps good candidates whatever K is.
+/// The choices of `maxmemory-samples` in a server that keeps good candidates whatever K is.
 const POOLED: &[Evictor] = &[
     Evictor::klru_pool(5),
     Evictor::klru_pool(1),
@@ -21,13 +21,13 @@ const POOLED: &[Evictor] = &[
     Evictor::klru_pool(16),
 ];
 
-/// What is chosen.
+/// The values of the settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) act: bool,
     pub(crate) recipe: Recipe,
     pub(crate) tenants: Vec<TenantConfig>,
-    /// Goes up with every change.
+    /// Rises with every change.
     pub(crate) generation: u64,
 }
 
@@ -43,7 +43,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Chooses a recipe that this server can follow.
+    /// Sets the recipe, which this server must be able to follow.
     ///
     /// # Errors
     /// A sentence that names the fix.
@@ -65,17 +65,17 @@ impl Settings {
         Ok(())
     }
 
-    /// Chooses the tenants.
+    /// Sets the tenants.
     ///
     /// # Errors
-    /// A sentence with the form that is expected.
+    /// A sentence with the expected form.
     pub(crate) fn set_tenants(&mut self, text: &str) -> Result<(), String> {
         self.tenants = tenants::parse(text)?;
         self.generation += 1;
         Ok(())
     }
 
-    /// The tenants as they were chosen.
+    /// The tenants as text, in the form of the setting.
     pub(crate) fn tenants_text(&self) -> String {
         let lines: Vec<_> = self.tenants.iter().map(ToString::to_string).collect();
         lines.join("; ")

@@ -1,34 +1,35 @@
-//! Tenants in a server that knows none: whose a key is, how many keys each has, and what they take.
+//! Tenants in a server that knows none: the owner of each key, the keys of each tenant, and their
+//! size.
 //!
-//! A database whose keys are all of one tenant is counted by the server. Where several share one,
-//! by prefixes, births and deaths of keys are counted as the server tells of them; who has the
-//! rest of the database has what the server counts and the others do not. A census (`census.rs`)
-//! finds what was there before, and mends what events miss.
+//! The server itself counts a database whose keys all belong to one tenant. In a database that
+//! several share, by prefixes, the module counts births and deaths of keys from the server's
+//! events. The tenant of the remaining keys has the server's count less the keys of the others. A
+//! census (`census.rs`) finds the keys that existed before, and corrects what events miss.
 //!
-//! Bytes are keys times the mean size of those that were drawn at random, times one factor for
-//! all, which makes the sum what the server says its data take.
+//! The bytes of a tenant are its keys times the mean size of keys drawn at random. One factor for
+//! all tenants makes the sum equal to the size of the server's data.
 
 use crate::ring::Ring;
 use base::penalty::Estimate;
 use base::{Filter, TenantId};
 use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, Origin, Owners, TenantConfig};
 
-/// Draws that a mean size follows.
+/// Number of draws after which the counts of a mean size are halved.
 const DRAWS: f64 = 4_096.0;
 
-/// What a key takes beside its name and its value, before the factor: its place in the table, its
-/// object, the heads of two strings.
+/// Bytes of a key beside its name and its value, before the factor: its place in the table, its
+/// object, and the headers of two strings.
 const OVERHEAD: u64 = 72;
 
-/// A tenant with less than this share of the keys is drawn from its ring, for random keys of the
-/// server are rarely its.
+/// A tenant with a smaller share of the keys is drawn from its ring, for random keys of the server
+/// rarely belong to it.
 const SHARE_MIN: f64 = 0.05;
 
-/// Looks, ten a second, after which a tenant that nobody asks anything of is quiet: what its models
-/// want to see is no reason to look at the keys of others.
+/// Looks, ten a second, after which a tenant without requests is quiet. The filter of a quiet
+/// tenant's models is no reason to look up keys of other tenants.
 pub(crate) const QUIET: u32 = 600;
 
-/// A mean that follows.
+/// A mean that follows its values.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mean {
     pub(crate) count: f64,
@@ -54,12 +55,12 @@ impl Mean {
 #[derive(Debug)]
 pub(crate) struct Tenant {
     pub(crate) config: TenantConfig,
-    /// Keys it has, as far as is known.
+    /// Number of its keys, as far as it is known.
     pub(crate) items: i64,
-    /// Births and deaths of its keys.
+    /// Number of births and deaths of its keys.
     pub(crate) changes: u64,
     size: Mean,
-    /// Reads that found their key: an estimate, as of writes.
+    /// Reads that found their key. This count and that of writes are estimates.
     pub(crate) hits: u64,
     pub(crate) misses: u64,
     pub(crate) sets: u64,
@@ -67,35 +68,35 @@ pub(crate) struct Tenant {
     pub(crate) evicted: u64,
     pub(crate) fetches: Mean,
     pub(crate) cost: Option<Estimate>,
-    /// Keys to draw, where the server rarely draws one.
+    /// Keys to draw, if random draws by the server rarely meet the tenant's.
     pub(crate) ring: Ring,
-    /// The keys that the models want to see.
+    /// The filter of the keys that the models sample.
     pub(crate) filter: Filter,
-    /// Requests at the last look, and looks since there were others.
+    /// Requests at the last look, and the number of looks since that count changed.
     pub(crate) asked: u64,
     pub(crate) quiet: u32,
 }
 
-/// All tenants, by their numbers.
+/// All tenants by number.
 #[derive(Debug)]
 pub(crate) struct Tenants {
     pub(crate) all: Vec<Tenant>,
-    /// By database.
+    /// Rules for the owners of keys, by database.
     owners: Vec<Owners>,
-    /// Whether a database says whose a key is.
+    /// Whether the owner of a key can depend on its database.
     by_db: bool,
-    /// Keys of each tenant in databases that several share, by database.
+    /// Keys of each tenant in databases that several share: by database, then by tenant.
     counted: Vec<Vec<i64>>,
-    /// What sizes are multiplied with.
+    /// The factor of sizes.
     scale: f64,
-    /// Databases that hold keys, and how many.
+    /// Databases that hold keys, with their numbers of keys.
     pub(crate) dbs: Vec<(u16, u64)>,
 }
 
-/// Reads lines of tenants, apart by semicolons.
+/// Reads lines of tenants, separated by semicolons.
 ///
 /// # Errors
-/// A sentence with the form that is expected.
+/// A sentence with the expected form.
 pub(crate) fn parse(text: &str) -> Result<Vec<TenantConfig>, String> {
     let mut all: Vec<TenantConfig> = vec![];
     for line in text.split([';', '\n']).map(str::trim).filter(|line| !line.is_empty()) {
@@ -121,7 +122,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<TenantConfig>, String> {
 }
 
 impl Tenants {
-    /// The tenants of these lines, in a server of so many databases.
+    /// The tenants of these lines, in a server with this number of databases.
     pub(crate) fn new(lines: &[TenantConfig], databases: u16, ring: usize) -> Self {
         let mut configs = vec![TenantConfig::fallback()];
         for line in lines {
@@ -171,7 +172,7 @@ impl Tenants {
         }
     }
 
-    /// Whose a key is.
+    /// The owner of a key.
     #[inline]
     pub(crate) fn owner(&self, db: u16, key: &[u8]) -> TenantId {
         self.owners.get(usize::from(db)).map_or(DEFAULT, |owners| owners.of(key))
@@ -188,12 +189,12 @@ impl Tenants {
         self.owners.get(usize::from(db)).is_some_and(|owners| owners.only().is_none())
     }
 
-    /// Whether any database that holds keys is shared.
+    /// The databases with keys that several tenants share.
     pub(crate) fn shared(&self) -> impl Iterator<Item = u16> {
         self.dbs.iter().map(|(db, _)| *db).filter(|&db| self.is_shared(db))
     }
 
-    /// Takes note that a key was born, or died.
+    /// Counts the birth or death of a key.
     pub(crate) fn count(&mut self, db: u16, key: &[u8], is_born: bool) {
         let owner = self.owner(db, key);
         let by = if is_born { 1 } else { -1 };
@@ -210,7 +211,7 @@ impl Tenants {
         }
     }
 
-    /// Takes note that a database was emptied, or all.
+    /// Notes that one database was emptied, or all.
     pub(crate) fn flushed(&mut self, db: Option<u16>) {
         for (at, counts) in self.counted.iter_mut().enumerate() {
             if db.is_none_or(|db| usize::from(db) == at) {
@@ -222,7 +223,7 @@ impl Tenants {
         self.recount(dbs, None);
     }
 
-    /// Puts what a census of a database found in the place of what was counted.
+    /// Replaces the count of a tenant's keys in a database by the result of a census.
     pub(crate) fn correct(&mut self, db: u16, owner: TenantId, keys: i64) {
         if let Some(counts) = self.counted.get_mut(usize::from(db)) {
             counts[usize::from(owner)] = keys;
@@ -234,7 +235,8 @@ impl Tenants {
         self.counted.get(usize::from(db)).map_or(0, |counts| counts[usize::from(owner)])
     }
 
-    /// Counts keys by what the server says of its databases, and sizes by what data take.
+    /// Counts keys by the server's numbers for its databases, and sets the factor of sizes by the
+    /// bytes of its data.
     pub(crate) fn recount(&mut self, dbs: Vec<(u16, u64)>, data: Option<u64>) {
         self.all.iter_mut().for_each(|tenant| tenant.items = 0);
         for &(db, keys) in &dbs {
@@ -263,14 +265,15 @@ impl Tenants {
         }
     }
 
-    /// Takes note of the size of a key that was drawn at random.
+    /// Notes the size of a key that was drawn at random.
     pub(crate) fn drew(&mut self, owner: TenantId, plain: u64) {
         if let Some(tenant) = self.get_mut(owner) {
             tenant.size.add(plain as f64, DRAWS);
         }
     }
 
-    /// The mean size of a tenant's keys before the factor: of all where none was drawn.
+    /// The mean size of a tenant's keys before the factor; the mean over all tenants if none was
+    /// drawn.
     fn mean(&self, at: usize) -> f64 {
         let all = || {
             let sums = self.all.iter().fold(Mean::default(), |sum, tenant| Mean {
@@ -282,7 +285,7 @@ impl Tenants {
         self.all[at].size.get().unwrap_or_else(all)
     }
 
-    /// What a key takes whose value has a length; the tenant's mean where it has none.
+    /// Bytes of a key whose value has this length; the tenant's mean for `None`.
     pub(crate) fn size(&self, owner: TenantId, key: usize, value: Option<usize>) -> u32 {
         let plain = match value {
             Some(value) => plain_size(key, value) as f64,
@@ -291,30 +294,30 @@ impl Tenants {
         (plain * self.scale) as u32
     }
 
-    /// What a tenant holds.
+    /// Bytes that a tenant holds.
     pub(crate) fn used(&self, owner: TenantId) -> f64 {
         let at = usize::from(owner);
         self.all.get(at).map_or(0.0, |tenant| tenant.items.max(0) as f64 * self.each(at))
     }
 
-    /// What a key of a tenant takes in the mean.
+    /// Mean bytes of a tenant's key.
     pub(crate) fn each(&self, at: usize) -> f64 {
         self.mean(at) * self.scale
     }
 
-    /// What sizes are multiplied with.
+    /// The factor of sizes.
     pub(crate) const fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// Whether a tenant's keys are to be drawn from its ring.
+    /// Whether a tenant's keys should be drawn from its ring.
     pub(crate) fn by_ring(&self, owner: TenantId) -> bool {
         let all = self.dbs.iter().map(|(_, keys)| keys).sum::<u64>();
         let tenant = &self.all[usize::from(owner)];
         !tenant.ring.is_empty() && (tenant.items as f64) < SHARE_MIN * all as f64
     }
 
-    /// The database of all keys, where it does not matter which it is, or there is but one.
+    /// The database of all keys, if databases do not decide owners and at most one holds keys.
     pub(crate) fn only_db(&self) -> Option<u16> {
         match self.dbs[..] {
             [] if !self.by_db => Some(0),
@@ -323,14 +326,14 @@ impl Tenants {
         }
     }
 
-    /// The databases in which a tenant may have keys, with how many keys each has.
+    /// The databases with keys in which a tenant may have some, each with its number of keys.
     pub(crate) fn dbs_of(&self, owner: TenantId) -> Vec<(u16, u64)> {
         let may = |db: u16| self.owners.get(usize::from(db)).is_some_and(|o| o.has(owner));
         self.dbs.iter().copied().filter(|&(db, keys)| keys > 0 && may(db)).collect()
     }
 }
 
-/// What a key and a value take, before the factor.
+/// Bytes of a key and a value, before the factor.
 pub(crate) const fn plain_size(key: usize, value: usize) -> u64 {
     (key + value) as u64 + OVERHEAD
 }

@@ -1,21 +1,22 @@
 //! Clients whose reads leave no trace, by `CLIENT NO-TOUCH ON`.
 //!
-//! Whether a key is touched the server decides by its client and the command that it executes. In
-//! a filter there is the client and no command yet: a server from 7.2 on that is asked for a key
-//! then, on behalf of such a client, reads the command through a null pointer. So keys are not
-//! looked at for a client that has ever asked for it.
+//! The server decides by the client and its command whether a read touches a key. In a filter the
+//! client is known, but the server has no command yet. A server from 7.2 on, if asked for a key
+//! then on behalf of a `NO-TOUCH` client, reads the command through a null pointer. So the module
+//! looks up no key for a client that has ever set `NO-TOUCH`.
 //!
-//! Who asked is seen in the filter, whatever `CLIENT` was renamed to, and from the list of clients
-//! when the module is loaded. `OFF` and `RESET` may still be refused, so they change nothing.
+//! The filter sees which clients set it, even if `CLIENT` was renamed, and the list of clients
+//! shows them when the module is loaded. `OFF` and `RESET` may still be refused, so they change
+//! nothing.
 
 use crate::filter::Command;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
-/// With more clients than this those that are gone are forgotten.
+/// With more clients than this, disconnected ones are forgotten.
 const FORGET_FROM: usize = 1_024;
 
-/// The clients that have asked for it.
+/// The clients that have set `NO-TOUCH`.
 #[derive(Debug, Default)]
 pub(crate) struct Untouching {
     clients: RefCell<HashSet<u64>>,
@@ -23,7 +24,7 @@ pub(crate) struct Untouching {
 }
 
 impl Untouching {
-    /// Learns from a list of clients as `CLIENT LIST` gives it.
+    /// Learns from a list of clients in the format of `CLIENT LIST`.
     pub(crate) fn learn(&self, list: &str) {
         for line in list.lines() {
             let field = |name: &str| line.split(' ').find_map(|field| field.strip_prefix(name));
@@ -34,7 +35,7 @@ impl Untouching {
         }
     }
 
-    /// A command that reads and writes no key; `is_known` tells whether a client is still there.
+    /// Examines a command without keys; `is_known` tells whether a client is still connected.
     pub(crate) fn see(&self, command: &impl Command, is_known: impl Fn(u64) -> bool) {
         let is_wish =
             command.count() == 3 && command.word(1).bytes().eq_ignore_ascii_case(b"no-touch");
@@ -45,7 +46,7 @@ impl Untouching {
         self.add(client);
     }
 
-    /// Whether keys must not be looked at for this command.
+    /// Whether the module must not look up keys for this command.
     #[inline]
     pub(crate) fn is_of(&self, command: &impl Command) -> bool {
         self.is_any.get()

@@ -1,32 +1,32 @@
-//! Which commands read, write or remove keys, and where their keys stand.
+//! Commands that read, write or remove keys, and the positions of their keys.
 //!
-//! What looks at keys without wanting their values (SCAN, TYPE, OBJECT, TTL) is no workload, and
-//! what writes several keys of other types is rare in caches: neither is in the list. A write
-//! whose command does not hold the whole value has no size; the key's old one stands for it.
+//! Commands that examine keys without their values (SCAN, TYPE, OBJECT, TTL) are no workload.
+//! Commands that write several keys of other types are rare in caches. Neither kind is in the list.
+//! A write whose command does not hold the whole value has no size; the key's old size replaces it.
 
-/// What a command does to its keys.
+/// The effect of a command on its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
     Read,
-    /// Writes, with the value at this argument.
+    /// Writes the key, with the value at this argument.
     Write(u8),
     /// Changes a part of the value.
     Change,
     Remove,
 }
 
-/// Where keys stand.
+/// The positions of a command's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keys {
-    /// At the first argument.
+    /// The first argument.
     First,
-    /// At all of them.
+    /// All arguments.
     All,
-    /// At every second, with the value behind each.
+    /// Every second argument, with a value behind each.
     Pairs,
 }
 
-/// A command.
+/// A command with its effect and the positions of its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verb {
     name: &'static [u8],
@@ -46,7 +46,7 @@ const fn change(name: &'static str) -> Verb {
     verb(name, Deed::Change, Keys::First)
 }
 
-/// The commands that are seen, frequent ones first.
+/// The commands that the module observes, frequent ones first.
 const ALL: &[Verb] = &[
     read("get"),
     verb("set", Deed::Write(2), Keys::First),
@@ -91,14 +91,14 @@ const ALL: &[Verb] = &[
     change("hdel"),
 ];
 
-/// The command of this name, in letters of either case.
+/// The command of this name, in either case.
 #[inline]
 pub(crate) fn find(name: &[u8]) -> Option<&'static Verb> {
     ALL.iter().find(|verb| verb.name.len() == name.len() && verb.name.eq_ignore_ascii_case(name))
 }
 
 impl Verb {
-    /// The places of the keys among `count` arguments, the command's name included.
+    /// The positions of the keys among `count` words, the command's name included.
     pub(crate) fn places(&self, count: usize) -> impl Iterator<Item = usize> {
         let (end, step) = match self.keys {
             Keys::First => (2, 1),
@@ -108,7 +108,7 @@ impl Verb {
         (1..end.min(count)).step_by(step)
     }
 
-    /// Where the value of the key at `place` stands, if the command holds it.
+    /// The position of the value for the key at `place`, if the command holds the value.
     pub(crate) fn value(&self, place: usize) -> Option<usize> {
         match (self.deed, self.keys) {
             (Deed::Write(_), Keys::Pairs) => Some(place + 1),

@@ -1,17 +1,17 @@
-//! Why a read misses. Only one of the causes is cured by memory, so they are told apart.
+//! Why a read misses. Causes are kept apart because memory cures only one of them.
 
-/// Why a read found nothing: what an unbounded cache would have answered.
+/// Why a read found nothing, although an unbounded cache might have answered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// Nobody had written the key. No memory helps; loading it beforehand does.
+    /// The key had never been written. No memory helps; loading it beforehand does.
     NeverSeen,
-    /// The item had left to make room: memory helps.
+    /// The item had been evicted: more memory helps.
     Evicted,
-    /// Its time to live was over: a longer one helps.
+    /// The item had reached its time to live: a longer one helps.
     Expired,
     /// A client had removed it.
     Deleted,
-    /// The key was written only later, and not because of the read: the reader came before the
+    /// The key was written only later, and not because of the read: the read was ahead of the
     /// writer.
     TooEarly,
 }
@@ -21,7 +21,7 @@ impl Cause {
     pub const ALL: [Self; 5] =
         [Self::NeverSeen, Self::Evicted, Self::Expired, Self::Deleted, Self::TooEarly];
 
-    /// The word for it in JSON and metrics.
+    /// The name of the cause in JSON and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NeverSeen => "never_seen",

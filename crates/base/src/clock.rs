@@ -1,23 +1,23 @@
-//! Time as a value: whoever needs it is handed a clock, and a test hands it a virtual one.
+//! Time as a value: code that needs the time takes a clock, and tests pass a virtual one.
 //!
-//! The clock that reads the machine lives in the server and the lab.
+//! The clock that reads the machine's time lives in the server and the lab.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Micros;
 
-/// Tells the time since an agreed start. Never goes backwards.
+/// Measures the time since an agreed start. Never goes backwards.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// The current time.
     fn now(&self) -> Micros;
 }
 
-/// A clock that stands still until it is told to move.
+/// A clock that stands still until [`Self::advance`] moves it.
 #[derive(Debug, Default)]
 pub struct VirtualClock(AtomicU64);
 
 impl VirtualClock {
-    /// Moves the clock on by `step`.
+    /// Moves the clock forward by `step`.
     pub fn advance(&self, step: Micros) {
         self.0.fetch_add(step.0, Ordering::Relaxed);
     }

@@ -5,8 +5,8 @@
 //! folds, about 3 ns. It is not a cryptographic hash: a server that fears chosen keys gives it a
 //! secret seed.
 //!
-//! Who uses which bits is written here once, because one hash must serve users that have to be
-//! independent of each other:
+//! The users of the hash have to be independent of each other, so each has bits of its own. This is
+//! the only list of them:
 //!
 //! ```text
 //!   63            40 39          32 31                                0
@@ -17,21 +17,22 @@
 //!                                     about bucket or shard
 //! ```
 //!
-//! The store finds fetches under way by the low bits and the upper eight of the bucket's.
+//! The store finds fetches under way by the low bits of the bucket and by its upper eight.
 //!
-//! Whoever needs a split that is independent of all three (halves for cross-checking, confidence
-//! bands) applies [`mix`] with a constant of its own first.
+//! Code that needs a split independent of all three (halves for cross-checking, confidence bands)
+//! first applies [`mix`] with a constant of its own.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Maps the hash of a key. Watched keys share their top bits, so these are stirred once more.
+/// Maps hashes of keys to values. Watched keys share their top bits, so [`Ready`] spreads them
+/// again.
 pub type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<Ready>>;
 
-/// A set of such hashes.
+/// A set of hashes of keys, spread in the same way.
 pub type KeySet = HashSet<u64, BuildHasherDefault<Ready>>;
 
-/// Keys are hashes already.
+/// A hasher for keys that are hashes already: one multiplication.
 #[derive(Clone, Debug, Default)]
 pub struct Ready(u64);
 
@@ -60,7 +61,7 @@ const fn fold(a: u64, b: u64) -> u64 {
 /// The hash of `key` under `seed`.
 #[inline]
 pub fn bytes(seed: u64, key: &[u8]) -> u64 {
-    // Spread over all bits: two small seeds must not be undone by two similar keys.
+    // Spread over all bits: similar seeds must not cancel out against similar keys.
     let mut state = seed.wrapping_mul(C) ^ A;
     let mut rest = key;
     while rest.len() > 16 {
@@ -86,7 +87,7 @@ fn half(four: &[u8]) -> u64 {
     u64::from(u32::from_le_bytes(array))
 }
 
-/// Up to 16 bytes as two words; overlapping reads spare a loop.
+/// Up to 16 bytes as two words; overlapping reads avoid a loop.
 #[inline]
 fn tail_words(rest: &[u8]) -> (u64, u64) {
     let n = rest.len();
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// All the users of the hash rely on each of its bits being fair, whatever the keys look like.
+    /// All users of the hash rely on each of its bits being fair, whatever the keys look like.
     #[test]
     fn every_bit_is_fair_on_structured_keys() {
         let n = 20_000u64;
@@ -143,7 +144,7 @@ mod tests {
         assert_ne!(bytes(0, b"key"), bytes(1, b"key"));
     }
 
-    /// Seeds are small numbers, and keys often differ in one digit: neither may undo the other.
+    /// Seeds are small numbers, and keys often differ in one digit: neither may cancel the other.
     #[test]
     fn related_seeds_and_keys_do_not_meet() {
         let hashes: HashSet<u64> = (0..8)

@@ -4,7 +4,7 @@
 //! wider than its left edge divided by 2^P. With P = 4 an index costs one count-leading-zeros and
 //! the 64 octaves need under a thousand buckets.
 
-/// Buckets an octave, as a power of two.
+/// Buckets per octave, as a power of two.
 const PRECISION: u32 = 4;
 const WIDTH: u64 = 1 << PRECISION;
 
@@ -65,7 +65,7 @@ impl Histogram {
         &self.counts
     }
 
-    /// Multiplies every weight: forgetting.
+    /// Multiplies every weight by `factor`, so that old counts fade.
     pub fn scale(&mut self, factor: f64) {
         self.counts.iter_mut().for_each(|count| *count *= factor);
         self.total *= factor;

@@ -1,7 +1,7 @@
-//! The words all other crates share, and the small tools they lean on.
+//! The types that all other crates share, and small tools for them.
 //!
-//! No I/O, no dependencies, no clock: whatever is here is a value or a pure function, so that a
-//! run of anything above is a function of trace, configuration and seed.
+//! No I/O, no dependencies, no clock. Everything here is a value or a pure function, so that a run
+//! of any crate above depends only on trace, configuration and seed.
 #![forbid(unsafe_code)]
 
 pub mod access;

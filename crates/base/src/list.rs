@@ -12,7 +12,7 @@ struct Link {
     older: u32,
 }
 
-/// The links of every slot. Eight bytes a slot.
+/// The links of every slot. Eight bytes per slot.
 #[derive(Clone, Debug, Default)]
 pub struct Links(Vec<Link>);
 
@@ -36,7 +36,7 @@ impl List {
         self.newest
     }
 
-    /// The slot pushed first of those still here, or [`NIL`].
+    /// The oldest slot that is still in the list, or [`NIL`].
     pub const fn oldest(&self) -> u32 {
         self.oldest
     }
@@ -71,7 +71,7 @@ impl List {
         self.len += 1;
     }
 
-    /// Takes `slot`, which is in this list, out of it.
+    /// Removes `slot`, which is in this list.
     #[inline]
     pub fn remove(&mut self, links: &mut Links, slot: u32) {
         let Link { newer, older } = links.0[slot as usize];
@@ -95,7 +95,7 @@ impl List {
         }
     }
 
-    /// Takes out the oldest slot.
+    /// Removes and returns the oldest slot.
     pub fn pop_oldest(&mut self, links: &mut Links) -> Option<u32> {
         let slot = self.oldest;
         (slot != NIL).then(|| {

@@ -1,9 +1,9 @@
-//! Classes of penalties: what a miss costs, in sixteen steps that double [1].
+//! Classes of penalties: the cost of a miss, in sixteen steps that double [1].
 //!
-//! Class i covers from 10·(2^(i-1) - 1) to 10·(2^i - 1) µs: [1, 10), [10, 30), [30, 70) and so on;
-//! whatever takes longer than 655 ms is of the last. A byte holds it, and 0 says that nobody knows.
+//! Class i covers from 10·(2^(i-1) - 1) to 10·(2^i - 1) µs: [1, 10), [10, 30), [30, 70) and so on.
+//! All penalties above 655 ms are in the last class. A class fits in a byte; 0 means unknown.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use crate::Micros;
@@ -17,7 +17,7 @@ pub const fn class_of(penalty: Micros) -> u8 {
     if class > CLASSES as u32 { CLASSES } else { class as u8 }
 }
 
-/// What a penalty of this class is counted as: the middle of the class; zero where none is known.
+/// The penalty that stands for a class, its middle; zero for the unknown class.
 pub const fn of_class(class: u8) -> Micros {
     match class {
         0 => Micros(0),
@@ -25,9 +25,9 @@ pub const fn of_class(class: u8) -> Micros {
     }
 }
 
-/// The class that an item is taken for of which nobody knows what its misses cost: that of nearly
-/// all misses that were measured, where there is one. Otherwise it stays unknown, and the unknown
-/// are a class of their own. `misses` are those of each class, from the unknown on.
+/// The class to assume for an item of unknown penalty. It is the class of at least 90 % of the
+/// measured misses, if there is one. Otherwise the item stays unknown, and unknown items are a
+/// class of their own. `misses` holds the misses of each class, beginning with the unknown one.
 pub fn usual(misses: impl Iterator<Item = u64> + Clone) -> u8 {
     let measured = (0..).zip(misses).skip(1);
     let all: u64 = measured.clone().map(|(_, misses)| misses).sum();
@@ -35,38 +35,38 @@ pub fn usual(misses: impl Iterator<Item = u64> + Clone) -> u8 {
     most.filter(|&(_, misses)| misses as f64 >= USUAL * all as f64).map_or(0, |(class, _)| class)
 }
 
-/// Share of the misses that the usual class has at least.
+/// Least share of the measured misses that makes a class the usual one.
 const USUAL: f64 = 0.9;
 
-/// What is known of the penalty of one key: a mean that follows it, and its class.
+/// The penalty of one key, estimated: a moving mean, and its class.
 ///
-/// The mean is geometric, a new penalty weighs a quarter of it, and the key changes its class only
-/// when the mean is a fifth beyond the class: a backend whose answers take now a little more and
-/// now a little less than a boundary would otherwise send its keys to and fro.
+/// The mean is geometric, and a new penalty has a quarter of the weight. The key changes its class
+/// only when the mean is a fifth beyond the class. Otherwise a backend with answers around a
+/// boundary would send its keys to and fro.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The mean in classes: what is below 1 is of class 1, what is below 2 of class 2.
+    /// The mean in classes: a level below 1 is class 1, a level below 2 is class 2.
     level: f32,
     class: u8,
 }
 
 /// Weight of a new penalty.
 const WEIGHT: f32 = 0.25;
-/// How far the mean must be beyond its class.
+/// Factor by which the mean must be beyond its class.
 const BEYOND: f32 = 1.2;
 
 impl Estimate {
-    /// After the first penalty that was measured.
+    /// The estimate after the first measured penalty.
     pub fn new(penalty: Micros) -> Self {
         Self { level: level(penalty), class: class_of(penalty) }
     }
 
-    /// Of a key of which only the class is known.
+    /// The estimate for a key of which only the class is known.
     pub fn of_class(class: u8) -> Self {
         Self { level: level(of_class(class)), class }
     }
 
-    /// Takes note of another penalty.
+    /// Adds another measured penalty.
     pub fn add(&mut self, penalty: Micros) {
         self.level += WEIGHT * (level(penalty) - self.level);
         let (mean, edge) = (wait(self.level), |class: u8| wait(f32::from(class)));
@@ -82,18 +82,18 @@ impl Estimate {
         self.class
     }
 
-    /// In eighteen bits, not all of them zero.
+    /// The estimate in eighteen bits, not all of them zero.
     pub fn pack(self) -> u32 {
         (((self.level * STEPS) as u32).min((1 << 13) - 1) << 5) | u32::from(self.class)
     }
 
-    /// What was packed.
+    /// The estimate that [`Self::pack`] stored in `bits`.
     pub fn unpack(bits: u32) -> Self {
         Self { level: (bits >> 5 & ((1 << 13) - 1)) as f32 / STEPS, class: (bits & 31) as u8 }
     }
 }
 
-/// Steps of a class in which a mean is packed.
+/// Steps per class in which a mean is packed.
 const STEPS: f32 = 500.0;
 
 fn level(penalty: Micros) -> f32 {
@@ -108,7 +108,7 @@ fn wait(level: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// One class is usual only where nearly all misses are of it.
+    /// A class is usual only if nearly all misses are in it.
     #[test]
     fn the_usual_class_has_nearly_all_misses() {
         let usual = |misses: [u64; 4]| usual(misses.into_iter());
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(usual([500, 0, 0, 0]), 0, "nothing was measured");
     }
 
-    /// Around a boundary a key stays what it is; when its backend has become slow it follows.
+    /// Around a boundary a key stays in its class; when its backend becomes slow, the key follows.
     #[test]
     fn a_class_is_left_with_hesitation() {
         let mut estimate = Estimate::new(Micros(600));

@@ -1,14 +1,14 @@
-//! Text that came from outside, made fit for a terminal and a log.
+//! Text from outside, made safe for a terminal and a log.
 //!
-//! A key, a client's name, a server's error or a line of a trace may hold anything: an end of line
-//! that forges a line of the log, a sequence that rewrites the title of a terminal or what it has
-//! shown, a character that turns the direction of writing. Each of these characters is escaped as
-//! in Rust (`\n`, `\u{1b}`); all else stays as it is.
+//! A key, a client's name, a server's error or a line of a trace may hold anything: a line break
+//! that forges a log line, a sequence that rewrites a terminal, a character that changes the
+//! direction of writing. Each of these characters is escaped as in Rust (`\n`, `\u{1b}`). All other
+//! characters stay as they are.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// Passes text on with its control characters escaped.
+/// A writer that passes text on with its control characters escaped.
 #[derive(Debug)]
 pub struct Printable<W>(pub W);
 
@@ -35,8 +35,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe.0)
 }
 
-/// Whether a character acts instead of being seen: C0, DEL, C1, the two separators of lines, and
-/// what turns the direction of writing.
+/// Whether a character acts instead of being visible: C0, DEL, C1, the two separators of lines, and
+/// the characters that change the direction of writing.
 fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'

@@ -1,4 +1,4 @@
-//! The one generator, always from a seed: xoshiro256++ of Blackman and Vigna (2019).
+//! The only generator, always seeded: xoshiro256++ of Blackman and Vigna (2019).
 
 use crate::hash::mix;
 
@@ -9,7 +9,7 @@ pub struct Prng {
 }
 
 impl Prng {
-    /// A stream of its own for each seed, also for seeds that differ in one bit.
+    /// Creates the stream of a seed. Seeds that differ in one bit give unrelated streams.
     pub fn new(seed: u64) -> Self {
         let mut at = seed;
         let state = std::array::from_fn(|_| {

@@ -1,14 +1,15 @@
-//! Spatial sampling, and what a sampled request looks like to a model.
+//! Spatial sampling, and the form in which a model receives a sampled request.
 //!
-//! A key is sampled iff the top 24 bits of its hash fall below a threshold. All requests to a key
-//! are kept or none is, so the sampled stream is a smaller stream of the same shape [1]. A filter
-//! of a lower rate keeps a subset of the keys that one of a higher rate keeps, so filters nest.
+//! A key is sampled iff the top 24 bits of its hash fall below a threshold. The filter keeps all
+//! requests to a key or none, so the sampled stream is a smaller stream of the same shape [1]. A
+//! filter of a lower rate keeps a subset of the keys that a filter of a higher rate keeps, so
+//! filters nest.
 //!
 //! [1] Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 
 use crate::{Micros, TenantId};
 
-/// Hashes are compared modulo this many values.
+/// The number of values that the sampled bits of a hash can have.
 pub const MODULUS: u64 = 1 << 24;
 
 /// Keeps a key iff the top 24 bits of its hash are below a threshold.
@@ -44,7 +45,7 @@ impl Filter {
         self.threshold as f64 / MODULUS as f64
     }
 
-    /// The bits of a hash that are compared.
+    /// The bits of a hash that are compared with the threshold.
     #[inline]
     pub const fn bits(hash: u64) -> u64 {
         hash >> 40
@@ -57,36 +58,36 @@ impl Filter {
     }
 }
 
-/// What happened in a sampled request to the live store.
+/// The kind and outcome of a sampled request to the live store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sighting {
     /// A read that found its item.
     Hit,
-    /// A read that found none; the size is not known until the key is written.
+    /// A read that did not find its item. The size is unknown until the key is written.
     Miss,
-    /// A write. Following a miss of the same key it is a *fill*, and both are one access.
+    /// A write. After a miss of the same key it is a *fill*, and both are one access.
     Write,
-    /// A removal on request. (Evictions are never reported: a model describes the requests, not
-    /// the cache that answers them.)
+    /// A removal on request. (The store never reports evictions: a model describes the requests,
+    /// not the cache that answers them.)
     Delete,
 }
 
-/// One sampled request, as the store hands it to the pilot.
+/// One sampled request, as the store passes it to the pilot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When, on the clock of whoever drives the store.
+    /// Time of the request, on the clock of the store's caller.
     pub time: Micros,
     /// The hash of the key.
     pub key: u64,
-    /// Whose key.
+    /// The tenant that owns the key.
     pub tenant: TenantId,
-    /// What happened.
+    /// The kind and outcome of the request.
     pub sighting: Sighting,
     /// Bytes charged for the item with its metadata; zero for a miss.
     pub size: u32,
     /// Time left to live, zero for no limit.
     pub ttl: Micros,
-    /// About what a miss of the key costs, zero where that is not known.
+    /// Estimated cost of a miss of the key, zero where it is not known.
     pub penalty: Micros,
 }
 

@@ -1,19 +1,19 @@
-//! What one object is charged, in four bytes.
+//! The bytes that one object is charged, in a number of four bytes.
 //!
-//! Simulators and models keep a size for every object, and nearly all objects are small: eight
-//! bytes for each would cost them a tenth of their memory. So sizes are exact up to 3.75 GiB, and
-//! beyond that to the next 64 KiB, which is a fifty-thousandth of them.
+//! Simulators and models keep a size for every object, and nearly all objects are small. Eight
+//! bytes for each size would cost a tenth of their memory. So sizes are exact up to 3.75 GiB;
+//! larger ones are rounded up to the next 64 KiB, an error below a fifty-thousandth.
 //!
 //! ```text
 //!   0 … 0xefff_ffff    bytes
 //!   0xf000_0000 + n    3.75 GiB + n · 64 KiB, up to 16 TiB
 //! ```
 //!
-//! The larger size is the larger number, so sizes compare as they are.
+//! A larger size is a larger number, so sizes compare as they are.
 
 use std::fmt;
 
-/// Bytes of an object.
+/// The charged size of an object in bytes, packed into four.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Size(u32);
 
@@ -24,8 +24,8 @@ impl Size {
     /// One byte, or one object where objects are counted.
     pub const ONE: Self = Self(1);
 
-    /// A size of so many bytes, rounded up to a step where they are many; of more than 16 TiB the
-    /// largest.
+    /// The size for a number of bytes. From 3.75 GiB on it is rounded up to a step of 64 KiB, and
+    /// above 16 TiB it is the largest size.
     #[inline]
     pub const fn of(bytes: u64) -> Self {
         if bytes < EXACT as u64 {
@@ -39,17 +39,17 @@ impl Size {
     /// The bytes.
     #[inline]
     pub const fn get(self) -> u64 {
-        // Without a branch, for models add up many.
+        // No branch, because models add up many sizes.
         self.0 as u64 + self.0.saturating_sub(EXACT) as u64 * (STEP - 1)
     }
 
-    /// The bytes for a formula.
+    /// The bytes as a float, for formulas.
     #[inline]
     pub const fn as_f32(self) -> f32 {
         self.get() as f32
     }
 
-    /// The bytes as far as 32 bits hold them.
+    /// The bytes in 32 bits, capped at `u32::MAX`.
     #[inline]
     pub const fn as_u32(self) -> u32 {
         if self.get() < u32::MAX as u64 { self.get() as u32 } else { u32::MAX }
@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Never too little, never more than a step too much, and in order.
+        /// A size is never too small, at most a step too large, and keeps the order.
         #[test]
         fn sizes_are_close_and_in_order(a in 0u64..1 << 44, b in 0u64..1 << 44) {
             let size = Size::of(a);

@@ -1,7 +1,7 @@
 //! Numbers that cannot be mixed up: bytes, ticks, microseconds and ratios.
 //!
-//! A tick is one request (logical time, which policies and models age by); a microsecond is wall
-//! time, used only for expiry and penalties. Nothing converts one into the other silently.
+//! A tick is one request: logical time, by which policies and models age. A microsecond is wall
+//! time, used only for expiry and penalties. No conversion between the two is implicit.
 
 use std::fmt;
 use std::iter::Sum;
@@ -14,7 +14,7 @@ macro_rules! quantity {
         pub struct $name(pub u64);
 
         impl $name {
-            /// The difference, or zero where `other` is larger.
+            /// The difference, or zero if `other` is larger.
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
@@ -81,8 +81,8 @@ impl Bytes {
     /// 1024³ bytes.
     pub const GIB: Self = Self(1 << 30);
 
-    /// Reads a size as redis.conf writes it: a number, then one of `b k kb m mb g gb t tb`
-    /// (`k` is 1000, `kb` is 1024), or `KiB MiB GiB TiB`, in any case.
+    /// Parses a size as redis.conf writes it: a number, then one of `b k kb m mb g gb t tb` (`k` is
+    /// 1000, `kb` is 1024), or `KiB MiB GiB TiB`, in any case.
     ///
     /// # Errors
     /// A sentence that names the text and the accepted units.
@@ -113,7 +113,7 @@ impl Bytes {
 }
 
 impl Bytes {
-    /// As people write it, and exactly: `41mb`, `1536kb`, `1000`.
+    /// The size with the largest unit that is exact: `41mb`, `1536kb`, `1000`.
     pub fn written(self) -> String {
         let units = [(40, "tb"), (30, "gb"), (20, "mb"), (10, "kb")];
         let whole = |(shift, _): &(u32, &str)| self.0 > 0 && self.0.trailing_zeros() >= *shift;
@@ -129,7 +129,7 @@ fn size_error(text: &str) -> String {
 }
 
 impl fmt::Display for Bytes {
-    /// The largest binary unit in which the number is at least one, with three digits.
+    /// Prints the largest binary unit in which the number is at least one, with three digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
         let mut value = self.0 as f64;
@@ -170,19 +170,19 @@ impl Tick {
     /// Later than every request.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// Ticks from `earlier` to this one, or zero where it is later.
+    /// Ticks from `earlier` to this one, or zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 }
 
 impl Micros {
-    /// As milliseconds.
+    /// A duration of `ms` milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000)
     }
 
-    /// As seconds.
+    /// A duration of `s` seconds.
     pub const fn from_secs(s: u64) -> Self {
         Self(s * 1_000_000)
     }
@@ -193,10 +193,10 @@ impl Micros {
 pub struct MissRatio(pub f64);
 
 impl MissRatio {
-    /// Every read misses: a cache of no size.
+    /// Every read misses, as in a cache of size zero.
     pub const ALL: Self = Self(1.0);
 
-    /// `misses` of `reads`; all of them where nothing was read.
+    /// `misses` divided by `reads`; [`Self::ALL`] if there were no reads.
     pub fn of(misses: f64, reads: f64) -> Self {
         if reads > 0.0 { Self((misses / reads).clamp(0.0, 1.0)) } else { Self::ALL }
     }

@@ -1,8 +1,8 @@
-//! What does an access cost a model, and a curve the age models? Accesses come from memory, as fast
-//! as they are taken: nothing is said of reading a trace.
+//! Measures the cost of an access to each model, and of a curve of the age models. Accesses come
+//! from memory as fast as models take them: the time to read a trace is not included.
 //!
-//! `cargo run --release -p curve --example speed`; with `curves` behind it the curves alone. The
-//! last figures are in `docs/results/curves.md`.
+//! Run `cargo run --release -p curve --example speed`, or with `curves` at the end for the curves
+//! alone. The last figures are in `docs/results/curves.md`.
 
 use base::{Access, Prng};
 use curve::kaet::Kaet;
@@ -12,7 +12,7 @@ use std::time::Instant;
 const REQUESTS: usize = 4_000_000;
 const KEYS: u64 = 1_000_000;
 
-/// Keys whose popularity falls like a power of the rank, sizes from 1 to 1000 bytes.
+/// Keys whose popularity falls as a power of the rank, with sizes from 1 to 1000 bytes.
 fn trace() -> Vec<Access> {
     let mut prng = Prng::new(1);
     (0..REQUESTS)
@@ -24,7 +24,8 @@ fn trace() -> Vec<Access> {
         .collect()
 }
 
-/// Seconds of the fastest of three runs: the machine may be busy with something else.
+/// Seconds of the fastest of three runs, because the machine may be busy, and the model after that
+/// run.
 fn run(name: &str, params: &Params, trace: &[Access]) -> (f64, Box<dyn Model>) {
     let spec = curve::find(name).unwrap_or_else(|error| panic!("{error}"));
     let mut best = (f64::INFINITY, (spec.build)(params));
@@ -48,7 +49,7 @@ fn main() {
     curves(&trace);
 }
 
-/// What an access costs.
+/// Prints the cost of an access by model, rate and K.
 fn accesses(trace: &[Access]) {
     println!("| model | rate | K | million requests/s | ns by sampled access | memory |");
     println!("|---|--:|--:|--:|--:|--:|");
@@ -77,13 +78,13 @@ fn accesses(trace: &[Access]) {
     println!();
 }
 
-/// What the curves of K-AET cost.
+/// Prints the time to compute curves of K-AET.
 fn curves(trace: &[Access]) {
     let mut kaet = Kaet::new(&Params { rate: 0.01, ..Params::default() });
     for access in trace {
         kaet.access(access);
     }
-    // Of one candidate there is nothing to pool.
+    // With one candidate there is nothing to pool.
     let plain = [1, 2, 5, 10, 16].map(|k| (k, false));
     let pooled = [2, 5, 10, 16].map(|k| (k, true));
     let fastest = |laws: &[(u32, bool)]| {

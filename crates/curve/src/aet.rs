@@ -1,12 +1,12 @@
-//! Average eviction time: LRU from a histogram of reuse times, sizes left aside [1].
+//! Average eviction time: LRU from a histogram of reuse times, without sizes [1].
 //!
-//! With P(t) the share of accesses whose reuse time is longer than t, an object that has not been
-//! used for x accesses moves down by P(x) with each access, so it falls out of a cache of c objects
+//! Let P(t) be the share of accesses whose reuse time is longer than t. An object that has not been
+//! used for x accesses moves down by P(x) with each access. So it falls out of a cache of c objects
 //! at the age T where P adds up to c, and the miss ratio is P(T).
 //!
-//! It counts objects. A size in bytes is taken for so many objects of mean size, which is right
-//! only where size and reuse have nothing to do with each other; `eaet` does without that. Deleted
-//! and expired objects end their time without a hit.
+//! The model counts objects. It converts a size in bytes into a number of objects of mean size,
+//! which is right only where size and reuse are independent; `eaet` does not need that. Deleted and
+//! expired objects end their time without a hit.
 //!
 //! [1] Hu, Wang, Zhou, Luo, Wang, Jiang, Li. Kinetic Modeling of Data Eviction in Cache. ATC '16.
 

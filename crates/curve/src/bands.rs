@@ -1,29 +1,30 @@
-//! How sure a sampled curve is: the spread of the curves of independent parts of the sample.
+//! Confidence bands of a sampled curve: the spread of the curves of independent parts of the
+//! sample.
 //!
-//! The watched keys are dealt out to eight parts by other bits of their hash, and each part has a
-//! model of its own. Were the sample drawn anew, the curve of all would vary by the standard
-//! deviation of the parts' curves divided by √8, and by √(1-R) less than that, for a sample that is
-//! the whole has no error.
+//! Other bits of their hash divide the watched keys into eight parts, and each part has a model of
+//! its own. If the sample were drawn again, the curve of all parts would vary by the standard
+//! deviation of the parts' curves divided by √8. It varies less by a factor of √(1-R), for a sample
+//! of all keys has no error.
 //!
-//! It shows the error of sampling only: not that of the model.
+//! The bands show only the error of sampling, not that of the model.
 
 use base::hash::mix;
 use base::{Access, Bytes, Filter, Op};
 
 use crate::{Counts, MissRatio, MissRatioCurve, Model, Params, Spec};
 
-/// Sets the parts apart from whatever else splits keys by their hash.
+/// Makes the parts independent of every other split by the hash of keys.
 const SALT: u64 = 0x5bd1_e995_7a3c_01f7;
 const PARTS: usize = 8;
 
 #[derive(Debug)]
 struct Part {
     model: Box<dyn Model>,
-    /// All reads that this part has been told of.
+    /// All reads that this part's model knows of.
     told: u64,
 }
 
-/// A model, and one of the same kind for each eighth of its keys.
+/// A model of all watched keys, and one of the same kind for each eighth of them.
 #[derive(Debug)]
 pub struct Bands {
     whole: Box<dyn Model>,
@@ -33,7 +34,7 @@ pub struct Bands {
 }
 
 impl Bands {
-    /// Costs about twice what the model alone does.
+    /// Creates the models. They cost about twice as much as one model alone.
     pub fn new(spec: &Spec, params: &Params) -> Self {
         let keys_max = match params.keys_max {
             usize::MAX => usize::MAX,
@@ -45,14 +46,14 @@ impl Bands {
         Self { parts, ..Self::alone(spec, params) }
     }
 
-    /// The model alone: no band.
+    /// Creates the model without parts, so that there is no band.
     pub fn alone(spec: &Spec, params: &Params) -> Self {
         let filter = Filter::with_rate(params.rate);
         Self { whole: (spec.build)(params), parts: vec![], filter, reads: 0 }
     }
 
-    /// The lowest and the highest miss ratio that are likely at each size: two standard errors to
-    /// either side. Nothing for a model alone.
+    /// The lowest and the highest likely miss ratio at each size: two standard errors to either
+    /// side. Empty for a model without parts.
     pub fn at(&mut self, sizes: &[Bytes]) -> Vec<(Bytes, MissRatio, MissRatio)> {
         let reads = self.reads;
         let curves: Vec<MissRatioCurve> = self
@@ -87,7 +88,7 @@ impl Bands {
             return;
         }
         let part = &mut self.parts[(mix(access.key ^ SALT) >> 61) as usize];
-        // What went to others since, before it sees its own.
+        // First counts the reads of other parts since this part's last access.
         part.model.skip(self.reads - read - part.told);
         part.model.access(access);
         part.told = self.reads;

@@ -1,10 +1,10 @@
-//! Counts of a part of the keys, which add up with those of other parts.
+//! Counts of one part of the keys, which can be added to the counts of other parts.
 //!
-//! A trace that is too large for one machine is shown to several models, each of which watches the
-//! keys of one part: every key is of one part, by bits of its hash that have nothing to do with
-//! sampling. A part is to the whole what a sample is, so each scales its distances up as a sampled
-//! model does; and what the parts counted, each divided by the rate at which it sampled, is summed.
-//! Unlike a single sample, all parts together have every key.
+//! A trace too large for one machine is shown to several models, and each watches the keys of one
+//! part. Bits of its hash that are independent of sampling assign each key to one part. A part
+//! relates to the whole as a sample does, so each model scales its distances up as a sampled model
+//! does. The counts of the parts, each divided by its sampling rate, are summed. Unlike a single
+//! sample, all parts together have every key.
 //!
 //! ```text
 //!  trace ──┬─▶ part 1 of 4 ─▶ counts ─┐
@@ -13,25 +13,25 @@
 //!          └─▶ part 4 of 4 ─▶ counts ─┘
 //! ```
 //!
-//! Parts add up in any order. Some of them make a curve, too: that of a sample.
+//! Parts add up in any order. A subset of the parts also gives a curve: that of a sample.
 
 use crate::track::{Live, Window, add_hits, add_live};
 use crate::{MissRatioCurve, Params, Spec};
 use base::hash::mix;
 use serde::{Deserialize, Serialize};
 
-/// Sets the parts apart from whatever else splits keys by their hash.
+/// Makes the parts independent of every other split by the hash of keys.
 const SALT: u64 = 0x2545_f491_4f6c_dd1d;
 
-/// Parts at most.
+/// Most parts of a trace.
 pub const PARTS_MAX: u32 = 65_536;
 
 /// One of several parts of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Part {
-    /// From 0.
+    /// Index of the part, from 0.
     pub at: u32,
-    /// How many there are.
+    /// Number of parts.
     pub of: u32,
 }
 
@@ -39,37 +39,37 @@ impl Part {
     /// All keys.
     pub const WHOLE: Self = Self { at: 0, of: 1 };
 
-    /// Whether it is one of so many parts.
+    /// Whether the index is below the number of parts, and that number is allowed.
     pub const fn is_sound(self) -> bool {
         self.at < self.of && self.of <= PARTS_MAX
     }
 
-    /// Whether a key is of the part.
+    /// Whether a key belongs to the part.
     #[inline]
     pub fn has(self, key: u64) -> bool {
         self.of == 1 || ((mix(key ^ SALT) >> 32) * u64::from(self.of)) >> 32 == u64::from(self.at)
     }
 }
 
-/// What a model counted, by the rate at which it sampled its part.
+/// Counts of a model, divided by the rate at which it sampled its part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Counts {
-    /// Reads by distance, in the model's own buckets.
+    /// Reads by stack distance, in the model's own buckets.
     Distances(Distances),
-    /// Reads and live objects by age, window by window.
+    /// Reads and live objects by age, for each window.
     Ages(AgeCounts),
 }
 
-/// Counts of a model around a stack.
+/// Counts of a model with a stack.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distances {
-    /// How narrow the buckets are: the power of two of a distance's parts.
+    /// Width of the buckets: each distance is divided into 2 to this power.
     pub precision: u32,
-    /// Reads by distance in the whole.
+    /// Reads by distance in the stack of all keys.
     pub hits: Vec<f64>,
     /// Reads of watched keys.
     pub sampled: f64,
-    /// Reads that there should be of them.
+    /// Reads of watched keys that the sampling rate predicts.
     pub expected: f64,
     /// The largest distance.
     pub farthest: u64,
@@ -80,19 +80,19 @@ pub struct Distances {
 pub struct AgeCounts {
     /// Reads of watched keys.
     pub sampled: f64,
-    /// Reads that there should be of them.
+    /// Reads of watched keys that the sampling rate predicts.
     pub expected: f64,
-    /// The share of all bytes that the part was found to have.
+    /// Measured share of all bytes that belong to the part.
     pub bytes: f64,
     pub(crate) origin: Vec<Live>,
     pub(crate) windows: Vec<Window>,
 }
 
 impl Counts {
-    /// Adds those of another part.
+    /// Adds the counts of another part.
     ///
     /// # Errors
-    /// They are of another kind of model, or not of the same requests.
+    /// If they are of another kind of model, or not of the same requests.
     pub fn add(&mut self, other: &Self) -> Result<(), String> {
         match (self, other) {
             (Self::Distances(own), Self::Distances(other)) => own.add(other),
@@ -101,10 +101,10 @@ impl Counts {
         }
     }
 
-    /// The curve of these counts: that of the whole, or of a sample where parts are missing.
+    /// The curve of these counts: that of all keys, or of a sample if parts are missing.
     ///
     /// # Errors
-    /// A model of this kind does not have such counts.
+    /// If a model of this kind has other counts.
     pub fn curve(&self, spec: &Spec, params: &Params) -> Result<MissRatioCurve, String> {
         let whole = Params { rate: 1.0, share: 1.0, part: Part::WHOLE, ..params.clone() };
         let mut model = (spec.build)(&whole);
@@ -115,7 +115,7 @@ impl Counts {
         }
     }
 
-    /// Whether these are numbers that a model may have.
+    /// Whether the numbers are in the range that a model can count.
     pub fn are_sound(&self) -> bool {
         let is_count = |count: &f64| count.is_finite() && *count >= 0.0;
         match self {
@@ -133,7 +133,7 @@ impl Counts {
     }
 }
 
-/// Buckets of distances, at most: more than 64 bits of distance need in any model.
+/// Most buckets of distances: more than distances of 64 bits need in any model.
 pub(crate) const HITS_MAX: usize = 1 << 17;
 
 impl Distances {
@@ -181,7 +181,8 @@ mod tests {
     use base::{Micros, Prng};
     use proptest::prelude::*;
 
-    /// Requests of two kinds: a power law, and a loop; sizes differ, some are written or deleted.
+    /// Requests of two kinds, a power law and a loop. Sizes differ, and some requests write or
+    /// delete.
     fn trace(seed: u64, requests: u64) -> Vec<Access> {
         let mut prng = Prng::new(seed);
         let mut made = vec![];
@@ -217,8 +218,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4))]
-        /// Any number of parts, added in any order, is the whole: to 0.002, for `krr`, whose
-        /// chance is another in each, to 0.003.
+        /// Any number of parts, added in any order, gives the whole to 0.002. For `krr` the bound
+        /// is 0.003, because each part draws other random numbers.
         #[test]
         fn parts_add_up(seed in 1u64..1_000, of in 2u32..12, sampled in any::<bool>()) {
             let trace = trace(seed, 300_000);
@@ -246,7 +247,7 @@ mod tests {
         }
     }
 
-    /// A single part is a sample: near, and not the same.
+    /// The counts of a single part give the curve of a sample, near that of all keys.
     #[test]
     fn one_part_is_a_sample() {
         let trace = trace(3, 200_000);
@@ -278,7 +279,7 @@ mod tests {
         }
     }
 
-    /// What is not of the same kind, or not of the same requests, is refused.
+    /// Counts of another kind of model, or of other requests, are refused.
     #[test]
     fn what_does_not_fit_is_refused() {
         let counts = |name: &str, seed: u64| {

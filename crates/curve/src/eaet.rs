@@ -1,17 +1,17 @@
-//! Enhanced average eviction time: LRU of objects of any size, with writes, deletes and expiry,
-//! from histograms of ages [1].
+//! Enhanced average eviction time: LRU with objects of any size, writes, deletes and expiry, from
+//! histograms of ages [1].
 //!
-//! An LRU cache of C bytes acts like a filter that drops whatever was not used for T accesses,
-//! where T is such that the live objects used within the last T accesses have C bytes. So a read
-//! hits iff its object is live and no older than T. That the age at which objects leave is one
-//! number at a time, and does not fluctuate, is the only approximation.
+//! An LRU cache of C bytes acts like a filter that drops every object not used for T accesses. T is
+//! such that the live objects used within the last T accesses have C bytes. So a read hits iff its
+//! object is live and no older than T. The only approximation is that the age of evicted objects is
+//! one number at a time, and does not fluctuate.
 //!
-//! T follows the trace: it is read off at the ends and the middle of each window. The published
-//! form has one T for all, a clock of bytes, and takes deleted bytes for bytes moved to the top,
-//! which is off by up to 0.06 where a fifth of the accesses are deletes. Here what is deleted or
-//! expired is not live, and what lies below it moves up.
+//! T follows the trace: it is determined at the ends and the middle of each window. The published
+//! form has one T for the whole trace and a clock of bytes. It treats deleted bytes like bytes
+//! moved to the top, an error of up to 0.06 if a fifth of the accesses are deletes. Here deleted
+//! and expired objects are not live, and older objects move up.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19. After Hu et al., Fast Miss Ratio Curve Modeling for Storage Cache, TOS 2018.
 
 use crate::track::{AgeModel, Ages, Live};
@@ -24,10 +24,10 @@ pub const SPEC: Spec = Spec {
     build: |params| Box::new(AgeModel::new(params, |ages, _| lru_curve(ages, |live| live.bytes))),
 };
 
-/// Sizes drawn, denser towards small caches, where curves are steep.
+/// Number of sizes on the curve, denser towards small caches, where curves are steep.
 const SIZES: usize = 256;
 
-/// Sums over bins, at their edges, with what lies between spread evenly.
+/// Cumulative sums at the edges of bins. Within a bin the value is spread evenly.
 struct Cumulative(Vec<f64>);
 
 impl Cumulative {
@@ -40,7 +40,8 @@ impl Cumulative {
         Self(std::iter::once(0.0).chain(rest).collect())
     }
 
-    /// Where the sum reaches `goal`, in bins from the left; all of them where it never does.
+    /// The position where the sum reaches `goal`, in bins from the left; `f64::MAX` if it never
+    /// does.
     fn reaches(&self, goal: f64) -> f64 {
         let after = self.0.partition_point(|&sum| sum <= goal);
         let Some(&right) = self.0.get(after) else { return f64::MAX };
@@ -48,7 +49,7 @@ impl Cumulative {
         (after - 1) as f64 + (goal - left) / (right - left)
     }
 
-    /// The sum of the first so many bins.
+    /// The sum of the first `bins` bins, and of a part of the next.
     fn at(&self, bins: f64) -> f64 {
         let (Some(&last), whole) = (self.0.last(), bins as usize) else { return 0.0 };
         let Some(&right) = self.0.get(whole.saturating_add(1)) else { return last };
@@ -60,7 +61,7 @@ impl Cumulative {
     }
 }
 
-/// The curve of LRU, when a live object takes as much room as `weight` says.
+/// The curve of LRU if `weight` gives the memory of live objects.
 pub(crate) fn lru_curve(ages: &Ages, weight: impl Fn(&Live) -> f64) -> MissRatioCurve {
     let rate = ages.bytes_drawn();
     let (origin, windows) = ages.windows();
@@ -83,7 +84,7 @@ pub(crate) fn lru_curve(ages: &Ages, weight: impl Fn(&Live) -> f64) -> MissRatio
         for (at, (hits, [start, middle])) in stretches.iter().enumerate() {
             let end = stretches.get(at + 1).map_or(&last, |next| &next.1[0]);
             let by = |ages: &Cumulative| hits.at(ages.reaches(room));
-            // Before the first object there is no age to read off.
+            // Before the first object there are no ages to interpolate.
             let is_first = at == 0 && start.total() == 0.0;
             let whole = || (by(start) + 4.0 * by(middle) + by(end)) / 6.0;
             sum += if is_first { by(end) } else { whole() };
@@ -95,7 +96,7 @@ pub(crate) fn lru_curve(ages: &Ages, weight: impl Fn(&Live) -> f64) -> MissRatio
         let share = step as f64 / SIZES as f64;
         let room = most * share * share;
         let misses = (ages.sampled() - hits_at(room)).max(0.0);
-        // Where nothing lived until a window's end all sizes are one; none holds nothing.
+        // If nothing lived until the end of a window, all sizes are 1, because no size may be 0.
         (Bytes((room / rate).ceil().max(1.0) as u64), MissRatio::of(misses, reads))
     }))
 }

@@ -1,22 +1,23 @@
-//! The best of several curves at every size, and whose it is: what a cache gets that may choose its
-//! policy, or its K, with its size.
+//! The best of several curves at every size, and its index: the curve of a cache that may choose
+//! its policy, or its K, by its size.
 //!
-//! The least of several noisy numbers is too low on average. Who decides by an envelope asks for a
-//! gain that is larger than the noise, or chooses on one half of the keys and reads the gain off
-//! on the other.
+//! The least of several noisy numbers is too low on average. A decision by an envelope therefore
+//! requires a gain larger than the noise. Or it chooses on one half of the keys and measures the
+//! gain on the other.
 
 use base::Bytes;
 
 use crate::{MissRatio, MissRatioCurve};
 
-/// The least of some curves at every size.
+/// The least of several curves at every size.
 #[derive(Clone, Debug)]
 pub struct Envelope {
     points: Vec<(Bytes, MissRatio, usize)>,
 }
 
 impl Envelope {
-    /// Of curves that are told apart by their place. The first wins where several are equal.
+    /// The envelope of `curves`, which are identified by their index. Among equal ones the first
+    /// wins.
     pub fn new(curves: &[&MissRatioCurve]) -> Self {
         let points = curves.iter().flat_map(|curve| curve.points());
         let mut sizes: Vec<Bytes> = points.map(|(size, _)| *size).collect();
@@ -35,12 +36,12 @@ impl Envelope {
         Self { points: sizes.into_iter().map(best).collect() }
     }
 
-    /// The points: size, miss ratio, whose.
+    /// The points: size, miss ratio, index of the best curve.
     pub fn points(&self) -> &[(Bytes, MissRatio, usize)] {
         &self.points
     }
 
-    /// Whose curve is the best at `size`.
+    /// The index of the best curve at `size`.
     pub fn winner(&self, size: Bytes) -> Option<usize> {
         let after = self.points.partition_point(|(known, ..)| *known <= size);
         self.points.get(after.saturating_sub(1)).map(|(.., who)| *who)

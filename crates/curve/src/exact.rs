@@ -1,5 +1,5 @@
-//! The simulator itself, at a grid of sizes: the oracle for every policy, at the cost of a cache
-//! and a whole run for each size.
+//! The simulator itself, at a grid of sizes. It is the oracle for every policy, but each size costs
+//! a cache and a whole run.
 
 use base::{Access, Bytes, Op};
 
@@ -13,7 +13,7 @@ pub const SPEC: Spec = Spec {
     build: |params| Box::new(Exact::new(params)),
 };
 
-/// Caches of the policy that [`Params`] names, one of each of its sizes.
+/// Caches with the policy that [`Params`] names, one for each of its sizes.
 #[derive(Debug)]
 pub struct Exact {
     grid: Grid,

@@ -1,27 +1,28 @@
-//! Footprint: LRU from the mean number of distinct bytes in windows of every length [1], as LAMA
-//! uses it [2].
+//! Footprint: LRU from the mean number of distinct bytes in windows of every length [1], as in LAMA
+//! [2].
 //!
-//! Of all windows of w accesses in a trace of n, one misses an object if it lies entirely in a gap
-//! between two of its accesses, or before its first, or after its last; a gap of g free accesses
-//! holds g - w + 1 windows. So
+//! Consider all windows of w accesses in a trace of n. A window misses an object if it lies
+//! entirely in a gap between two of its accesses, before its first, or after its last. A gap of g
+//! free accesses holds g - w + 1 windows. So
 //!
 //! ```text
 //!   fp(w) = Σ s - 1/(n-w+1) · Σ over gaps s·max(0, gap - w)
 //! ```
 //!
-//! with the size s of the object, and a gap's length t for a reuse after t accesses, f for a first
-//! access at f (from 1), n + 1 - l for a last at l. A read that reuses an object after t accesses
-//! hits in a cache of fp(t) bytes. (The first and last gaps make it exact for a finite trace, where
-//! `aet` is exact only for an endless one; it is one window, though, and `eaet` has many.)
+//! with the size s of the object. The length of a gap is t for a reuse after t accesses, f for a
+//! first access at f (from 1), and n + 1 - l for a last access at l. A read that reuses an object
+//! after t accesses hits in a cache of fp(t) bytes. (The first and last gaps make the footprint
+//! exact for a finite trace, where `aet` is exact only for an endless one. But it is one window,
+//! and `eaet` has many.)
 //!
-//! Gaps are counted with their sums, so a sum over those longer than w is exact at the edges of
-//! bins. All classes of one trace may share its clock, and then their footprints add up: see
-//! [`Footprint::natural`].
+//! Gaps are counted together with the sum of their lengths, so a sum over the gaps longer than w is
+//! exact at the edges of bins. All classes of one trace may share its clock, and then their
+//! footprints add up: see [`Footprint::natural`].
 //!
-//! A deletion or the end of a time to live cannot be had here, for an object is in a window if it
-//! is accessed in it, whatever becomes of it then: what follows is a first access, and the room it
-//! took stays taken. Where these are many `eaet` is the model to ask. Nor can a past window be
-//! forgotten without its firsts and lasts: what is forgotten is the whole.
+//! A footprint cannot express a deletion or the end of a time to live. An object is in a window if
+//! it is accessed in it, whatever happens to it later. The next access counts as a first access,
+//! and the object's memory stays in use. If there are many deletions, use `eaet`. The model cannot
+//! forget a past window without its first and last accesses either: it can only forget everything.
 //!
 //! [1] Xiang, Ding, Luo, Bao. HOTL: a Higher Order Theory of Locality. ASPLOS '13.
 //! [2] Hu, Wang, Li, Zhou, Luo, Ding, Jiang, Wang. LAMA: Optimized Locality-aware Memory
@@ -45,21 +46,21 @@ struct Object {
     last: u64,
     size: Size,
     expires: Micros,
-    /// Whether it was deleted, so that its next read misses.
+    /// Whether it was deleted: then its next read misses.
     gone: bool,
 }
 
-/// Gaps of like length, weighed by the size of the object.
+/// Gaps of similar length, weighted by the size of the object.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gaps {
     bytes: f64,
     /// Bytes times length.
     area: f64,
-    /// Reads that ended them and found the object.
+    /// Reads that ended such a gap and found the object.
     reads: f64,
 }
 
-/// The footprint of the accesses seen.
+/// The footprint of all accesses so far.
 #[derive(Clone, Debug)]
 pub struct Footprint {
     sampler: Sampler,
@@ -71,7 +72,7 @@ pub struct Footprint {
     saw_others: bool,
 }
 
-/// fp at the edges of bins, in bytes of the sample.
+/// The footprint at the edge of a bin, in bytes of the sample.
 struct Edge {
     window: f64,
     bytes: f64,
@@ -79,7 +80,7 @@ struct Edge {
 }
 
 impl Footprint {
-    /// A footprint that has seen nothing.
+    /// Creates a footprint without accesses.
     pub fn new(params: &Params) -> Self {
         Self {
             sampler: Sampler::new(params),
@@ -92,7 +93,7 @@ impl Footprint {
         }
     }
 
-    /// Counts accesses to something else: keeps a class on the clock of the whole cache.
+    /// Counts accesses to other classes, so that a class follows the clock of the whole cache.
     pub fn pass(&mut self, accesses: u64) {
         self.clock += accesses;
     }
@@ -102,10 +103,10 @@ impl Footprint {
         Bytes((between(&self.edges(), accesses as f64) / self.sampler.rate()).round() as u64)
     }
 
-    /// What each class gets of `capacity` if nobody divides it: one LRU list for all, with pages of
-    /// a byte, or a memcached that hands out pages until they are gone. A class has whole pages,
-    /// and one at least if it is asked for at all. All must have seen the same clock (LAMA,
-    /// equation 6, which has no pages).
+    /// The part of `capacity` that each class takes without any partitioning: in one LRU list for
+    /// all (with pages of a byte), or in a memcached that assigns pages until they are used up. A
+    /// class has whole pages, and at least one if it is accessed at all. All classes must have seen
+    /// the same clock (LAMA, equation 6, which has no pages).
     pub fn natural(classes: &[Self], capacity: Bytes, page: Bytes) -> Vec<Bytes> {
         let page = page.as_f64().max(1.0);
         let edges: Vec<_> = classes.iter().map(|class| (class.edges(), class.rate())).collect();
@@ -144,7 +145,7 @@ impl Footprint {
         let mut edges = vec![Edge { window: 0.0, bytes: 0.0, hits: 0.0 }];
         let (mut window, mut hits) = (0.0, 0.0);
         for (at, gap) in gaps.iter().enumerate() {
-            // Gaps up to the last length of this bin are no longer than the window.
+            // Gaps up to the longest length of this bin are no longer than the window.
             window += width(at) as f64;
             bytes -= gap.bytes;
             area -= gap.area;
@@ -245,8 +246,8 @@ impl Model for Footprint {
         Bytes((map_bytes::<Object>(self.objects.capacity()) + gaps + self.sampler.bytes()) as u64)
     }
 
-    /// Firsts and lasts are of one window, so there is none of less weight: below a half it begins
-    /// anew, above it goes on.
+    /// First and last accesses belong to one window, which cannot have less weight. A factor below
+    /// a half starts anew; a larger one changes nothing.
     fn forget(&mut self, factor: f64) {
         if factor < 0.5 {
             self.objects.values_mut().for_each(|object| {
@@ -292,7 +293,7 @@ mod tests {
         }
     }
 
-    /// (abc)…: three objects always hit, two never.
+    /// (abc)…: a cache of three objects always hits, a cache of two never does.
     #[test]
     fn a_loop_hits_when_it_fits() {
         let curve = of(&"abc".repeat(1_000)).curve();
@@ -300,8 +301,8 @@ mod tests {
         assert!(curve.at(Bytes(180)).0 < 0.002);
     }
 
-    /// One class never asks for anything twice, the other walks a loop of three, in turn: four
-    /// objects are shared two and two, and nobody hits. (LAMA, figure 1.)
+    /// One class never accesses a key twice, and the other walks a loop of three keys, in turn. A
+    /// cache of four objects is shared two and two, and no access hits. (LAMA, figure 1.)
     #[test]
     fn nature_gives_half_to_a_scan() {
         let mut classes = [0, 1].map(|_| Footprint::new(&Params::default()));
@@ -317,8 +318,8 @@ mod tests {
         assert!(classes[1].curve().at(Bytes(180)).0 < 0.01);
     }
 
-    /// Two classes, one with twice the accesses to as many objects: their parts of one LRU list
-    /// add up to it, and the busier has the larger.
+    /// Two classes have as many objects, and one has twice the accesses. Their parts of one LRU
+    /// list add up to the list, and the busier class has the larger part.
     #[test]
     fn natural_parts_add_up() {
         let mut prng = base::Prng::new(3);
@@ -335,7 +336,8 @@ mod tests {
         assert!((parts[0].0 as f64 - 382.0).abs() < 15.0, "{parts:?}");
     }
 
-    /// In pages: whole ones, one for a class of a single object, none for one that nobody asks for.
+    /// Parts are whole pages: one page for a class with a single object, none for a class without
+    /// accesses.
     #[test]
     fn natural_parts_are_whole_pages() {
         let mut classes = [0, 1, 2, 3].map(|_| Footprint::new(&Params::default()));

@@ -1,26 +1,27 @@
-//! K-AET: K-LRU for every K, with and without Redis' eviction pool, from histograms of ages.
+//! K-AET: K-LRU for every K, with and without Redis's eviction pool, from histograms of ages.
 //!
-//! Among n residents an eviction takes one of recency rank φ (0 the most recent, 1 the oldest) with
-//! density w(φ): K·φ^(K-1) for the oldest of K draws. With a pool of 16 candidates kept between
-//! evictions K arrive for each that is served, so only ranks above 1 - 1/K ever are, all of them
-//! alike: w = K there and 0 below. (K = 5 with the pool is about 9-LRU, and is no K-LRU at all in
-//! law.)
+//! An eviction takes one of n residents, of recency rank φ (0 the most recent, 1 the oldest), with
+//! density w(φ): K·φ^(K-1) for the oldest of K draws. A pool keeps 16 candidates between evictions,
+//! and K new ones arrive for each victim. So victims have only ranks above 1 - 1/K, all equally
+//! likely: w = K there and 0 below. (K = 5 with the pool is about 9-LRU, but its law is that of no
+//! K-LRU.)
 //!
-//! Let S(u) be the probability that a live object of age u is still in the cache. Where each
-//! resident is evicted at the mean rate x, an object survives the ages from a to b with
-//! probability exp(-x·∫w(φ(u)) du), and φ(u) is the share of the residents that are younger than u:
-//! live objects of that age times S. How many objects of each age are live is in the histograms.
+//! Let S(u) be the probability that a live object of age u is still in the cache. If each resident
+//! is evicted at the mean rate x, an object survives the ages from a to b with probability
+//! exp(-x·∫w(φ(u)) du). φ(u) is the share of the residents that are younger than u: live objects of
+//! that age times S. The histograms give the number of live objects of each age.
 //!
-//! The cache begins empty. From window to window S is carried on, and x is what keeps the residents
-//! within the capacity at the window's end: zero while the cache fills, and another number in
-//! another phase. Hits are reads by age times S. In a steady state this is S' = -x·w(φ)·S; K = 1
-//! gives e^(-xu), random replacement; K → ∞ gives `eaet`.
+//! The cache begins empty. S is carried on from window to window. The rate x is the number that
+//! keeps the residents within the capacity at the window's end: zero while the cache fills, and
+//! different in each phase. Hits are reads by age times S. In a steady state this is S' =
+//! -x·w(φ)·S; K = 1 gives e^(-xu), random replacement; K → ∞ gives `eaet`.
 //!
-//! All K, with and without the pool, come from the same histograms: [`Kaet::curves`].
+//! The same histograms give the curves for every K, with and without the pool: [`Kaet::curves`].
 //!
-//! Solving is bound by the chain from one age to the next, so several sizes go down the ages side
-//! by side, in lanes that the compiler turns into vectors. What one cache needed is where the
-//! search for its neighbour begins, in size and from one K to the next.
+//! Each age depends on the one before, and this chain limits the speed of solving. So several sizes
+//! are solved side by side, in lanes that the compiler turns into vectors. The solution for one
+//! cache is the starting point of the search for its neighbours, in size and from one K to the
+//! next.
 
 mod bend;
 mod caches;
@@ -45,30 +46,30 @@ pub const SPEC: Spec = Spec {
     },
 };
 
-/// Sampled objects below which a cache is not worth much work: the sample cannot tell.
+/// A cache of fewer sampled objects than this gets little work, because the sample is too small.
 const FEW: f64 = 32.0;
 
-/// The histograms, for whichever K is asked for.
+/// The histograms, from which the curve of any K follows.
 #[derive(Debug)]
 pub struct Kaet(Ages);
 
 impl Kaet {
-    /// Has seen nothing yet. Of the parameters, K and the pool do not matter.
+    /// Creates empty histograms. K and the pool of the parameters do not matter.
     pub fn new(params: &Params) -> Self {
         Self(Ages::new(params))
     }
 
-    /// Sees one access.
+    /// Counts one access.
     #[inline]
     pub fn access(&mut self, access: &crate::Access) {
         self.0.access(access);
     }
 
-    /// The curves for evictions of so many candidates, with the pool or without. It takes less
-    /// time than to ask for one after the other.
+    /// The curves for pairs of K and whether there is a pool. One call is faster than a call for
+    /// each pair.
     pub fn curves(&self, laws: &[(u32, bool)]) -> Vec<MissRatioCurve> {
         let mut solver = Solver::of(&self.0);
-        // Like follows on like: the pool of K is not far from twice K without.
+        // Similar laws follow each other: a pool with K is close to twice K without a pool.
         let mut order: Vec<usize> = (0..laws.len()).collect();
         order.sort_by_key(|&at| laws[at].0 * if laws[at].1 { 2 } else { 1 });
         let mut curves = vec![MissRatioCurve::new([]); laws.len()];
@@ -79,11 +80,11 @@ impl Kaet {
     }
 }
 
-/// Draws curves from one histogram.
+/// Computes curves from one histogram.
 struct Solver<'a> {
     ages: &'a Ages,
     past: Past,
-    /// The caches of the curve before.
+    /// Solved caches of the previous curve.
     others: Known,
 }
 

@@ -1,18 +1,18 @@
 //! KRR: the miss ratio curve of K-LRU from one stack [1].
 //!
-//! K-LRU is no stack algorithm, but close to one: let a cache of i objects evict its bottom object
-//! with probability 1 - ((i-1)/i)^K'. If the order of the stack were the order of last use, that
-//! would give every cache the victims K-LRU gives it, all sizes at once. The stack loses the strict
-//! order of use over time, which K' = K^1.4 makes up for (exact at K = 1). With Redis' eviction
-//! pool K candidates work like 2K - 1 ([2] measures it), so K' = (2K-1)^1.4 then.
+//! K-LRU is not a stack algorithm, but close to one. Let a cache of i objects evict its bottom
+//! object with probability 1 - ((i-1)/i)^K'. If the stack were in the order of last use, every
+//! cache would evict as K-LRU does, at all sizes at once. The stack loses the strict order of use
+//! over time, and K' = K^1.4 corrects for that (exact at K = 1). With Redis's eviction pool, K
+//! candidates work like 2K - 1 ([2] measures it), so then K' = (2K-1)^1.4.
 //!
 //! **Backward update.** In the logarithm of the position the swaps are a Poisson process of rate
-//! K'. So instead of asking every position, the update jumps from the accessed position upwards,
+//! K'. So instead of visiting every position, the update jumps from the accessed position upwards,
 //! each time to ⌈r^(1/K')·(i-1)⌉ with r uniform: K'·ln(φ/K') steps on average instead of φ.
 //!
-//! **Deletes leave holes.** A cache that reaches down to a hole has room, a smaller one has not. At
-//! the next access to what lies below, objects below the topmost hole stay where they are, and the
-//! hole moves to where the accessed object was.
+//! **Deletes leave holes.** A cache that reaches down to a hole has free space; a smaller one does
+//! not. At the next access to an object below it, objects below the topmost hole stay in place, and
+//! the hole moves to the place of the accessed object.
 //!
 //! Sums of bytes are exact at every position, so no part of the stack is interpolated.
 //!
@@ -41,11 +41,11 @@ pub const SPEC: Spec = Spec {
     },
 };
 
-/// The power of K that makes up for the lost order of use: fitted by the authors of KRR.
+/// The power of K that corrects for the lost order of use, fitted by the authors of KRR.
 const EXPONENT: f64 = 1.4;
 
-/// Buckets of distances are no wider than a 2^-7th of the distance, and no narrower than what
-/// chance makes of a sample of so many keys: of `n` the relative error is `1/√n`.
+/// The narrowest buckets of distances, as a power of two: a 2^-7th of the distance. A sample of `n`
+/// keys has a relative error of `1/√n`, and buckets are not much narrower than that.
 const PRECISION: u32 = 7;
 
 fn precision(keys_max: usize) -> u32 {
@@ -59,18 +59,18 @@ const HOLE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 struct Root {
     inverse: f64,
-    /// r^(1/K') at even steps of r, empty where K' is 1.
+    /// r^(1/K') at even steps of r, empty if K' is 1.
     table: Arc<[f64]>,
 }
 
-/// The tables that are in use, by the bits of K': stacks of one K share theirs, for a thousand
-/// tenants may have one each.
+/// The tables in use, by the bits of K'. Stacks of the same K share a table, because a thousand
+/// tenants may each have a stack.
 static TABLES: Mutex<BTreeMap<u64, Arc<[f64]>>> = Mutex::new(BTreeMap::new());
 
 impl Root {
     const BITS: u32 = 10;
-    /// Below this step the curve is too bent to be read between the steps; above, the error is
-    /// below 1/(2048·K') of the value.
+    /// Below this step the curve is too steep for interpolation between the steps. Above it, the
+    /// error is below 1/(2048·K') of the value.
     const BENT: usize = 16;
 
     fn new(k: f64) -> Self {
@@ -86,9 +86,9 @@ impl Root {
         Self { inverse, table: table.clone() }
     }
 
-    /// A position from 1 to `n`, at most q with probability (q/n)^K'. A step of the stack waits for
-    /// the one before, so this is the length of a chain: conversions are those that take one
-    /// instruction each, and to truncate and add one takes less time than to round up.
+    /// A position from 1 to `n`, at most q with probability (q/n)^K'. Each step of the stack waits
+    /// for the previous one, so latency counts. All conversions take one instruction each, and
+    /// truncating and adding one is faster than rounding up.
     #[inline]
     fn draw(&self, n: usize, prng: &mut Prng) -> usize {
         if self.table.is_empty() {
@@ -105,7 +105,7 @@ impl Root {
             let (left, right) = (self.table[step], self.table[step + 1]);
             left + (right - left) * share
         };
-        // Rounding may leave the interval by one.
+        // Rounding may exceed the interval by one.
         ((root * f64::from(n as u32)) as u32 as usize + 1).min(n)
     }
 }
@@ -117,9 +117,9 @@ pub(crate) struct KrrStack {
     prng: Prng,
     /// The object at each position, or `HOLE`.
     stack: Vec<u32>,
-    /// Bytes at each position; a hole keeps those of the object that left.
+    /// Bytes at each position; a hole keeps the bytes of its deleted object.
     sums: PrefixSums,
-    /// The position of each object, 0 where it is not in the stack.
+    /// The position of each object, 0 if it is not in the stack.
     positions: Vec<u32>,
     holes: BTreeSet<u32>,
 }
@@ -136,8 +136,9 @@ impl KrrStack {
         }
     }
 
-    /// Moves objects down from position 1 so that `bottom` is taken by one of them and position 1
-    /// is free, from the bottom upwards, so that nothing is overwritten before it has moved.
+    /// Moves objects down from position 1, so that one of them fills `bottom` and position 1 is
+    /// free. It works upwards from the bottom, so that every object has moved before it is
+    /// overwritten.
     #[inline]
     fn make_room(&mut self, bottom: usize) {
         let mut at = bottom;
@@ -177,7 +178,8 @@ impl Stack for KrrStack {
         match self.holes.first().copied().filter(|&hole| (hole as usize) < place) {
             None => self.make_room(place),
             Some(hole) => {
-                // Everything below the hole stays; the hole changes places with the object.
+                // Objects below the hole stay in place; the hole and the accessed object swap
+                // places.
                 let bytes = self.sums.get(hole as usize - 1);
                 self.holes.remove(&hole);
                 self.make_room(hole as usize);
@@ -207,7 +209,7 @@ impl Stack for KrrStack {
     fn retain(&mut self, keep: &dyn Fn(u32) -> bool) {
         let objects = self.stack.len() - self.holes.len();
         let staying = self.stack.iter().filter(|&&id| id != HOLE && keep(id)).count();
-        // Holes stand for keys too: the same share of them stays.
+        // Holes stand for keys too: the same share of holes stays.
         let share = staying as f64 / objects.max(1) as f64;
         let (mut holes_seen, mut holes_kept) = (0.0, 0.0);
         let stack = std::mem::take(&mut self.stack);
@@ -259,7 +261,7 @@ impl Stack for KrrStack {
 mod tests {
     use super::*;
 
-    /// A stack of so many candidates that each swap is with the neighbour: LRU.
+    /// A stack with so many candidates that each swap is with the neighbour, which is LRU.
     fn like_lru() -> KrrStack {
         KrrStack::new(1e12, 1)
     }
@@ -268,8 +270,8 @@ mod tests {
         stack.stack.iter().map(|&id| (id != HOLE).then_some(id)).collect()
     }
 
-    /// A B C D E, delete B, access D: D A C □ E. C and E must not move, and the hole must not
-    /// vanish. Then a new X takes the hole.
+    /// Stack A B C D E, delete B, access D: D A C □ E. C and E must not move, and the hole must not
+    /// vanish. Then a new object X fills the hole.
     #[test]
     fn the_topmost_hole_takes_the_place_of_the_accessed_object() {
         let mut stack = like_lru();
@@ -284,8 +286,8 @@ mod tests {
         assert_eq!(order(&stack), [Some(x), Some(d), Some(a), Some(c), Some(e)]);
     }
 
-    /// Sizes 2 4 3 2 above and including D are 11 bytes; taking each for the mean of a stack in
-    /// which large objects lie below gives 16.
+    /// The sizes 2 4 3 2 down to D are 11 bytes. Averages over a stack with large objects at the
+    /// bottom would give 16.
     #[test]
     fn bytes_are_summed_and_not_averaged() {
         let mut stack = like_lru();
@@ -295,8 +297,8 @@ mod tests {
         assert_eq!(stack.access(3, Size::of(2)), Some(11));
     }
 
-    /// At K = 1 every position above is as likely the next swap as any other, and the steps
-    /// to the top are the harmonic number of the positions above.
+    /// At K = 1 every position above is equally likely the next swap. The number of steps to the
+    /// top is the harmonic number of the positions above.
     #[test]
     fn swaps_follow_their_law() {
         let mut prng = Prng::new(9);
@@ -318,8 +320,8 @@ mod tests {
         }
     }
 
-    /// The update of a Mattson stack as it is defined: every position from the top decides whether
-    /// what came down to it stays.
+    /// The update of a Mattson stack by its definition: every position from the top decides whether
+    /// its object stays or is replaced by the one moving down.
     fn naive(stack: &mut KrrStack, place: usize, k_prime: f64) {
         let mut carried = stack.stack[0];
         for at in 2..place {
@@ -341,7 +343,7 @@ mod tests {
         stack
     }
 
-    /// After either update each object must be as likely at each position.
+    /// After either update, each object is equally likely at each position.
     #[test]
     fn the_backward_update_is_the_naive_one() {
         let (depth, k_prime) = (40, 4.0);
@@ -363,9 +365,9 @@ mod tests {
         }
     }
 
-    /// On a million requests to 700 000 objects it is some thousand times faster. The naive update
-    /// is timed on one request in 5 000, on a copy of the stack as it then is: all would take
-    /// hours. The bound leaves room for a machine that is busy with something else.
+    /// For a million requests to 700 000 objects the backward update is some thousand times faster.
+    /// The naive update is timed on one request in 5 000, on a copy of the current stack, because
+    /// all would take hours. The bound allows for a busy machine.
     #[test]
     fn the_backward_update_is_faster() {
         let (requests, objects, block) = (1_000_000, 700_000, 5_000);
@@ -416,8 +418,8 @@ mod tests {
         }
     }
 
-    /// Random operations with deletes, resizes and dropped keys: every sum, position and hole must
-    /// be what the stack says.
+    /// Random operations with deletes, resizes and dropped keys. Every sum, position and hole must
+    /// agree with the stack.
     #[test]
     fn nothing_gets_out_of_step() {
         let mut prng = Prng::new(4);

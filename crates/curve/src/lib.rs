@@ -1,14 +1,14 @@
-//! Miss ratio curves: what another size, or another policy, would give.
+//! Miss ratio curves: the miss ratio that another size or another policy would have.
 //!
-//! A [`Model`] watches accesses and answers with a [`MissRatioCurve`]. Every model sees the same
-//! events: a `Get` is one access; a `Set` refreshes and resizes but is neither hit nor miss; a
-//! `Delete` ends the object's life, and so does the end of its time to live; evictions are never
-//! shown, for a model describes the requests and not the cache that answers them. A read of what
-//! was never written, was deleted or has expired misses at every size.
+//! A [`Model`] watches accesses and computes a [`MissRatioCurve`]. Every model has the same rules
+//! for events. A `Get` is one access. A `Set` refreshes and resizes, but is neither a hit nor a
+//! miss. A `Delete` ends the object's life, and so does the end of its time to live. Evictions are
+//! never shown, because a model describes the requests and not the cache that answers them. A read
+//! of an object that was never written, was deleted or has expired misses at every size.
 //!
-//! A model that samples keeps the keys whose hash falls below a threshold. It may be shown every
-//! access, and then drops those it does not watch; or only those of watched keys, and then
-//! whoever dropped the others says how many reads they were ([`Model::skip`]).
+//! A model that samples keeps the keys whose hash falls below a threshold. Its caller may show it
+//! every access, and the model drops the ones it does not watch. Or the caller shows only the
+//! accesses to watched keys, and reports the number of dropped reads ([`Model::skip`]).
 #![forbid(unsafe_code)]
 
 mod bands;
@@ -28,7 +28,7 @@ pub use remembered::{Remembered, RememberedAges, RememberedObject};
 
 use std::fmt::Debug;
 
-/// What a model is built from.
+/// The parameters from which a model is built.
 #[derive(Clone, Debug)]
 pub struct Params {
     /// Candidates an eviction draws, for models of K-LRU.
@@ -37,23 +37,23 @@ pub struct Params {
     pub pool: bool,
     /// Share of the keys to watch, from 0 to 1.
     pub rate: f64,
-    /// Share of the keys that are shown to the model at all, where others were dealt elsewhere by
-    /// bits that have nothing to do with sampling; 1 if that is all of them.
+    /// Share of the keys that is shown to the model at all. It is below 1 if bits that are
+    /// independent of sampling assign other keys elsewhere.
     pub share: f64,
-    /// The part of the keys that is watched, of several that other models watch.
+    /// The part of the keys that this model watches, if other models watch other parts.
     pub part: Part,
-    /// Keys to watch at most: as more come the rate falls. No limit where it is `usize::MAX`.
+    /// Most keys to watch: with more keys the rate falls. No limit if it is `usize::MAX`.
     pub keys_max: usize,
-    /// Reproduces the run.
+    /// Seed of the random numbers: the same seed reproduces the run.
     pub seed: u64,
-    /// The sizes to simulate, for models that run caches instead of reckoning.
+    /// The sizes to simulate, for models that simulate caches.
     pub sizes: Vec<Bytes>,
-    /// The policy to simulate, for the same models; K-LRU with `k` and `pool` where none is given.
+    /// The policy to simulate, for the same models; K-LRU with `k` and `pool` if `None`.
     pub policy: Option<Choice>,
 }
 
 impl Params {
-    /// K-LRU as `k` and `pool` say.
+    /// K-LRU with the parameters `k` and `pool`.
     pub fn klru(&self) -> Choice {
         let pool = if self.pool { POOL } else { 0 };
         let text = format!("klru:k={}:pool={pool}", self.k.max(1));
@@ -65,7 +65,7 @@ impl Params {
     }
 }
 
-/// Groups of keys whose misses are counted apart.
+/// Number of groups of keys whose misses are counted separately.
 pub const GROUPS: usize = 8;
 
 /// Candidates that Redis keeps between evictions.
@@ -87,68 +87,69 @@ impl Default for Params {
     }
 }
 
-/// Watches accesses, answers with a curve.
+/// Watches accesses, and computes a miss ratio curve.
 pub trait Model: Debug + Send {
-    /// Sees one access. A model that samples filters for itself.
+    /// Shows the model one access. A model that samples filters it itself.
     fn access(&mut self, access: &Access);
-    /// Sees several accesses, in order. A model of many parts may show all of them to one part
-    /// after the other.
+    /// Shows the model several accesses, in order. A model of many parts may show all of them to
+    /// one part after the other.
     fn accesses(&mut self, accesses: &[Access]) {
         for access in accesses {
             self.access(access);
         }
     }
-    /// Learns that `gets` reads passed which it was not shown, because their keys fall outside
-    /// its rate. Where nobody says so, and every access shown was of a watched key, the watched
-    /// keys stand for all: on skewed traffic that costs accuracy (SHARDS, section 3.4).
+    /// Reports `gets` reads that the model was not shown, because their keys are not in its sample.
+    /// If no caller reports them, and every access shown was of a watched key, the watched keys
+    /// stand for all keys. On skewed traffic that costs accuracy (SHARDS, section 3.4).
     fn skip(&mut self, _gets: u64) {}
-    /// The curve of what was seen so far.
+    /// The curve of the accesses so far.
     fn curve(&self) -> MissRatioCurve;
-    /// Memory the model holds.
+    /// Memory that the model holds.
     fn bytes(&self) -> Bytes;
-    /// Gives what was seen so far the weight `factor`, from 0 to 1, against what will be seen.
+    /// Gives the accesses so far the weight `factor`, from 0 to 1, against later ones.
     fn forget(&mut self, factor: f64);
-    /// The cache it stands for has another size now: for models that run caches, where they run
-    /// one. The others answer for every size anyway.
+    /// Reports a new size of the modelled cache, for models that simulate a single cache. Other
+    /// models ignore it: their curve has every size.
     fn resize(&mut self, _size: Bytes) {}
-    /// Misses of the smallest size by group of keys, for models that count them: how much two
-    /// models of the same requests differ from group to group tells difference from noise.
+    /// Misses of the smallest size by group of keys, for models that count them. For two models of
+    /// the same requests, the spread of their difference over groups separates it from noise.
     fn groups(&self) -> Option<[f64; GROUPS]> {
         None
     }
-    /// The lowest and the highest miss ratio that are likely at each size, of models that can say.
+    /// The lowest and the highest likely miss ratio at each size; empty for models without bands.
     fn bands(&mut self, _sizes: &[Bytes]) -> Vec<(Bytes, MissRatio, MissRatio)> {
         vec![]
     }
-    /// What the same misses cost, in microseconds, where the requests say it.
+    /// The total cost of the misses by group in microseconds, for models that count them.
     fn waits(&self) -> Option<[f64; GROUPS]> {
         None
     }
-    /// The share of the keys it watches now.
+    /// The share of the keys that the model watches now.
     fn rate(&self) -> f64 {
         1.0
     }
-    /// Watches at a lower rate from here on, and keeps what it knows of the keys that it goes on to
-    /// watch. Whether it could.
+    /// Lowers the rate from here on, and keeps the state of the keys that are still watched.
+    /// Returns whether the model can do that.
     fn lower(&mut self, _rate: f64) -> bool {
         false
     }
-    /// What it counted of its part of the keys, to be added to the counts of other parts; of models
-    /// whose counts add up.
+    /// The model's counts of its part of the keys, to be added to those of other parts. `None` for
+    /// models whose counts do not add up.
     fn counted(&self) -> Option<Counts> {
         None
     }
-    /// Takes counts for its own, if it has seen nothing itself and they are of its kind; then it
-    /// draws their curve. Whether it could.
+    /// Takes over counts of the model's own kind, from which it then draws the curve. Returns false
+    /// if the model has seen accesses, or if the counts are of another kind.
     fn take(&mut self, _counts: &Counts) -> bool {
         false
     }
-    /// What it has seen, for a model after it; of models that can say it.
+    /// The state of the model, for a later model that continues from it. `None` for models without
+    /// such a form.
     fn remembered(&self) -> Option<Remembered> {
         None
     }
-    /// Goes on from what another model of the same kind has seen, if it has seen nothing itself.
-    /// Time begins anew. Whether it could.
+    /// Continues from the state of another model of the same kind. Time begins anew. Returns false
+    /// if this model has seen accesses, or the kinds differ.
     fn remember(&mut self, _remembered: &Remembered) -> bool {
         false
     }
@@ -159,7 +160,7 @@ pub trait Model: Debug + Send {
 pub struct Spec {
     /// The name used in configuration, reports and file names.
     pub name: &'static str,
-    /// The policy whose curve it draws: what it is to be held against.
+    /// The policy whose curve the model predicts, to which it is compared.
     pub predicts: fn(&Params) -> Choice,
     /// Builds the model.
     pub build: fn(&Params) -> Box<dyn Model>,
@@ -178,7 +179,7 @@ models! { olken, shards, aet, eaet, footprint, krr, kaet, miniature, exact }
 /// The model of that name.
 ///
 /// # Errors
-/// A sentence that names the known ones.
+/// If no model has the name; the message lists the known ones.
 pub fn find(name: &str) -> Result<&'static Spec, String> {
     ALL.iter().copied().find(|spec| spec.name == name).ok_or_else(|| {
         let known: Vec<_> = ALL.iter().map(|spec| spec.name).collect();

@@ -1,14 +1,14 @@
 //! Miniature simulation: a cache scaled down by the sampling rate, for the sampled keys [1].
 //!
-//! The only way to a curve for policies that no formula describes, and any policy will do. A cache
-//! of C bytes becomes one of R·C bytes that sees the share R of the keys. Parameters that are
-//! counts (K, the pool) stay as they are; those that are shares of the capacity scale with it.
+//! It is the only way to a curve for policies without a formula, and it works for any policy. A
+//! cache of C bytes becomes one of R·C bytes that sees the share R of the keys. Parameters that are
+//! counts (K, the pool) stay as they are; parameters that are shares of the capacity scale with it.
 //!
-//! Where it runs a single cache that goes by ages alone, it remembers whom that holds, up to
-//! `RESIDENTS_MAX` of them, and its counts; others begin anew.
+//! A model of a single cache whose policy depends only on ages can be remembered: up to
+//! `RESIDENTS_MAX` of its residents, and its counts. Other models begin anew.
 //!
-//! Several sizes and policies run in one pass. A miniature of less than some 200 residents says
-//! little; neither does one in which the largest object is more than a fiftieth of the capacity.
+//! Several sizes and policies run in one pass. A miniature of fewer than some 200 residents is not
+//! accurate, nor is one whose largest object exceeds a fiftieth of the capacity.
 //!
 //! [1] Waldspurger, Saemundsson, Ahmad, Park. Cache Modeling and Optimization using Miniature
 //!     Simulations. ATC '17.
@@ -26,15 +26,15 @@ pub const SPEC: Spec = Spec {
     build: |params| Box::new(Miniature::new(params)),
 };
 
-/// Residents that are remembered at most, the last used: four megabytes of them.
+/// Most residents that are remembered, the last used ones: four megabytes of them.
 const RESIDENTS_MAX: usize = 1 << 17;
 
-/// Scaled caches of the policy that [`Params`] names, one for each of its sizes.
+/// Scaled caches with the policy that [`Params`] names, one for each of its sizes.
 #[derive(Debug)]
 pub struct Miniature {
     grid: Grid,
     sampler: Sampler,
-    /// Kept only where their number is limited.
+    /// The watched keys, only if their number is limited.
     keys: Option<KeySet>,
     sampled: f64,
     reads: f64,
@@ -106,7 +106,7 @@ impl Model for Miniature {
     }
 
     fn curve(&self) -> MissRatioCurve {
-        // As for the models that count distances: divided by the reads to be expected.
+        // As for models that count distances, the divisor is the expected number of reads.
         let expected = self.reads * self.sampler.rate() * self.sampler.drawn().keys;
         self.grid.curve(if self.saw_others { expected } else { self.sampled })
     }
@@ -140,7 +140,7 @@ impl Model for Miniature {
     }
 
     fn remembered(&self) -> Option<Remembered> {
-        // Of those that lower their rate it is also known whom they watch.
+        // A model that lowers its rate would also have to remember its watched keys.
         if self.keys.is_some() {
             return None;
         }

@@ -2,16 +2,17 @@
 
 use base::{Bytes, MissRatio};
 
-/// Miss ratio against cache size. Never rises with the size: memory may be left unused, so a
-/// larger cache is at least as good ("free disposal"), and the running minimum is taken where a
-/// model's own curve rises.
+/// Miss ratio by cache size. It never rises with the size: memory may stay unused, so a larger
+/// cache is at least as good ("free disposal"). Where a model's own curve rises, the running
+/// minimum replaces it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissRatioCurve {
     points: Vec<(Bytes, MissRatio)>,
 }
 
 impl MissRatioCurve {
-    /// A curve through `points`, in any order. Size zero misses always, if not told otherwise.
+    /// A curve through `points`, in any order. At size zero every read misses, unless a point says
+    /// otherwise.
     pub fn new(points: impl IntoIterator<Item = (Bytes, MissRatio)>) -> Self {
         let mut points: Vec<_> = points.into_iter().collect();
         points.sort_by_key(|(size, _)| *size);
@@ -40,7 +41,7 @@ impl MissRatioCurve {
         &self.points
     }
 
-    /// The miss ratio of a cache of `size`: straight between points, level beyond the last.
+    /// The miss ratio of a cache of `size`: linear between points, and constant beyond the last.
     pub fn at(&self, size: Bytes) -> MissRatio {
         let after = self.points.partition_point(|(known, _)| *known <= size);
         let (left, low) = self.points[after - 1];
@@ -53,13 +54,13 @@ impl MissRatioCurve {
         }
     }
 
-    /// The size beyond which nothing is known (and, for a full trace, nothing is gained).
+    /// The largest known size. For a full trace, a larger cache gains nothing.
     pub fn extent(&self) -> Bytes {
         self.points.last().map_or(Bytes(0), |(size, _)| *size)
     }
 
-    /// The corners of the lower convex hull, which is what two pools of one policy can reach that
-    /// share the keys between them (Beckmann, Sanchez. Talus. HPCA '15). Andrew's scan.
+    /// The corners of the lower convex hull. Two pools of one policy that share the keys can reach
+    /// it (Beckmann, Sanchez. Talus. HPCA '15). The method is Andrew's scan.
     #[must_use]
     pub fn hull(&self) -> Self {
         let mut corners: Vec<(Bytes, MissRatio)> = vec![];
@@ -79,8 +80,8 @@ impl MissRatioCurve {
         Self { points: corners }
     }
 
-    /// Stretches in which memory buys next to nothing: where the size more than doubles and the
-    /// miss ratio falls by less than `fall`.
+    /// Stretches in which memory gains next to nothing: the size more than doubles, and the miss
+    /// ratio falls by less than `fall`.
     pub fn plateaus(&self, fall: f64) -> Vec<(Bytes, Bytes)> {
         let mut plateaus: Vec<(Bytes, Bytes)> = vec![];
         let known = &self.points[1.min(self.points.len())..];
@@ -97,7 +98,8 @@ impl MissRatioCurve {
         plateaus
     }
 
-    /// The smallest known size whose miss ratio is at most `goal`, if there is one.
+    /// The smallest size, interpolated between points, with a miss ratio of at most `goal`, if
+    /// there is one.
     pub fn size_for(&self, goal: MissRatio) -> Option<Bytes> {
         let at = self.points.partition_point(|(_, ratio)| *ratio > goal);
         let &(size, ratio) = self.points.get(at)?;
@@ -126,7 +128,7 @@ mod tests {
         assert_eq!(curve.size_for(MissRatio(0.05)), None);
     }
 
-    /// A cliff between two plateaus: the hull goes straight from its top to its foot.
+    /// A cliff between two plateaus: the hull is straight from its top to its foot.
     #[test]
     fn hull_and_plateaus_of_a_cliff() {
         let points = [(10, 0.5), (80, 0.49), (90, 0.1), (400, 0.1)];

@@ -1,23 +1,23 @@
 //! Exact LRU stack distances in bytes: the oracle for LRU.
 //!
-//! Without deletes the distance of an object is the bytes of all objects used since, its own
-//! included [1], and a tree over the times of last use adds them up in O(log n). Deletes, expiry
-//! and resizes break that: an object that was squeezed out does not come back when room appears
-//! later. What counts then is the *largest* that this sum has ever been since the object's last
-//! use. Residents of an LRU cache are always a prefix of the live objects in order of use; the last
-//! of them leaves exactly when the sum down to it exceeds the capacity, and that it did once is
-//! enough.
+//! Without deletes, the distance of an object is the bytes of all objects used since, its own
+//! included [1]. A tree over the times of last use adds them up in O(log n). Deletes, expiry and
+//! resizes break that: an evicted object does not return when memory becomes free later. The
+//! distance is then the *largest* value that this sum has had since the object's last use. The
+//! residents of an LRU cache are always a prefix of the live objects in order of use. The last of
+//! them is evicted exactly when the sum down to it exceeds the capacity, even if that happens only
+//! once.
 //!
-//! So each object is a leaf, in order of last use, with its present sum and the largest so far; a
-//! node holds an addition that its leaves have yet to learn, and the largest prefix of the
-//! additions it stands for. An access adds one number to all older objects and another to all
-//! newer ones: one walk from the root to the leaf. When the leaves run out the live ones are
-//! numbered anew.
+//! So each object is a leaf, in order of last use, with its current sum and the largest sum so far.
+//! A node holds an addition that its leaves have not received yet, and the largest prefix of the
+//! additions that it combines. An access adds one number to all older objects and another to all
+//! newer ones, in one walk from the root to the leaf. When the leaves are used up, the live objects
+//! are renumbered.
 //!
-//! It watches every key, whatever rate it is asked for: `shards` is the same with sampling.
+//! The model watches every key, whatever the rate: `shards` is the same with sampling.
 //!
-//! Exact for caches at least as large as the largest object. (In a smaller one the largest never
-//! enter, and so push nobody out; this counts them as if they did.)
+//! It is exact for caches at least as large as the largest object. (In a smaller cache the largest
+//! objects are never admitted, and so evict nothing; this model counts them as if they did.)
 //!
 //! [1] Olken. Efficient Methods for Calculating the Success Function of Fixed Space Replacement
 //!     Policies. LBL-12370, 1981.
@@ -36,13 +36,14 @@ pub const SPEC: Spec = Spec {
     },
 };
 
-/// Buckets of distances are no wider than a 2048th of the distance: an oracle must not blur.
+/// Buckets of distances are no wider than a 2048th of the distance, because an oracle must be
+/// exact.
 const PRECISION: u32 = 11;
 
 /// No object, or no leaf.
 const NONE: u32 = u32::MAX;
 
-/// Additions pending for everything below a node; at a leaf the sum itself, and its maximum.
+/// Additions pending for all leaves below a node; in a leaf the sum itself, and its maximum.
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
     add: i64,
@@ -74,15 +75,15 @@ pub(crate) struct Recency {
     nodes: Vec<Node>,
     /// The object at each leaf, or `NONE`.
     leaves: Vec<u32>,
-    /// The leaf that the next access takes.
+    /// The leaf for the next access.
     next: usize,
     objects: Vec<Object>,
     live: usize,
 }
 
 impl Recency {
-    /// Adds to all older and all newer leaves than `leaf`, which itself learns all that was
-    /// pending for it.
+    /// Adds `older` to all leaves older than `leaf`, and `newer` to all newer ones. Returns the
+    /// node of `leaf`, with all its pending additions.
     fn add_around(&mut self, leaf: u32, older: i64, newer: i64) -> Node {
         let capacity = self.leaves.len();
         let (older, newer) = (Node::adding(older), Node::adding(newer));
@@ -105,7 +106,7 @@ impl Recency {
         self.nodes[node]
     }
 
-    /// Numbers the live objects anew, those that are to be kept.
+    /// Renumbers the live objects that are to be kept, and drops the others.
     fn renumber(&mut self, keep: &dyn Fn(u32) -> bool) {
         let capacity = self.leaves.len();
         for node in 1..capacity {
@@ -177,8 +178,8 @@ impl Stack for Recency {
         self.live -= 1;
     }
 
-    /// What the objects that go have added to others stays in their maxima: the sample they were
-    /// part of was larger. It is taken out in proportion to the objects left.
+    /// The maxima still contain bytes of the dropped objects, from a larger sample. The excess of
+    /// each maximum over its sum shrinks in proportion to the remaining bytes.
     fn retain(&mut self, keep: &dyn Fn(u32) -> bool) {
         self.renumber(keep);
         let capacity = self.leaves.len();

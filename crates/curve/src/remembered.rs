@@ -1,5 +1,5 @@
-//! What a model has seen, as numbers: a model that is told goes on where another one ended, in this
-//! process or in the next.
+//! The state of a model as numbers. A later model, in this process or in the next, can continue
+//! from it.
 
 use crate::GROUPS;
 use crate::counted::HITS_MAX;
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct Remembered {
     /// Share of the keys that are watched.
     pub rate: f64,
-    /// Sampled reads by distance, in the model's own buckets.
+    /// Sampled reads by stack distance, in the model's own buckets.
     pub hits: Vec<f64>,
-    /// Reads that missed by group of keys, of a model that runs a cache.
+    /// Misses by group of keys, for a model that simulates a cache.
     pub missed: Vec<f64>,
     /// The largest distance.
     pub farthest: u64,
@@ -21,11 +21,11 @@ pub struct Remembered {
     pub sampled: f64,
     /// All reads.
     pub reads: f64,
-    /// Objects that are watched, or resident in the cache that is run, the last used first.
+    /// Objects that are watched, or resident in the simulated cache, the last used first.
     pub objects: Vec<RememberedObject>,
-    /// What a model of ages has beside its objects.
+    /// The histograms of a model of ages.
     pub ages: Option<RememberedAges>,
-    /// How narrow the buckets of distances are: the power of two of a distance's parts.
+    /// Width of the buckets of distances: each distance is divided into 2 to this power.
     pub precision: u32,
 }
 
@@ -40,16 +40,16 @@ pub struct RememberedAges {
     pub(crate) length: f64,
 }
 
-/// A watched object.
+/// A watched or resident object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RememberedObject {
     /// The hash of its key.
     pub key: u64,
-    /// Its bytes.
+    /// Its charged bytes.
     pub size: u32,
-    /// Microseconds it has to live; 0 where nothing limits it.
+    /// Time left to live in microseconds; 0 without a limit.
     pub left_us: u64,
-    /// Accesses to all keys since its own last one, where the model counts them.
+    /// Accesses to all keys since its own last one, for models that count them.
     pub age: u64,
 }
 
@@ -64,7 +64,7 @@ impl RememberedAges {
 }
 
 impl Remembered {
-    /// Whether these are numbers that a model may have.
+    /// Whether the numbers are in the range that a model can count.
     pub(crate) fn is_sound(&self) -> bool {
         let counts = self.hits.iter().chain(&self.missed).chain([&self.sampled, &self.reads]);
         let are_counts = counts.into_iter().all(|count| count.is_finite() && *count >= 0.0);

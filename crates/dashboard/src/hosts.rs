@@ -1,18 +1,18 @@
-//! Names by which a dashboard without a password may be asked.
+//! Host names that a dashboard without a password accepts.
 //!
-//! A page of another site may give its own name the address of this machine (DNS rebinding): to the
-//! browser both are then one site, and the page could read everything here. But the browser sends
-//! the name along. A name that somebody can register is refused; an address, a name without a dot,
-//! and a name of a domain that is nobody's on the internet are not.
+//! Another site's page may point its own name to the address of this machine (DNS rebinding). The
+//! browser then takes both for one site, and the page could read everything here. But the browser
+//! sends the name in `Host`. The dashboard refuses names that somebody can register. It accepts an
+//! address, a name without a dot, and a name in a private domain.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Domains that are not given away: RFC 6761, 6762, 8375, 9476, ICANN's .internal, and what
-/// Kubernetes and Docker call their own.
+/// Private domains: RFC 6761, 6762, 8375, 9476, ICANN's .internal, and the domains that Kubernetes
+/// and Docker use for themselves.
 const PRIVATE: [&str; 7] =
     [".localhost", ".local", ".internal", ".home.arpa", ".test", ".svc", ".alt"];
 
-/// The name of `name:port`, without the brackets of an IPv6 address and without a last dot.
+/// The name in `name:port`, without the brackets of an IPv6 address and without a trailing dot.
 pub(crate) fn without_port(host: &str) -> &str {
     let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some((address, rest)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -29,7 +29,7 @@ pub(crate) fn without_port(host: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
-/// Whether nobody can register this name.
+/// Whether the name is an address or one that nobody can register.
 pub(crate) fn is_private(host: &str) -> bool {
     let name = without_port(host).to_ascii_lowercase();
     let is_address = name.parse::<IpAddr>().is_ok();

@@ -1,5 +1,5 @@
-//! A report over HTTP, for those who watch a cache: the dashboard at `/`, `/metrics`,
-//! `/report.json`, `/healthz`, `/readyz`.
+//! A report over HTTP, for people and programs that watch a cache: the dashboard at `/`,
+//! `/metrics`, `/report.json`, `/healthz`, `/readyz`.
 //!
 //! ```text
 //!   a Larder ──────────────┐
@@ -7,13 +7,13 @@
 //!   larder attach ─────────┘
 //! ```
 //!
-//! hyper speaks it, on a thread that serves all connections in turn, so that a scrape costs no
-//! worker of the cache anything but the counters it reads. Nothing can be changed through it.
+//! hyper speaks HTTP on one thread that serves all connections in turn, so a scrape costs the
+//! cache's workers only the counters it reads. HTTP requests cannot change anything.
 //!
-//! Places are few, and a silent connection cannot keep one (`places.rs`): a probe is answered
-//! however many connections say nothing, or half of something. For the same reason probes need no
-//! password. What tells of data is for those whom the source admits; a probe is answered with a
-//! status and one word.
+//! The number of connections is bounded, and a silent connection cannot keep its place
+//! (`places.rs`). So probes are answered even when many connections send nothing or half a request.
+//! For the same reason probes need no password. Pages with data are only for clients that the
+//! source admits; a probe gets a status and one word.
 #![forbid(unsafe_code)]
 
 mod hosts;
@@ -44,9 +44,9 @@ use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 
-/// How often the thread looks whether it is to end, and for connections to close.
+/// The period at which the thread checks for the end of the source and for silent connections.
 const LOOK: Duration = Duration::from_millis(100);
-/// Bytes and lines of a head, at most.
+/// The largest head of a request, in bytes and in header lines.
 const HEAD_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 64;
 
@@ -56,27 +56,27 @@ const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
-/// What a page may load: its own style, script and events, and nothing of anybody else. Charts
-/// name their colours in `style`.
+/// The content policy of a page: it may load its own style, script and events, and nothing from
+/// other sites. Charts name their colours in `style`.
 const POLICY: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; \
                       connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 /// The version of the text format that Prometheus asks for.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The listener, once it is open.
+/// A listener that is bound to its address.
 #[derive(Debug)]
 pub struct Listener {
     runtime: Runtime,
     socket: TcpListener,
-    /// Where it listens.
+    /// The address it is bound to, with the actual port.
     pub address: SocketAddr,
 }
 
-/// Opens the listener.
+/// Binds the listener.
 ///
 /// # Errors
-/// The address is taken, or is not of this machine.
+/// The address is taken, or does not belong to this machine.
 pub fn listen(wanted: SocketAddr) -> io::Result<Listener> {
     let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
     let socket = runtime.block_on(TcpListener::bind(wanted))?;
@@ -84,7 +84,7 @@ pub fn listen(wanted: SocketAddr) -> io::Result<Listener> {
     Ok(Listener { runtime, socket, address })
 }
 
-/// Answers until the source ends.
+/// Answers requests until the source ends.
 pub fn run<S: Source>(source: &Arc<S>, listener: Listener) {
     let Listener { runtime, socket, .. } = listener;
     runtime.block_on(async {
@@ -110,7 +110,7 @@ pub fn run<S: Source>(source: &Arc<S>, listener: Listener) {
     });
 }
 
-/// Answers one client until it leaves.
+/// Answers one client until it disconnects.
 async fn serve<S: Source>(
     source: Arc<S>,
     latest: Arc<Latest>,
@@ -129,11 +129,11 @@ async fn serve<S: Source>(
         .max_buf_size(HEAD_MAX)
         .max_headers(HEADERS_MAX)
         .serve_connection(TokioIo::new(stream), service);
-    // The client may have left, or sent what is no HTTP: hyper has told it so.
+    // The client may have disconnected or sent something other than HTTP: hyper has answered it.
     let _ = connection.await;
 }
 
-/// What is answered: all at once, or event by event.
+/// A response: a whole body, or a stream of events.
 type Answer<S> = Response<Either<Full<Bytes>, Events<S>>>;
 
 fn page<S: Source>(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Answer<S> {
@@ -194,7 +194,8 @@ async fn answer<S: Source>(
     }
     let authorization = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     match source.admit(authorization, peer).await {
-        // A browser sends no password by itself: where one came, no other site asks.
+        // A browser adds a password only for its own site: a request with one is not from another
+        // site.
         Ok(()) if authorization.is_none() && !is_at_home(&**source, request) => page(
             StatusCode::MISDIRECTED_REQUEST,
             TEXT,
@@ -215,16 +216,16 @@ async fn answer<S: Source>(
     }
 }
 
-/// Whether a request names a host that no stranger can have.
+/// Whether the request names a host that nobody else can register.
 fn is_at_home<S: Source>(source: &S, request: &Request<Incoming>) -> bool {
     let of_uri = request.uri().authority().map(hyper::http::uri::Authority::as_str);
     let of_header = request.headers().get(HOST).map(|host| host.to_str().unwrap_or_default());
-    // Browsers always name one.
+    // Browsers always name a host.
     let mut named = of_uri.into_iter().chain(of_header);
     named.all(|host| hosts::is_private(host) || source.is_named(hosts::without_port(host)))
 }
 
-/// Answers whoever may see everything.
+/// Answers a client that may see everything.
 fn admitted<S: Source>(
     source: &Arc<S>,
     latest: &Arc<Latest>,

@@ -1,13 +1,13 @@
-//! Metrics, in the text format of Prometheus.
+//! Metrics in the text format of Prometheus.
 //!
-//! Names begin with `larder_`; what belongs to a tenant has its name as a label, and nothing has a
-//! label of which there may be many (no keys, no clients).
+//! Names begin with `larder_`. A tenant's metrics carry its name as a label. No label has an
+//! unbounded number of values (no keys, no clients).
 
 use report::{Report, facts, finding};
 use std::fmt::{Display, Write};
 use tune::pilot::{PoolEpoch, Status};
 
-/// Lines of the format, each metric with what it means.
+/// Lines of the format: each metric with its help text and its samples.
 #[derive(Clone, Debug, Default)]
 pub struct Page(String);
 
@@ -15,13 +15,13 @@ pub struct Page(String);
 pub type Label<'a> = (&'a str, &'a str);
 
 impl Page {
-    /// Begins a metric of `kind` (counter or gauge).
+    /// Begins a metric of this `kind` (counter or gauge).
     pub fn metric(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a String does not fail.
         let _ = write!(self.0, "# HELP larder_{name} {help}\n# TYPE larder_{name} {kind}\n");
     }
 
-    /// A sample of a metric that was begun.
+    /// Writes a sample of the metric that was begun last.
     pub fn sample(&mut self, name: &str, labels: &[Label<'_>], value: impl Display) {
         let _ = write!(self.0, "larder_{name}");
         for (at, (label, text)) in labels.iter().enumerate() {
@@ -31,13 +31,13 @@ impl Page {
         let _ = writeln!(self.0, "{} {value}", if labels.is_empty() { "" } else { "}" });
     }
 
-    /// A counter without labels, whole.
+    /// Writes a counter without labels: its head and its one sample.
     pub fn counter(&mut self, name: &str, help: &str, value: impl Display) {
         self.metric(name, "counter", help);
         self.sample(name, &[], value);
     }
 
-    /// A gauge without labels, whole.
+    /// Writes a gauge without labels: its head and its one sample.
     pub fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
         self.metric(name, "gauge", help);
         self.sample(name, &[], value);
@@ -49,8 +49,7 @@ impl Page {
     }
 }
 
-/// Pages of each class of sizes, and what was forecast and came of it, where the recipe divides
-/// pages.
+/// Pages of each size class, with the forecast and the actual outcome, if the recipe divides pages.
 fn classes(known: &Status, page: &mut Page) {
     let [.., before, last] = &known.history[..] else { return };
     let by_class = |pool: &&PoolEpoch| pool.pages.is_some();
@@ -74,7 +73,7 @@ fn classes(known: &Status, page: &mut Page) {
     }
 }
 
-/// The rounds of a pilot, its last plan, and its forecasts beside what came.
+/// The rounds of a pilot, its last plan, and its forecasts beside the actual values.
 pub fn status(known: &Status, page: &mut Page) {
     classes(known, page);
     page.counter("epochs_total", "Rounds of the loop.", known.epoch);
@@ -86,7 +85,7 @@ pub fn status(known: &Status, page: &mut Page) {
         page.gauge("plan_threshold_ratio", "What it had to promise.", epoch.threshold);
         page.gauge("plan_moved_bytes", "Bytes that changed hands.", epoch.moved.0);
     }
-    // The last epoch whose outcome is known: its forecast and what came of it.
+    // The last epoch with a known outcome: its forecast and the actual values.
     let known = known.history.iter().rev().nth(1);
     let pools = known.map_or(&[][..], |epoch| &epoch.pools);
     page.metric("forecast_miss_ratio", "gauge", "Miss ratio expected of a pool in an epoch.");
@@ -103,7 +102,7 @@ pub fn status(known: &Status, page: &mut Page) {
     }
 }
 
-/// Every fact of the report, and what it finds.
+/// Every fact of the report, and its findings.
 pub fn facts(report: &Report, page: &mut Page) {
     for fact in facts::OF_SERVER {
         page.metric(fact.name, fact.kind.name(), fact.help);

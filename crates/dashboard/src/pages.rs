@@ -1,7 +1,8 @@
-//! The dashboard over HTTP: pages, their style and script, and events that bring each page's middle
-//! anew once a second.
+//! The dashboard over HTTP: pages, their style and script, and an event each second that renews the
+//! middle of a page.
 //!
-//! What pages say is `report::page`'s. The report is made once a second at most, however many look.
+//! `report::page` holds the text of pages. The report is made at most once a second, for all
+//! readers together.
 
 use crate::places::Place;
 use crate::source::Source;
@@ -17,14 +18,14 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-/// How often a page is brought anew.
+/// The period at which a page's middle is sent again.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// How far back charts go unless asked otherwise, in seconds, and at most.
+/// The time that charts go back, in seconds: the default and the longest.
 const SPAN_S: u64 = 300;
 const SPAN_MAX_S: u64 = 2_592_000;
 
-/// The report of this second, and what it was made with.
+/// The report of the current second, and the history made with it.
 #[derive(Debug, Default)]
 pub(super) struct Latest(Mutex<Option<Made>>);
 
@@ -55,7 +56,7 @@ impl Latest {
     }
 }
 
-/// What a page was asked for.
+/// The parameters of a page in its query: which page, tenant, memory and span.
 #[derive(Clone, Debug, Default)]
 struct Asked {
     page: Option<String>,
@@ -92,7 +93,7 @@ pub(super) fn whole(page: &Spec, query: &str, latest: &Latest, source: &impl Sou
     page::whole(page, &asked.shown(&latest.get(source)))
 }
 
-/// A page's middle, again and again, until its reader leaves or does not read.
+/// The stream of a page's middle, one a second, until the reader disconnects or stops reading.
 pub(super) struct Events<S> {
     page: &'static Spec,
     asked: Asked,
@@ -103,7 +104,7 @@ pub(super) struct Events<S> {
 }
 
 impl<S: Source> Events<S> {
-    /// The events of a page that there is.
+    /// The events of the page that `query` names; `None` if there is no such page.
     pub(super) fn of(
         query: &str,
         latest: &Arc<Latest>,
@@ -124,7 +125,7 @@ impl<S: Source> Events<S> {
         let when = clock(server.now_unix_s, server.now_unix_s, server.utc_offset_s);
         let html = (self.page.render)(&self.asked.shown(&made));
         let when = format!("{when}:{:02}", server.now_unix_s % 60);
-        // JSON has no line ends of its own, which would end the event.
+        // JSON holds no raw line ends, which would end the event.
         Bytes::from(format!("data: {}\n\n", json!({"html": html, "when": when})))
     }
 }
@@ -141,7 +142,7 @@ impl<S: Source> Body for Events<S> {
             return Poll::Ready(None);
         }
         ready!(self.ticks.poll_tick(context));
-        // It is asked for the next event once the last was taken: somebody reads.
+        // hyper asks for the next event after it sent the last one, so the client still reads.
         self.place.speaks();
         Poll::Ready(Some(Ok(Frame::data(self.event()))))
     }

@@ -1,18 +1,18 @@
-//! Places for connections, which silence cannot keep.
+//! Places for connections. A silent connection cannot keep its place.
 //!
-//! Each connection has a place. Its silence begins when it is accepted, and anew with each answer;
-//! half a head is silence too, and so is an answer that nobody reads. After ten seconds the
-//! connection is closed. Where all places are taken, the connection that has been silent the
-//! longest makes room for the next, so a probe, whose head comes with its connection, is answered
-//! however many others say nothing. A connection that is being answered (a wrong password waits for
-//! its answer) is the last to make room.
+//! Each connection has a place. Its silence begins when it is accepted, and anew with each answer.
+//! Half a head counts as silence, and so does an answer that the client does not read. After ten
+//! seconds of silence the connection is closed. When all places are taken, the connection with the
+//! longest silence makes room for the next. So a probe, which sends its head as it connects, is
+//! answered even when all other connections are silent. A connection that waits for its answer (a
+//! wrong password delays it) is the last to make room.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
 
-/// For how long a connection may be silent.
+/// The longest silence of a connection before it is closed.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// All connections.
@@ -27,19 +27,20 @@ struct Taken {
 
 #[derive(Debug)]
 struct Connection {
-    /// Whether it is being answered, and when that or its silence began: the least goes first.
+    /// Whether the connection is being answered, and when the answer or its silence began. The
+    /// least of these makes room first.
     state: (bool, Instant),
     task: Option<AbortHandle>,
 }
 
-/// The place of a connection, free again when this is dropped.
+/// The place of a connection. It is free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     id: u64,
     places: Arc<Places>,
 }
 
-/// A connection that is being answered; its silence begins when this is dropped.
+/// A connection that is being answered. Its silence begins when this is dropped.
 pub(super) struct Busy<'a>(&'a Place);
 
 impl Places {
@@ -47,7 +48,7 @@ impl Places {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a new connection, one of `max`.
+    /// Takes a place for a new connection, one of at most `max`.
     pub(super) fn take(self: &Arc<Self>, max: usize, now: Instant) -> Place {
         let mut taken = self.lock();
         while taken.places.len() >= max {
@@ -63,14 +64,14 @@ impl Places {
         Place { id, places: self.clone() }
     }
 
-    /// Says which task serves the connection at a place, if it still does.
+    /// Records the task that serves the connection at a place, if the connection is still open.
     pub(super) fn hold(&self, id: u64, task: AbortHandle) {
         if let Some(connection) = self.lock().places.get_mut(&id) {
             connection.task = Some(task);
         }
     }
 
-    /// Closes the connections that have been silent for too long.
+    /// Closes connections that have been silent for longer than `SILENCE_MAX`.
     pub(super) fn close_silent(&self, now: Instant) {
         let mut taken = self.lock();
         let is_over = |(busy, since): (bool, Instant)| !busy && now - since > SILENCE_MAX;
@@ -91,7 +92,7 @@ impl Taken {
 }
 
 impl Place {
-    /// Its number, never given twice.
+    /// The number of the place, never used twice.
     pub(super) const fn id(&self) -> u64 {
         self.id
     }
@@ -102,7 +103,7 @@ impl Place {
         Busy(self)
     }
 
-    /// Its silence begins anew: its reader took what was sent.
+    /// Begins the silence anew: the client took the last event.
     pub(super) fn speaks(&self) {
         self.set(false);
     }

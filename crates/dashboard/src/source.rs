@@ -1,4 +1,4 @@
-//! What is served, and to whom.
+//! The data behind the dashboard, and the decision which clients may see it.
 
 use report::{History, Report};
 use std::io;
@@ -8,42 +8,42 @@ use std::net::SocketAddr;
 pub trait Source: Send + Sync + 'static {
     /// The time, in seconds since 1970.
     fn now_unix_s(&self) -> u64;
-    /// All that is known now, and what happened so far. It is asked for once a second at most,
-    /// however many look.
+    /// The current report and the history so far. Called at most once a second, for all readers
+    /// together.
     fn report(&self) -> (Report, History);
-    /// All metrics, in the text format of Prometheus: see [`crate::metrics`].
+    /// All metrics in the text format of Prometheus: see [`crate::metrics`].
     fn metrics(&self) -> String;
-    /// Why nothing should be asked of the cache yet, in a word; nothing where it is ready.
+    /// The reason, in a word, why the cache is not ready; `None` when it is ready.
     fn unready(&self) -> Option<&'static str> {
         None
     }
-    /// Whether the cache is ending, and everything with it.
+    /// Whether the cache is ending, and the dashboard with it.
     fn is_ending(&self) -> bool;
-    /// Connections at most.
+    /// The largest number of connections.
     fn places(&self) -> usize;
-    /// Whether somebody may see all this, by the header `Authorization` of a request.
+    /// Checks the header `Authorization` of a request, for the right to see everything.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for the refusal.
     fn admit(
         &self,
         authorization: Option<&str>,
         peer: SocketAddr,
     ) -> impl Future<Output = Result<(), Refused>> + Send;
-    /// Whether this is a name of the cache that `hosts.rs` does not know by itself.
+    /// Whether the cache has this host name, beside the names that `hosts.rs` accepts by itself.
     fn is_named(&self, host: &str) -> bool {
         let _ = host;
         false
     }
-    /// A connection could not be accepted.
+    /// Notes a connection that could not be accepted.
     fn note_unaccepted(&self, error: &io::Error);
 }
 
-/// Why somebody sees nothing.
+/// The reason why a client may see nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// No name, or a wrong password.
+    /// The request has no user name, or a wrong password.
     Unknown,
-    /// This user has not the right.
+    /// This user lacks the permission.
     MayNot(String),
 }

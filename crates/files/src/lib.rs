@@ -1,7 +1,7 @@
 //! The one place that creates files.
 //!
-//! A cache holds data of others, and a folder that several users can write to (`/tmp`, a shared
-//! volume) may hold a file or a link that somebody else put there before. So:
+//! A cache holds other people's data. A folder that several users can write to (`/tmp`, a shared
+//! volume) may hold a file or a link that another user put there. So:
 //!
 //! ```text
 //!   create      a name that is free, O_EXCL and O_NOFOLLOW, mode 0600: the only open that creates
@@ -10,10 +10,10 @@
 //!   append      a log: the file that is there, or by `create`
 //! ```
 //!
-//! A reader of a name finds the old file or the new one, also after a crash. A link is followed
-//! only where root or the user of this process made it: anybody else's link would choose the file
-//! that is written. A new file keeps mode and owner of the file it replaces under the same
-//! condition; otherwise it is the user's own, with mode 0600.
+//! A reader that opens a name finds the old file or the new one, also after a crash. A link is
+//! followed only if root or the user of this process made it. A link of another user would choose
+//! the file that is written. A new file takes mode and owner of the file it replaces under the same
+//! condition. Otherwise it belongs to the user of this process, with mode 0600.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -24,13 +24,16 @@ use tempfile::{NamedTempFile, TempPath};
 
 /// The mode of a file that only its owner may read.
 pub const OWN: u32 = 0o600;
-/// The mode of a file that hides nothing: the number of a process or of a port.
+/// The longest chain of links that is followed, as in Linux.
+const LINKS_MAX: usize = 40;
+
+/// The mode of a file with public content: the number of a process or of a port.
 pub const PUBLIC: u32 = 0o644;
 
-/// Creates a file that was not there, for its owner alone.
+/// Creates a new file that only its owner may read and write.
 ///
 /// # Errors
-/// The name is taken, also by a link, or the folder cannot be written.
+/// A file or a link has the name already, or the folder cannot be written.
 pub fn create(path: &Path) -> io::Result<File> {
     let no_follow = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
     let mut options = OpenOptions::new();
@@ -38,7 +41,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Opens a file to which a log is added; one that is not there is created.
+/// Opens a log file to append to it, and creates it if it is missing.
 ///
 /// # Errors
 /// The file cannot be written, or a link of another user leads to it.
@@ -53,7 +56,8 @@ pub fn append(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A file on its way to its name. Dropped before [`Aside::keep`], it was never there.
+/// A file that does not have its name yet. If it is dropped before [`Aside::keep`], nothing remains
+/// of it.
 #[derive(Debug)]
 pub struct Aside {
     file: NamedTempFile,
@@ -61,11 +65,11 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Begins a file for `path` under a name that nobody can guess. It has the mode and the owner
-    /// of the file it will replace, or `mode` where there is none.
+    /// Begins a file for `path` under a random name. It has the mode and the owner of the file it
+    /// will replace, or `mode` if there is none.
     ///
     /// # Errors
-    /// The folder cannot be written, or a link of another user leads there.
+    /// The folder cannot be written, or `path` is a link of another user.
     pub fn begin(path: &Path, mode: u32) -> io::Result<Self> {
         let target = target(path)?;
         let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -82,9 +86,9 @@ impl Aside {
         Ok(Self { file, target })
     }
 
-    /// Begins a file for the name `path` itself, a link or not, for its owner alone whatever is
-    /// there now. It is called `part` meanwhile, so that the rest of a run that was killed is found
-    /// and replaced by the next one.
+    /// Begins a file for the name `path` itself, even if a link has that name now. Only the owner
+    /// may read it, whatever file is there now. Until then it is called `part`, so the next run
+    /// replaces the rest of a run that was killed.
     ///
     /// # Errors
     /// The folder cannot be written, or `part` cannot be removed.
@@ -103,11 +107,10 @@ impl Aside {
         self.file.as_file()
     }
 
-    /// It is whole: waits until it is on the disk and gives it its name. Says how many bytes it
-    /// has.
+    /// Waits until the whole file is on the disk, and gives it its name. Returns its size in bytes.
     ///
     /// # Errors
-    /// What the machine said; the name stands for what it did before.
+    /// The error of the system; the name still leads to the old file.
     pub fn keep(self) -> io::Result<u64> {
         self.file.as_file().sync_all()?;
         let file = self.file.persist(&self.target).map_err(|error| error.error)?;
@@ -116,25 +119,25 @@ impl Aside {
     }
 }
 
-/// Puts `bytes` in the place of what the file holds; `mode` is that of a file that was not there.
+/// Replaces the content of a file by `bytes`. A file that is new gets `mode`.
 ///
 /// # Errors
-/// What the machine said; the file is then as it was.
+/// The error of the system; the file is unchanged.
 pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let aside = Aside::begin(path, mode)?;
     aside.file().write_all(bytes)?;
     aside.keep().map(|_| ())
 }
 
-/// Makes sure that there is a file at `path`, for a library that opens it by its name.
+/// Makes sure that a file exists at `path`, for a library that opens it by its name.
 ///
 /// # Errors
-/// It is not there and cannot be created, or a link of another user leads to it.
+/// It is missing and cannot be created, or `path` is a link of another user.
 pub fn ensure(path: &Path) -> io::Result<()> {
     append(path).map(|_| ())
 }
 
-/// A file without a name, in the folder of `path`: it ends with the process.
+/// A file without a name in this folder: it disappears when the process ends.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -153,39 +156,47 @@ pub fn folder(path: &Path) -> &Path {
     folder.unwrap_or_else(|| Path::new("."))
 }
 
-/// Makes a change of names in the folder of `path` last.
+/// Makes a change of names in the folder of `path` durable.
 ///
 /// # Errors
-/// What the machine said.
+/// The error of the system.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path))?.sync_all()
 }
 
-/// Where `path` leads.
+/// The file to write for `path`: itself, or the end of a chain of links that root or the user of
+/// this process made.
 fn target(path: &Path) -> io::Result<PathBuf> {
-    let Ok(there) = fs::symlink_metadata(path) else { return Ok(path.to_owned()) };
-    if !there.is_symlink() {
-        return Ok(path.to_owned());
-    }
-    if !is_ours(&there) {
-        let why = "it is a link that another user made: remove it, or name another file";
-        return Err(io::Error::new(ErrorKind::PermissionDenied, why));
-    }
-    fs::canonicalize(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            io::Error::new(error.kind(), "it is a link to nothing: name what it leads to")
+    let mut at = path.to_owned();
+    for links in 0..LINKS_MAX {
+        let there = match fs::symlink_metadata(&at) {
+            Ok(there) => there,
+            Err(_) if links == 0 => return Ok(at),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let why = "it is a link to nothing: name the file that it should lead to";
+                return Err(io::Error::new(ErrorKind::NotFound, why));
+            }
+            Err(error) => return Err(error),
+        };
+        if !there.is_symlink() {
+            return Ok(at);
         }
-        _ => error,
-    })
+        if !is_ours(&there) {
+            let why = "it is a link that another user made: remove it, or name another file";
+            return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+        }
+        at = folder(&at).join(fs::read_link(&at)?);
+    }
+    Err(io::Error::new(ErrorKind::InvalidInput, "it is a link that leads to itself"))
 }
 
-/// Whether root or the user of this process put it there.
+/// Whether root or the user of this process owns it.
 fn is_ours(there: &Metadata) -> bool {
     there.uid() == 0 || there.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// Gives a new file the mode and the owner of the old one. Where the system does not let the group
-/// be kept, nobody but the owner may read it.
+/// Gives a new file the mode and the owner of the old one. If the system does not allow the old
+/// group, only the owner gets access.
 fn adopt(new: &File, old: &Metadata) -> io::Result<()> {
     let kept = fchown(new, Some(old.uid()), Some(old.gid()))
         .or_else(|_| fchown(new, None, Some(old.gid())))

@@ -1,4 +1,4 @@
-//! A file is made anew, readable by its owner alone, or nothing changes.
+//! A file is replaced as a whole, with access for its owner alone, or nothing changes.
 
 use super::*;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
 }
 
-/// The names in a folder.
+/// The number of names in a folder.
 fn count(folder: &Path) -> usize {
     fs::read_dir(folder).unwrap().count()
 }
@@ -27,7 +27,7 @@ fn a_taken_name_is_never_opened() {
     assert_eq!(mode(&at("new")), OWN);
 }
 
-/// A file or a link that lies where the part will be is neither followed nor kept.
+/// A file or a link at the name of the part is neither followed nor kept.
 #[test]
 fn what_was_planted_beside_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
@@ -84,7 +84,7 @@ fn the_new_file_is_like_the_old() {
     assert!(error.to_string().contains("a link to nothing"), "{error}");
 }
 
-/// Only root can make what another user has made.
+/// Needs root: only root can give a file to another user.
 #[test]
 fn a_link_or_a_file_of_another_user_decides_nothing() {
     let dir = tempfile::tempdir().unwrap();
@@ -99,9 +99,15 @@ fn a_link_or_a_file_of_another_user_decides_nothing() {
         return;
     }
     std::os::unix::fs::chown(at("planted"), nobody, nobody).unwrap();
-    for error in [replace(&at("link"), b"", OWN).unwrap_err(), append(&at("link")).unwrap_err()] {
-        assert!(error.to_string().contains("another user"), "{error}");
+    // An own link that leads to it chooses no more.
+    symlink("link", at("own")).unwrap();
+    for name in ["link", "own"] {
+        for error in [replace(&at(name), b"", OWN).unwrap_err(), append(&at(name)).unwrap_err()] {
+            assert!(error.to_string().contains("another user"), "{error}");
+        }
     }
+    symlink("circle", at("circle")).unwrap();
+    assert!(append(&at("circle")).unwrap_err().to_string().contains("leads to itself"));
     assert_eq!(fs::read(at("victim")).unwrap(), b"kept");
     replace(&at("planted"), b"data", OWN).unwrap();
     let there = fs::metadata(at("planted")).unwrap();

@@ -34,7 +34,8 @@ const DATABASES: &[load::Kind] = crate::databases::KINDS;
 const DATABASES: &[load::Kind] = &[];
 
 impl LabCommand {
-    /// Whether the command talks to servers: a reader of its output who leaves does not end it.
+    /// Whether the command talks to servers. Such a command continues when the reader of its output
+    /// closes the pipe.
     pub const fn talks(&self) -> bool {
         matches!(self, Self::Replay(_) | Self::Capture(_) | Self::Advise(_) | Self::Attach(_))
     }
@@ -42,7 +43,7 @@ impl LabCommand {
     /// Runs the command.
     ///
     /// # Errors
-    /// What went wrong, and what would mend it.
+    /// A message that states the cause and the fix.
     pub fn run(self) -> anyhow::Result<()> {
         match self {
             Self::Replay(args) => load::run(args, DATABASES),

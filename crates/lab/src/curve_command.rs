@@ -1,8 +1,8 @@
 //! The miss ratio at every size, from one pass over a trace.
 //!
-//! The trace is read once, and twice where the number of its keys or of its bytes must be known
-//! before the first access is shown: for `--rate auto`, for caches to be simulated, for intervals.
-//! Nothing of it is kept, so a trace larger than memory works.
+//! The trace is read once. It is read twice where the number of its keys or bytes must be known
+//! first: for `--rate auto`, for simulated caches and for intervals. The trace is never kept in
+//! memory, so it may be larger than memory.
 
 mod answer;
 mod parts;
@@ -23,16 +23,17 @@ use std::time::Instant;
 use survey::{Count, Survey};
 use trace::{Sample, Source};
 
-/// Keys below which a sample is not to be trusted; what `--rate auto` aims at, with a margin so
-/// that chance does not leave fewer.
+/// Minimum number of sampled keys for a trustworthy curve. `--rate auto` aims at `KEYS_GOAL`, which
+/// leaves a margin for chance.
 const KEYS_MIN: u64 = 8_192;
 const KEYS_GOAL: f64 = 8_500.0;
 
-/// A fall of the miss ratio that is none.
+/// Largest fall of the miss ratio that still counts as a plateau.
 const LEVEL: f64 = 0.005;
 
-/// Accesses handed to the models at a time. A simulated cache of a grid works on all of them while
-/// what it touches is near; for the other models they are themselves near.
+/// Accesses per block handed to the models. A simulated cache takes a large block and works through
+/// all of it while its own data is in the processor's cache. For the other models, the block itself
+/// fits in the processor's cache.
 const BLOCK_OF_CACHES: usize = 1 << 15;
 const BLOCK: usize = 1 << 11;
 
@@ -59,7 +60,7 @@ enum OfParts {
     Merge(parts::Args),
 }
 
-/// What is drawn from a trace.
+/// Arguments of a run over one trace.
 #[derive(clap::Args, Debug)]
 struct Draw {
     /// The trace: a file in any known format
@@ -109,7 +110,7 @@ struct Draw {
     read: Options,
 }
 
-/// What is asked of curves, and how it is shown.
+/// Questions to ask of the curves, and the form of the answer.
 #[derive(clap::Args, Debug)]
 struct Asked {
     /// Sizes to report, spread evenly up to all bytes that the trace touches
@@ -133,7 +134,7 @@ struct Asked {
     html: Option<PathBuf>,
 }
 
-/// A size that is not zero.
+/// Parses a size, and refuses zero.
 fn some_bytes(text: &str) -> Result<Bytes, String> {
     let size = Bytes::parse(text)?;
     if size == Bytes(0) { Err("write a size of at least one byte".into()) } else { Ok(size) }
@@ -147,16 +148,16 @@ struct Answer {
     /// Candidates of an eviction, where the model is one of K-LRU.
     k: Option<u32>,
     pool: Option<bool>,
-    /// What it predicts.
+    /// Policy whose miss ratio the model predicts.
     policy: String,
     /// Share of the keys watched, at the end.
     rate: f64,
     seed: u64,
     points: Vec<(u64, f64)>,
-    /// Size, and the miss ratios between which it likely is.
+    /// Size, and the lower and upper end of the band for its miss ratio.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     band: Vec<(u64, f64, f64)>,
-    /// The same sizes in the model it is compared with.
+    /// Sizes and miss ratios of the reference model, at the sizes of `points`.
     #[serde(skip_serializing_if = "Option::is_none")]
     against: Option<Vec<(u64, f64)>>,
     /// Mean absolute error over the points, and over the intervals where there are several.
@@ -164,12 +165,14 @@ struct Answer {
     /// Largest absolute error.
     error_max: Option<f64>,
     seconds: f64,
-    /// By access to a watched key, the curve included.
+    /// Nanoseconds per access to a watched key, including the time to draw the curve.
     ns_per_sampled_access: f64,
     model_bytes: u64,
-    /// What two pools that share the keys between them reach: the corners of the lower hull.
+    /// Miss ratios that two pools reach when they share the keys between them: the corners of the
+    /// lower hull.
     hull: Vec<(u64, f64)>,
-    /// From one size to another, more than twice as large, in which misses hardly fall.
+    /// Ranges of sizes in which the miss ratio hardly falls: first and last size, the last more
+    /// than twice the first.
     plateaus: Vec<(u64, u64)>,
     requests: u64,
     reads: u64,
@@ -181,7 +184,7 @@ struct Answer {
     at: Option<answer::Step>,
 }
 
-/// How a curve was made.
+/// A model's parameters and costs, as an answer reports them.
 struct Made<'a> {
     spec: &'static Spec,
     params: &'a Params,
@@ -194,7 +197,7 @@ struct Made<'a> {
 }
 
 impl Made<'_> {
-    /// What it says at the sizes of these points; held against nothing.
+    /// The answer at the sizes of `points`, without a comparison.
     fn answer(
         &self,
         trace: &str,
@@ -246,22 +249,23 @@ fn through(points: &[(u64, f64)]) -> MissRatioCurve {
     MissRatioCurve::new(points.iter().map(|&(size, ratio)| (Bytes(size), MissRatio(ratio))))
 }
 
-/// A model at work.
+/// A model and its state while the trace is read.
 struct Run {
     spec: &'static Spec,
     params: Params,
     model: Bands,
     seconds: f64,
-    /// Chooses the keys it watches.
+    /// Seed that chooses the watched keys.
     seed: u64,
-    /// The sum of its curves of all intervals so far, at the sizes to report.
+    /// Sum of the curves of all intervals so far, at the sizes to report.
     sums: Vec<f64>,
-    /// The same of its differences from what it is compared with, and the largest.
+    /// Sum of the absolute differences from the oracle, at the same sizes; `error_max` is the
+    /// largest single difference.
     errors: Vec<f64>,
     error_max: f64,
-    /// The run it is compared with.
+    /// Index of the run that this run is compared with.
     oracle: Option<usize>,
-    /// Whether it was asked for, and not only as an oracle.
+    /// Whether the user asked for this run; false for a run that only serves as an oracle.
     wanted: bool,
 }
 
@@ -290,7 +294,7 @@ impl Run {
 /// Runs the command.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// A message that states the cause and the fix.
 pub fn run(args: Args) -> anyhow::Result<()> {
     if let Some(OfParts::Merge(args)) = &args.of_parts {
         let (title, answers) = parts::merged(args)?;
@@ -353,7 +357,7 @@ fn answers(args: &Draw) -> anyhow::Result<Vec<Answer>> {
     ensure!(survey.reads > 0, no_reads());
     let sizes = survey.sizes(args.asked.sizes);
     if intervals == 0 {
-        // Of an interval that was cut short there may be too little to compare.
+        // An interval that was cut short may hold too little to compare.
         compare(&sizes, &mut runs);
     }
     if known.is_none() {
@@ -409,7 +413,8 @@ fn plan(
         let spec = curve::find(name).map_err(|error| anyhow!(error))?;
         for params in variants(spec, &base, &args.k, &policies) {
             for &rate in &rates {
-                // Another seed is another sample: nothing new where all keys are watched.
+                // The seed chooses the sample, so a further seed adds nothing where all keys are
+                // watched.
                 let is_sample = rate < 1.0 || args.keys_max.is_some();
                 let seeds = if is_sample { &args.seed[..] } else { &args.seed[..1] };
                 for &seed in seeds {
@@ -428,7 +433,7 @@ fn plan(
             if oracle == runs.len() {
                 let policy = Some((runs[at].spec.predicts)(&runs[at].params));
                 let params = runs[at].params.clone();
-                // The seed is another one, or a simulator would confirm itself.
+                // The oracle takes another seed, or a simulator would confirm itself.
                 let seed = !params.seed;
                 let keys_max = usize::MAX;
                 let params = Params { policy, rate: 1.0, keys_max, seed, ..params };
@@ -441,7 +446,7 @@ fn plan(
     Ok(runs)
 }
 
-/// The parameters that make a difference to the model.
+/// One set of parameters for each value that makes a difference to the model.
 fn variants(spec: &Spec, base: &Params, ks: &[u32], policies: &[Choice]) -> Vec<Params> {
     if runs_caches(spec) && !policies.is_empty() {
         let with = |policy: &Choice| Params { policy: Some(policy.clone()), ..base.clone() };
@@ -453,7 +458,7 @@ fn variants(spec: &Spec, base: &Params, ks: &[u32], policies: &[Choice]) -> Vec<
     ks.iter().map(|&k| Params { k, ..base.clone() }).collect()
 }
 
-/// Whether the model simulates whatever policy it is given.
+/// Whether the model simulates any policy it is given.
 fn runs_caches(spec: &Spec) -> bool {
     let lru = policy::parse("lru").ok();
     (spec.predicts)(&Params { policy: lru, k: 2, ..Params::default() }).to_string() == "lru"
@@ -475,7 +480,7 @@ fn rate(text: &str, survey: Option<&Survey>) -> anyhow::Result<f64> {
     }
 }
 
-/// Says of each rate that it watches too few keys, if it does.
+/// Warns about each rate that watches too few keys.
 fn warn(rates: impl Iterator<Item = f64>, survey: &Survey) {
     let mut rates: Vec<f64> = rates.filter(|&rate| rate < 1.0).collect();
     rates.sort_by(f64::total_cmp);
@@ -491,7 +496,7 @@ fn warn(rates: impl Iterator<Item = f64>, survey: &Survey) {
     }
 }
 
-/// Shows the trace to all runs. Returns what it touches, and the number of intervals.
+/// Shows the trace to all runs. Returns its survey and the number of complete intervals.
 fn feed(
     args: &Draw,
     mut source: Box<dyn Source>,
@@ -547,7 +552,7 @@ fn feed(
     Ok((known.unwrap_or_else(|| count.survey()), intervals))
 }
 
-/// Shows a sample of a trace to all runs, with what was left out of it.
+/// Shows a sample of a trace to all runs, with the counts of the requests left out of it.
 fn feed_sample(
     mut source: Box<dyn Source>,
     sample: Sample,
@@ -580,7 +585,8 @@ fn feed_sample(
     Ok(count.survey())
 }
 
-/// Draws all curves, and holds those against each other that are to be compared.
+/// Draws all curves and adds them to the sums of their runs. A run with an oracle also adds its
+/// differences from the oracle.
 fn compare(sizes: &[Bytes], runs: &mut [Run]) {
     let draw = |run: &mut Run| -> Vec<f64> {
         let start = Instant::now();

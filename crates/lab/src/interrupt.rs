@@ -1,7 +1,7 @@
 //! An interrupt (Ctrl-C) in a command that writes a file.
 //!
-//! The first is a request to stop: what was read from a pipe is a trace too, and a file that is
-//! half read leaves nothing behind. The second ends the command at once.
+//! The first interrupt asks the command to stop. The part of a pipe that was read is a trace too; a
+//! file that is half read leaves no output behind. The second interrupt ends the command at once.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Begins to listen.
+    /// Begins to listen to SIGINT and SIGTERM.
     ///
     /// # Errors
-    /// What the machine said.
+    /// The system refuses to register a handler.
     pub(crate) fn listen() -> io::Result<Self> {
         let wanted = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
@@ -27,11 +27,11 @@ impl Interrupt {
         Ok(Self(wanted))
     }
 
-    /// The same for a command that has something to put back: a closed terminal is a request to
-    /// stop, too.
+    /// Like [`Self::listen`], for a command that has something to restore: SIGHUP, from a closed
+    /// terminal, asks it to stop, too.
     ///
     /// # Errors
-    /// What the machine said.
+    /// The system refuses to register a handler.
     pub(crate) fn listen_to_the_end() -> io::Result<Self> {
         let interrupt = Self::listen()?;
         flag::register(SIGHUP, Arc::clone(&interrupt.0))?;

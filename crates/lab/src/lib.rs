@@ -1,5 +1,5 @@
-//! Everything offline: simulation, curves, plans, experiments, traces, and what watches servers of
-//! others. The program `larder-lab` is its command line.
+//! Everything offline: simulation, curves, plans, experiments and traces; also the commands that
+//! watch other cache servers. The program `larder-lab` is its command line.
 #![forbid(unsafe_code)]
 
 pub mod advise_command;

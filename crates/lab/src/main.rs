@@ -5,7 +5,7 @@ use clap::Parser;
 use lab::cli::Lab;
 use std::process::ExitCode;
 
-/// As in the server: what the store takes in a simulation is what it takes there.
+/// The allocator of the server, so that the store of a simulation takes the same memory.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let command = Lab::parse().command;
-    // A reader that has seen enough, as `head` does, ends a command that only prints.
+    // A reader that closes the pipe early, such as `head`, ends a command that only prints.
     if !command.talks() {
         sigpipe::reset();
     }

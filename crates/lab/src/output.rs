@@ -1,4 +1,4 @@
-//! Begins a file that is to be a trace.
+//! Output files of commands that write a trace.
 
 use crate::whole_file::{self, WholeFile};
 use anyhow::{Context, anyhow, bail};
@@ -9,17 +9,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trace::format::{self, Spec};
 use trace::{Access, Error, Passed, Sample, Sink, Totals};
 
-/// A trace being written. It is there once [`Output::finish`] has said so.
+/// A trace being written. Its file has its name once [`Output::finish`] succeeds.
 pub(crate) struct Output {
     sink: Box<dyn Sink>,
     /// None where it goes to standard output.
     file: Option<WholeFile>,
-    /// What became of the end of the compressed stream, which is written when the sink is dropped.
+    /// Error from the end of the compressed stream, which is written when the sink is dropped.
     closed: Arc<Mutex<Option<io::Error>>>,
 }
 
-/// The format in which a trace of that name is written: the one that is asked for, or the one the
-/// name ends with, or the common one.
+/// The format in which the trace `name` is written: the `wanted` one, or else the one that the name
+/// ends with. Standard output gets CSV.
 ///
 /// # Errors
 /// A sentence that names the formats that can be written.
@@ -49,10 +49,10 @@ fn writable() -> String {
 }
 
 /// Begins the trace `name`, compressed with zstd where the name ends with `.zst`; `-` is standard
-/// output. It is none of `inputs`.
+/// output. Refuses a name that is one of `inputs`.
 ///
 /// # Errors
-/// What the machine said.
+/// The format or the compression can only be read, or the system refuses the file.
 pub(crate) fn create(
     name: &str,
     inputs: &[String],
@@ -91,31 +91,31 @@ impl Output {
     /// Writes one access.
     ///
     /// # Errors
-    /// What the machine said.
+    /// The system refuses the write.
     pub(crate) fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
         self.sink.put(access, key)
     }
 
-    /// The tenant is known by this word from here on. Says whether the format has words.
+    /// Gives the tenant this name from here on. Returns whether the format holds names of tenants.
     pub(crate) fn name_tenant(&mut self, tenant: TenantId, name: &str) -> bool {
         self.sink.name_tenant(tenant, name)
     }
 
-    /// What is put is a sample. Says whether the format holds what was left out.
+    /// Marks the trace as a sample. Returns whether the format can count the requests left out.
     pub(crate) fn sample(&mut self, sample: Sample) -> bool {
         self.sink.sample(sample)
     }
 
-    /// So much of the whole is left out before the next access, or behind the last.
+    /// Records the requests that are left out before the next access, or behind the last.
     pub(crate) fn pass(&mut self, passed: Passed) {
         self.sink.pass(passed);
     }
 
-    /// Writes what is still held back and the end of the compressed stream, and gives the file its
-    /// name. Says how many bytes it has.
+    /// Writes buffered accesses and the end of the compressed stream, and gives the file its name.
+    /// Returns its size in bytes, or 0 for standard output.
     ///
     /// # Errors
-    /// What the machine said: the trace is then not there.
+    /// The system refuses a write. The trace then gets no name.
     pub(crate) fn finish(mut self) -> anyhow::Result<u64> {
         self.sink.finish()?;
         drop(self.sink);

@@ -1,8 +1,7 @@
 //! Several traces side by side, each a tenant; or a single one, divided by its clients.
 //!
-//! Traces are read one beside the other in the order of time. Their clocks have nothing to do with
-//! each other, and tenants that do not meet do not compete: so each can be stretched to the span of
-//! the longest.
+//! Traces are merged in the order of time. Their clocks are unrelated, and tenants that do not
+//! overlap in time do not compete. So each trace can be stretched to the span of the longest.
 
 use anyhow::{Context, ensure};
 use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
@@ -11,23 +10,23 @@ use std::collections::HashMap;
 use trace::Source;
 use trace::join::Merge;
 
-/// Tenants at most: a plan for more could not be read.
+/// Maximum number of tenants: nobody can read a plan for more.
 const TENANTS_MAX: usize = 1_000;
 
-/// Keys whose sizes are kept to estimate a footprint.
+/// Maximum number of keys whose sizes are kept to estimate a footprint.
 const KEYS_MAX: usize = 1 << 14;
 
-/// The traces, joined by time; the tenant of an access is its place in `names`.
+/// Traces merged by time. The tenant of an access is its index in `names`.
 pub(crate) struct Requests {
     source: Merge,
     single: bool,
-    /// Names of the tenants; grows as clients are met where there is a single trace.
+    /// Names of the tenants. With a single trace, the list grows as clients appear.
     pub(crate) names: Vec<String>,
     clients: HashMap<TenantId, TenantId>,
 }
 
 impl Requests {
-    /// Opens the traces; `stretch` says how much slower each is to run.
+    /// Opens the traces. `stretch` holds the factor by which each is slowed down.
     pub(crate) fn open(traces: &[String], read: &Options, stretch: &[f64]) -> anyhow::Result<Self> {
         let sources: Vec<_> = traces
             .iter()
@@ -62,13 +61,13 @@ impl Requests {
             }
             access.tenant = number;
         }
-        // The same key in two traces is two objects.
+        // A key that occurs in two traces is two objects.
         access.key = base::hash::mix(access.key ^ u64::from(access.tenant) << 32);
         Ok(Some(access))
     }
 }
 
-/// A source at another pace, whose accesses belong to one tenant if there are several sources.
+/// A source with stretched times. Where there are several sources, each is one tenant.
 struct Stretched {
     source: Box<dyn Source>,
     tenant: Option<TenantId>,
@@ -85,7 +84,7 @@ impl Source for Stretched {
         }))
     }
 
-    /// A plan asks for no text.
+    /// Always empty: a plan needs no text of keys.
     fn key(&self) -> &[u8] {
         &[]
     }
@@ -103,8 +102,8 @@ impl Source for Stretched {
     }
 }
 
-/// File names without folder and extensions, or those of generators; the same name twice gets a
-/// number.
+/// Names of tenants: file names without folder and extensions, or names of generators. A repeated
+/// name gets a number.
 fn stems(traces: &[String]) -> Vec<String> {
     let mut names: Vec<String> = vec![];
     for trace in traces {
@@ -124,7 +123,7 @@ fn stems(traces: &[String]) -> Vec<String> {
     names
 }
 
-/// Bytes of all objects, from a sample of so many keys at most.
+/// Estimates the bytes of all objects from a sample of at most `KEYS_MAX` keys.
 #[derive(Debug)]
 pub(crate) struct Footprint {
     filter: Filter,
@@ -151,7 +150,7 @@ impl Footprint {
         }
     }
 
-    /// Bytes of an object, in the mean.
+    /// Mean size of an object.
     pub(crate) fn object(&self) -> Bytes {
         let sum: u64 = self.sizes.values().map(|&size| u64::from(size)).sum();
         Bytes(sum.div_ceil(self.sizes.len().max(1) as u64))

@@ -1,12 +1,13 @@
 //! Every policy at every size, over one reading of each trace, on all cores.
 //!
-//! A trace is read once, together with what only a look at the whole of it tells: the footprint
-//! (which sizes in per cent refer to), when each key is asked for next (which the bounds need), and
-//! what an unbounded cache would have answered (which tells misses apart). It is spooled, in memory
-//! while it is short and in a file beyond, and each core takes one cache after the other and plays
-//! the whole trace to it, so that a cache stays near while it works. Where nothing of the whole
-//! needs to be known and each cache has a core, they play while the trace is read. So memory is
-//! bounded by what is resident, and not by the trace.
+//! Each trace is read once. That reading also finds the facts that need the whole trace: the
+//! footprint (sizes in per cent refer to it), the next request of each key (the bounds need it),
+//! and the answer of an unbounded cache (it tells the causes of misses apart). The trace is
+//! spooled, in memory while it is short and in a file beyond. Each core takes one cache after the
+//! other and plays the whole trace to it, so that the simulated cache stays in the processor's
+//! cache. Where no fact about the whole trace is needed and each simulated cache has a core, the
+//! caches play while the trace is read. So memory is bounded by the resident items, not by the
+//! trace.
 
 mod annotator;
 #[cfg(test)]
@@ -86,7 +87,7 @@ pub struct Args {
     /// Cost of a miss, with --recipe: of one tenant (web=2ms) or of all (0.5ms)
     #[arg(long, value_name = "[TENANT=]TIME", requires = "recipe")]
     penalty: Vec<String>,
-    /// What a read does that shows another size than is stored
+    /// Size of an object after a read that shows another size than the stored one
     #[arg(long, value_enum, default_value_t, value_name = "WHICH", conflicts_with = "recipe")]
     read_size: ReadSize,
     /// Tell the tenants of the trace apart: they share the cache, and are counted each
@@ -127,7 +128,7 @@ enum ReadSize {
 /// Runs the command.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// A message that states the cause and the fix.
 #[expect(clippy::needless_pass_by_value, reason = "every command is called alike")]
 pub fn run(args: Args) -> Result<()> {
     if args.policy.iter().any(|name| name == "list") {
@@ -183,10 +184,10 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// What names the live store under a policy, or a recipe, begins with.
+/// Prefix of a name that stands for the live store under a policy or a recipe.
 const LIVE: &str = "store:";
 
-/// The policies, each under the name it was asked for by.
+/// Parses the policies. Each keeps the name that the user typed.
 fn choices(names: &[String]) -> Result<Vec<(String, Choice)>> {
     if names.iter().any(|name| name == "all") {
         let named = |spec: &&'static policy::Spec| (spec.name.to_owned(), Choice::of(spec));

@@ -1,8 +1,7 @@
-//! What a first look at traces tells: who asks, how much they touch, for how long, and what misses
-//! cost.
+//! Survey of traces before the work: tenants, bytes touched, span of time, and the cost of misses.
 //!
-//! Several traces run side by side: each is stretched to the span of the longest, for their clocks
-//! have nothing to do with each other, and tenants that do not meet do not compete.
+//! Several traces run side by side. Their clocks are unrelated, and tenants that do not overlap in
+//! time do not compete. So each trace is stretched to the span of the longest.
 
 use crate::requests::{Footprint, Requests, duration};
 use anyhow::{Result, ensure};
@@ -10,25 +9,25 @@ use base::{Access, Bytes, Micros, Op};
 use load::open::Options;
 use std::collections::BTreeMap;
 
-/// The cost of a miss where neither the trace nor the command line tells.
+/// The cost of a miss where neither the trace nor the command line states one.
 const PENALTY_DEFAULT: Micros = Micros::from_millis(1);
 
-/// The tenants of some traces: one a trace, or the clients of a single one.
+/// The tenants of the traces: one for each trace, or the clients of a single trace.
 #[derive(Debug)]
 pub(crate) struct Survey {
-    /// Their names.
+    /// Name of each tenant.
     pub(crate) names: Vec<String>,
-    /// The objects of each, from a sample of the keys.
+    /// Footprint of each tenant, from a sample of the keys.
     pub(crate) footprints: Vec<Footprint>,
-    /// Reads of each.
+    /// Reads of each tenant.
     pub(crate) reads: Vec<u64>,
-    /// Requests of all.
+    /// Requests of all tenants.
     pub(crate) requests: u64,
-    /// When the last request comes, of the longest trace.
+    /// Time of the last request, in the longest trace.
     pub(crate) end: Micros,
-    /// How much slower each trace must run to span as much time as the longest.
+    /// Factor by which each trace is slowed down to span as much time as the longest.
     pub(crate) stretch: Vec<f64>,
-    /// Whether any request says what its miss costs.
+    /// Whether any request states the cost of its miss.
     has_penalties: bool,
 }
 
@@ -76,11 +75,11 @@ impl Survey {
         self.footprints.iter().map(Footprint::bytes).sum()
     }
 
-    /// What a miss costs each tenant by what was `said`: of one (`web=2ms`) or of all (`0.5ms`).
-    /// Where nothing was, the trace tells.
+    /// Miss cost of each tenant, as `said` on the command line: for one tenant (`web=2ms`) or for
+    /// all (`0.5ms`). Without either, the trace states it.
     ///
     /// # Errors
-    /// A tenant that is not there, or what is no time.
+    /// A tenant that does not exist, or a value that is not a time.
     pub(crate) fn penalties(&self, said: &[String]) -> Result<Penalties> {
         let mut by_name = BTreeMap::new();
         for text in said {
@@ -99,12 +98,12 @@ impl Survey {
     }
 }
 
-/// What a miss of each tenant costs, where it is not the trace that tells.
+/// Miss cost of each tenant; `None` where the trace states it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Penalties(Vec<Option<Micros>>);
 
 impl Penalties {
-    /// The request with what its miss costs.
+    /// The request with the cost of its miss filled in.
     pub(crate) fn of(&self, access: &Access) -> Access {
         let said = self.0.get(usize::from(access.tenant)).copied().flatten();
         Access { penalty: said.unwrap_or(access.penalty), ..*access }

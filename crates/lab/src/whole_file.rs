@@ -1,12 +1,12 @@
 //! Files that a command writes.
 //!
-//! A file is written aside, in the folder of its name, and gets the name only when it is whole: a
-//! command that fails leaves what was there before, and nothing beside it (the crate `files`). A
-//! link is followed, so that it stays a link; mode and owner of a file that is replaced stay. A
-//! device or a pipe has nothing to keep and is written as it is.
+//! A file is written aside, in its target folder, and gets its name only when it is whole. A
+//! command that fails leaves the former file as it was, and no other file beside it (the crate
+//! `files`). Links are followed, so that they stay links. A replaced file keeps its mode and owner.
+//! Devices and pipes have nothing to keep and are written directly.
 //!
-//! An output that is one of the inputs is refused, whatever name it goes by: two names are one file
-//! where device and inode are the same.
+//! An output that is one of the inputs is refused under any name: two names are one file where
+//! device and inode are the same.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use files::Aside;
@@ -15,10 +15,11 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A file on its way to its name. Dropped before [`WholeFile::keep`], it was never there.
+/// A file that does not have its name yet. Dropped before [`WholeFile::keep`], it leaves nothing
+/// behind.
 #[derive(Debug)]
 pub(crate) struct WholeFile {
-    /// As the user wrote it.
+    /// The name as the user wrote it.
     name: PathBuf,
     place: Place,
 }
@@ -44,7 +45,7 @@ impl WholeFile {
         Ok(Self { name: name.to_owned(), place })
     }
 
-    /// Where its bytes go.
+    /// Handle that writes the bytes of the file.
     pub(crate) fn writer(&self) -> Result<File> {
         let file = match &self.place {
             Place::Aside(aside) => aside.file(),
@@ -53,10 +54,10 @@ impl WholeFile {
         file.try_clone().with_context(|| cannot(&self.name))
     }
 
-    /// It is whole: gives it its name. Says how many bytes it has.
+    /// Gives the file, which is whole, its name. Returns its size in bytes, or 0 for a device.
     ///
     /// # Errors
-    /// What the machine said; the name stands for what it did before.
+    /// The system refuses. The name then keeps its former file.
     pub(crate) fn keep(self) -> Result<u64> {
         match self.place {
             Place::Device(_) => Ok(0),
@@ -65,7 +66,7 @@ impl WholeFile {
     }
 }
 
-/// Says before the work what would fail after it.
+/// Checks before the work that the file can be written after it.
 ///
 /// # Errors
 /// As [`WholeFile::begin`].
@@ -73,13 +74,13 @@ pub(crate) fn check(name: &Path, inputs: &[String]) -> Result<()> {
     let there = target(name, inputs)?;
     if there.is_none_or(|there| there.is_file()) {
         let target = fs::canonicalize(name).unwrap_or_else(|_| name.to_owned());
-        // It has no name, so that nothing stays even where the command is killed.
+        // The file has no name, so that nothing stays even where the command is killed.
         files::nameless(files::folder(&target)).with_context(|| cannot(name))?;
     }
     Ok(())
 }
 
-/// Writes the whole of a file.
+/// Writes `text` as a whole file.
 ///
 /// # Errors
 /// As [`WholeFile::begin`].
@@ -97,7 +98,8 @@ pub(crate) fn check_stdout(inputs: &[String]) -> Result<()> {
 const STDIN: &str = "/dev/stdin";
 const STDOUT: &str = "/dev/stdout";
 
-/// The file that `name` leads to now.
+/// Metadata of the file that `name` leads to now, if there is one. Refuses names that cannot be
+/// written.
 fn target(name: &Path, inputs: &[String]) -> Result<Option<Metadata>> {
     let shown = name.display();
     ensure!(name.file_name().is_some(), "cannot write '{shown}': name a file");
@@ -115,7 +117,7 @@ fn target(name: &Path, inputs: &[String]) -> Result<Option<Metadata>> {
             identity(name) != identity(Path::new(STDOUT)),
             "'{shown}' is where standard output goes too: name another file"
         );
-        // The folder may be replaced in even where the file may not be written.
+        // The folder may allow a replacement even where the file may not be written.
         File::options().write(true).open(name).with_context(|| cannot(name))?;
     }
     Ok(Some(there))
@@ -134,7 +136,7 @@ fn refuse_input(output: &str, identity: Option<(u64, u64)>, inputs: &[String]) -
     }
 }
 
-/// Device and inode of a file; of what is no file there may be many with the same.
+/// Device and inode of a regular file. Devices and pipes have none: many may look the same.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     let there = fs::metadata(path).ok().filter(Metadata::is_file)?;
     Some((there.dev(), there.ino()))
@@ -158,7 +160,7 @@ mod tests {
         names
     }
 
-    /// Under its own name, a relative one, a symbolic and a hard link.
+    /// An input is recognised under its own name, a relative name, a symbolic and a hard link.
     #[test]
     fn an_output_that_is_an_input_is_refused() {
         let folder = tempfile::tempdir().unwrap();

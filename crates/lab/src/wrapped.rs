@@ -4,8 +4,8 @@ use ::report::words::wrap;
 
 const WIDTH: usize = 80;
 
-/// The text in lines, each ended. Behind an indent it begins with a mark, and what goes on stands
-/// below the text.
+/// The text in lines, each with a line end. With an indent, the text begins with a dash, and
+/// further lines align with the text.
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     let mark = if indent.is_empty() { "" } else { "- " };
     let mut margin = format!("{indent}{mark}");

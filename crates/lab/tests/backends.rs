@@ -1,4 +1,4 @@
-//! The backends of `larder replay` that are servers, against real ones.
+//! Tests of `larder replay` with database servers as backends, against real servers.
 
 mod databases;
 
@@ -17,7 +17,7 @@ fn replay(words: &[&str]) -> anyhow::Result<()> {
     load::run(Args::from_arg_matches(&command.try_get_matches_from(words)?)?, KINDS)
 }
 
-/// What must hold for each kind. `spoil` overwrites the value of key `k2` of tenant `odd "`name``,
+/// Checks a kind of database. `spoil` overwrites the value of key `k2` of tenant `odd "`name``,
 /// `cut` ends all other connections.
 fn holds(url: &str, spoil: impl Fn(), cut: impl Fn()) {
     let error = format!(
@@ -30,7 +30,7 @@ fn holds(url: &str, spoil: impl Fn(), cut: impl Fn()) {
     );
     assert!(error.contains("bench@127.0.0.1") && !error.contains(":no@"), "{error}");
 
-    // Only what was prepared is replayed, and the error says how.
+    // Only a prepared database is replayed, and the error says how to prepare one.
     let to = ["--to", "redis://127.0.0.1:1", "--backend", url];
     let error = format!("{:#}", replay(&to).unwrap_err());
     assert!(error.contains("--prepare first") && !error.contains("s3cret"), "{error}");
@@ -44,7 +44,7 @@ fn holds(url: &str, spoil: impl Fn(), cut: impl Fn()) {
     let origin = Origin { trace: "a.csv".into(), requests: 9 };
     assert_eq!(database.origin(tenant).unwrap(), None);
     assert!(database.reader(tenant).is_err());
-    // More rows, and more bytes of them, than go in one piece; any bytes are a key.
+    // There are more rows, and more bytes, than go in one piece. A key may hold any bytes.
     let keys = |n: u32| [format!("k{n}").as_bytes(), &[0, 255, b'\\', b'\'']].concat();
     let sizes = [0, 7, 5_000_000, 100, 20_000];
     for round in 0..2 {

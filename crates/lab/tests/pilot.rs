@@ -1,9 +1,8 @@
-//! The pilot in virtual time, against a simulated store.
+//! Tests of the pilot in virtual time, against a simulated store.
 //!
-//! A run is a function of its seed: workloads, arrivals, draws and models. What must hold after
-//! every epoch is checked after every epoch, and a failure names the scenario, the seed and the
-//! epoch. The canaries at the end break a rule on purpose: they prove that the harness would see
-//! it.
+//! A run is a function of its seed: workloads, arrivals, draws and models. The rules are checked
+//! after every epoch, and a failure names the scenario, the seed and the epoch. The canaries at the
+//! end break a rule on purpose: they prove that the harness would notice.
 
 use base::{Access, Bytes, Micros};
 use lab::plant::{Bounds, Counts, SimulatedPlant};
@@ -12,17 +11,17 @@ use trace::Source;
 use tune::pilot::Decision;
 use tune::{Evictor, Pilot, Plant, Reading, Recipe, Step, recipe};
 
-/// How often the pilot looks at the plant.
+/// Time between two looks of the pilot at the plant.
 const TICK: Micros = Micros::from_millis(100);
 
-/// Memory that a pool loses in an epoch at most, as a share of what it had, and of the limit: the
+/// Maximum memory that a pool loses in an epoch, as a share of its memory, and of the limit: the
 /// pilot's promise, written down a second time.
 const LOSS_MAX: (f64, f64) = (0.25, 1.0 / 256.0);
 
 /// A tenant: a name, and generators that take turns.
 struct Load {
     bounds: Bounds,
-    /// Seconds, and the generator's text without requests, seed and tenant.
+    /// Seconds of each phase, and the generator's text without requests, seed and tenant.
     phases: Vec<(u64, String)>,
 }
 
@@ -94,7 +93,7 @@ impl Feed {
     }
 }
 
-/// What a run left behind.
+/// Result of a run: the pilot, the plant, and counts.
 struct Run {
     pilot: Pilot,
     plant: SimulatedPlant,
@@ -132,7 +131,7 @@ impl Run {
         pool.expect("every tenant has a pool").budget.as_f64()
     }
 
-    /// Bytes moved in each epoch from `from` on, as a share of the memory.
+    /// Bytes moved from epoch `from` on, in all, as a share of the memory.
     fn moved(&self, from: usize) -> f64 {
         let history = self.pilot.history();
         let moved: f64 = history.iter().skip(from).map(|epoch| epoch.moved.as_f64()).sum();
@@ -164,7 +163,7 @@ impl Run {
     }
 }
 
-/// Something between the pilot and the plant: nothing, or a canary.
+/// A change of the steps between the pilot and the plant: none, or a canary.
 type Meddle = fn(&mut Step, u64);
 
 struct Steered<'a> {
@@ -222,7 +221,7 @@ fn try_run(
             let division = Division::of(&plant, &scenario.loads);
             if ended {
                 let pools = pilot.history().back().map_or(vec![], |epoch| epoch.pools.clone());
-                // Nobody asks the pool anything, and what nobody uses is lent at once.
+                // A pool without requests lends its memory at once.
                 let idle: Vec<_> = pools.iter().map(|pool| pool.reads_per_s == 0.0).collect();
                 division
                     .check(before.as_ref(), pilot.recipe(), &idle)
@@ -231,7 +230,7 @@ fn try_run(
                 epochs.push(tenants.map(|tenant| plant.counts(tenant)).collect());
                 at_epoch(epochs.len(), &mut pilot, &mut plant);
             }
-            // A changed limit or recipe divides anew; what is bounded is an epoch.
+            // A changed limit or recipe divides anew; only changes within an epoch are bounded.
             before = Some(Division::of(&plant, &scenario.loads));
         }
         plant.access(&access);
@@ -295,7 +294,8 @@ impl Division {
 
 const MIB: u64 = 1 << 20;
 
-/// Four tenants with different skew, sizes, rates and backends; together three times the memory.
+/// Four tenants with different skew, sizes, rates and backends; together they touch three times the
+/// memory.
 fn mix(seconds: u64) -> Scenario {
     let loads = vec![
         load("web", seconds, "zipf:keys=40000:skew=0.9:size=const/400:rate=8000:penalty=const/200"),
@@ -319,13 +319,13 @@ fn beats_the_plain_cache_on_a_mix() {
         let wait = tuned.mean_wait(10);
         println!("seed {seed}: {plain:.0} µs plain, {wait:.0} µs tuned");
         assert!(wait < 0.8 * plain, "seed {seed}: {plain:.0} µs -> {wait:.0} µs{}", tuned.log());
-        // The loop is larger than what it can get: only random replacement keeps a part of it.
+        // The loop is larger than its possible share: only random replacement keeps a part of it.
         assert_eq!(tuned.evictor(3), Evictor::klru(1), "{}", tuned.log());
     }
 }
 
-/// Where all tenants are alike and no key is better than another there is nothing to gain, and
-/// little may be lost to noise.
+/// With tenants and keys that are all alike there is nothing to gain, and little may be lost to
+/// noise.
 #[test]
 fn does_no_harm_on_white_noise() {
     let noise = "uniform:keys=20000:size=const/500:rate=4000:penalty=const/1000";
@@ -343,8 +343,8 @@ fn does_no_harm_on_white_noise() {
     }
 }
 
-/// Keys that are asked for alike from a near and a far backend: the far ones are worth more, and
-/// only their penalty tells.
+/// Equally popular keys come from a near and a far backend. The far ones are worth more, and only
+/// their penalty shows it.
 #[test]
 fn classes_of_penalties_are_weighed() {
     let from = |penalty: &str| {
@@ -361,7 +361,7 @@ fn classes_of_penalties_are_weighed() {
         let wait = tuned.mean_wait(10);
         println!("seed {seed}: {plain:.0} µs plain, {wait:.0} µs tuned");
         assert!(wait < 0.8 * plain, "seed {seed}: {plain:.0} µs -> {wait:.0} µs{}", tuned.log());
-        // Unmeasured, below 150 µs, below 2.55 ms.
+        // Three classes: unmeasured, below 150 µs, below 2.55 ms.
         assert_eq!(tuned.plant.pools().count(), 3, "{}", tuned.log());
     }
 }
@@ -380,7 +380,7 @@ fn comes_to_rest() {
     }
 }
 
-/// The forecast is checked by the pilot itself; here it is held to it.
+/// The pilot checks its forecasts itself; this test checks that they come true.
 #[test]
 fn forecasts_come_true() {
     let tuned = run(&mix(80), "kredis", 7);
@@ -398,7 +398,7 @@ fn forecasts_come_true() {
     assert!(errors.len() >= 80 && mean < 0.04, "{mean} over {}{}", errors.len(), tuned.log());
 }
 
-/// Two tenants change roles half way: memory follows, and comes back.
+/// Two tenants change roles half way, and the memory follows.
 #[test]
 fn follows_the_phases() {
     let busy = "zipf:keys=30000:skew=0.8:size=const/400:rate=8000:penalty=const/1000";
@@ -429,7 +429,8 @@ fn follows_the_phases() {
     assert!(shares[0] > 0.6 && shares[1] < 0.4, "{shares:?}{}", tuned.log());
 }
 
-/// Who is silent keeps nothing but a floor when others could use it, and learns again.
+/// A silent tenant keeps nothing but a floor while another can use the memory, and regains its part
+/// later.
 #[test]
 fn silence_frees_memory() {
     let busy = "zipf:keys=40000:skew=0.7:size=const/400:rate=5000:penalty=const/1000";
@@ -460,7 +461,8 @@ fn silence_frees_memory() {
     assert!(awake > 0.35, "{awake}{}", tuned.log());
 }
 
-/// Floors and caps hold in every epoch (the harness looks), also when the plan would go beyond.
+/// Floors and caps hold in every epoch, as the harness checks, also where the plan would exceed
+/// them.
 #[test]
 fn bounds_hold() {
     let mut scenario = mix(40);
@@ -469,7 +471,7 @@ fn bounds_hold() {
     let tuned = run(&scenario, "kredis", 10);
     assert!(tuned.budget(0) >= (4 * MIB) as f64 && tuned.budget(3) <= (2 * MIB) as f64);
     assert!(tuned.plant.used_by(0) >= Bytes(4 * MIB - 1000), "{}", tuned.log());
-    // More is promised than there is: nobody gets more than the whole, and nothing panics.
+    // The floors exceed the memory: no tenant gets more than the whole, and nothing panics.
     for load in &mut scenario.loads {
         load.bounds = Bounds { min: Bytes(5 * MIB), ..Bounds::none(&load.bounds.name) };
     }
@@ -477,8 +479,8 @@ fn bounds_hold() {
     assert!(broken.is_some_and(|broken| broken.contains("below its floor")));
 }
 
-/// By hits the cheap but busy tenants count, by latency the slow ones; and no tenant is starved
-/// for hits.
+/// By hits, the cheap but busy tenant counts; by latency, the slow one. No tenant is starved for
+/// hits.
 #[test]
 fn the_objective_decides() {
     let scenario = Scenario {
@@ -500,7 +502,7 @@ fn the_objective_decides() {
     assert!(by_hits.budget(1) > (MIB) as f64, "{}", by_hits.log());
 }
 
-/// The recipe and the limit change while it runs; what is cached stays.
+/// The recipe and the limit change during the run; cached items stay.
 #[test]
 fn changes_live() {
     let mut kept = vec![];
@@ -573,7 +575,7 @@ fn canaries_are_caught() {
     }
 }
 
-/// The gain is the planner's: pools of equal size that nobody moves are far from what it reaches.
+/// The gain is the planner's: with equal shares that nobody moves, clients wait far longer.
 #[test]
 fn doing_nothing_is_not_enough() {
     let idle = run(&mix(60), "kredis:planner=nothing", 1);

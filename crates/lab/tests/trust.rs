@@ -1,7 +1,7 @@
-//! A pilot whose models are deceived: what they forecast does not come true, and it goes back to
-//! the last division that kept its word.
+//! A pilot with deceived models: their forecasts do not come true, and the pilot goes back to the
+//! last division that kept its word.
 //!
-//! Two tenants ask alike, and each is due half of the memory. Then the samples of one are
+//! Two tenants have the same load, and each is due half of the memory. Then the samples of one are
 //! falsified: all its requests seem to be for a few keys, for which hardly any memory is enough.
 
 use base::hash::mix;
@@ -14,7 +14,7 @@ const KEYS: u64 = 20_000;
 const SIZE: u32 = 100;
 const TICK: Micros = Micros::from_millis(100);
 
-/// Shows a plant with the requests of the first tenant falsified, from an epoch on.
+/// A plant that can falsify the samples of the first tenant.
 struct Deceiver {
     plant: SimulatedPlant,
     is_lying: bool,
@@ -46,8 +46,8 @@ impl Plant for Deceiver {
     }
 }
 
-/// Flies for so many seconds and lies from one on. Returns the decisions and, of each epoch, the
-/// share of the deceived tenant.
+/// Runs the pilot for some seconds, with falsified samples from second `lies_from` on. Returns the
+/// pilot, and the share of the deceived tenant in each epoch.
 fn run(seconds: u64, lies_from: u64) -> (Pilot, Vec<f64>) {
     let tenants = [Bounds::none("deceived"), Bounds::none("other")];
     let limit = Bytes(KEYS * u64::from(SIZE));
@@ -83,20 +83,21 @@ fn a_plan_that_breaks_its_word_is_given_up() {
     assert!(fell > 30, "{fell}: before there was anything wrong");
     let (before, worst) = (shares[28], shares[fell - 1]);
     assert!((before - 0.5).abs() < 0.15 && worst < before - 0.1, "{before} {worst}");
-    // It says what was wrong, and goes where it was when its forecasts came true.
+    // The last epoch shows the error, and the pilot goes back to the division whose forecasts came
+    // true.
     let last = &history[fell - 1];
     let (forecast, outcome) = (last.forecast.unwrap(), last.outcome.unwrap());
     assert!(outcome > forecast + last.band.unwrap(), "{last:?}");
     let back = shares[fell..fell + 11].iter().copied().fold(0.0, f64::max);
     assert!((back - before).abs() < 0.1, "{back} after {worst}, {before} before");
-    // Nothing new while it rests.
+    // There is no new plan while the pilot rests.
     let rest = history.iter().skip(fell + 1).take(11);
     assert!(rest.clone().all(|epoch| epoch.decision == Decision::Cooling));
     let json = serde_json::to_value(pilot.status()).unwrap();
     assert_eq!(json["history"][fell]["decision"], "fell_back");
 }
 
-/// Where nobody lies nothing is given up.
+/// Without falsified samples, no plan is given up.
 #[test]
 fn a_plan_that_keeps_its_word_stays() {
     let (pilot, _) = run(60, 1_000);

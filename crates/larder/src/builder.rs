@@ -1,4 +1,4 @@
-//! How a cache is to be: everything has a default but the capacity.
+//! The settings of a cache: all but the capacity have a default.
 
 use crate::cache::{Cache, Callback, Clock, Cost, Error, Removal, Removals, Shared};
 use crate::plant::Loop;
@@ -11,16 +11,17 @@ use std::time::{Duration, Instant};
 use store::{Bounds, Config, Evictor, Slab, Store};
 use tune::recipe;
 
-/// Between two looks of the thread that [`Builder::maintained`] starts.
+/// The pause between two calls of [`Cache::maintain`] on the thread that [`Builder::maintained`]
+/// starts.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// So many that a thread seldom wants one that another holds: with half as many two threads that
-/// miss a lot do a tenth less.
+/// Enough shards that a thread seldom waits for one that another thread holds. With half as many
+/// shards, two threads that miss a lot do a tenth less work.
 const SHARDS_PER_PROCESSOR: usize = 8;
 /// A shard smaller than this holds too few items to choose among.
 const SHARD_MIN: u64 = 256 << 10;
 
-/// A cache to be: [`Cache::builder`].
+/// Settings for a cache that [`Builder::build`] makes; [`Cache::builder`] begins one.
 ///
 /// ```
 /// # fn main() -> Result<(), larder::Error> {
@@ -67,45 +68,47 @@ impl Builder {
         }
     }
 
-    /// The eviction policy when it is full, in place of what the recipe `auto` does. Another recipe
-    /// than `static` chooses for itself.
+    /// Sets the eviction policy of a full cache, in place of the choices of recipe `auto`. Recipes
+    /// other than `static` choose a policy themselves.
     #[must_use]
     pub fn evictor(self, evictor: Evictor) -> Self {
         Self { evictor: Some(evictor), ..self }
     }
 
-    /// How memory is cut into pages, and pages into chunks.
+    /// Sets how memory is cut into pages, and pages into chunks.
     #[must_use]
     pub fn slab(self, slab: Slab) -> Self {
         Self { slab, ..self }
     }
 
-    /// Candidates drawn for an eviction: more come closer to the policy that is sampled, and each
-    /// costs a look at an item. The one idle longest goes, unless another policy was named.
+    /// Sets how many candidates are drawn for an eviction. More candidates approximate the sampled
+    /// policy better, and each costs a look at an item. The candidate idle longest is evicted,
+    /// unless another policy was named.
     #[must_use]
     pub fn candidates(self, k: u8) -> Self {
         let evictor = Evictor { k: k.max(1), ..self.evictor.clone().unwrap_or_default() };
         self.evictor(evictor)
     }
 
-    /// Parts that share the capacity, each with keys of its own. Without any there is one.
+    /// Names parts that share the capacity, each with its own keys. Without names the cache has one
+    /// part.
     #[must_use]
     pub fn parts<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
         Self { parts: names.into_iter().map(str::to_owned).collect(), ..self }
     }
 
-    /// How it tunes itself: `auto` (each byte goes where it saves the most waiting; the default
-    /// unless a policy was named), `static` (not at all), `kredis` (the memory of each part and its
-    /// number of candidates), and the others of the server. With settings, as there:
-    /// `kredis:objective=hits:epoch=10`.
+    /// Sets how the cache tunes itself: `auto` (each byte goes where it saves the most waiting; the
+    /// default unless a policy was named), `static` (not at all), `kredis` (the memory of each part
+    /// and its number of candidates), and the other recipes of the server. Settings follow as
+    /// there: `kredis:objective=hits:epoch=10`.
     #[must_use]
     pub fn recipe(self, recipe: &str) -> Self {
         Self { recipe: Some(recipe.to_owned()), ..self }
     }
 
-    /// Says what missing an entry would cost, by its key and value, for every entry that is
-    /// inserted without a cost. What an entry *weighs*, its share of the capacity, is not asked:
-    /// its bytes are counted, and what the cache needs to keep it.
+    /// Sets a function that states the cost of a miss, from key and value, for every entry that is
+    /// inserted without a cost. The *weight* of an entry, its share of the capacity, needs no
+    /// function: the cache counts the entry's bytes and its own overhead.
     ///
     /// ```
     /// # fn main() -> Result<(), larder::Error> {
@@ -124,35 +127,36 @@ impl Builder {
         Self { cost: Some(Cost(Box::new(cost))), ..self }
     }
 
-    /// Has `listener` called of every entry that leaves, with its key, its value and why. Entries
-    /// that are there when the cache itself is dropped are not told.
+    /// Has `listener` called for every entry that is removed, with its key, its value and the
+    /// cause. Entries that remain when the cache itself is dropped are not reported.
     ///
-    /// **When and where.** On the thread whose call made the entry leave, at the end of that call
-    /// and before it returns, once for each entry, in the order in which they left. No lock is
-    /// held, so the listener may be slow, at the cost of that call, and may call the cache; but a
-    /// listener that inserts again what was evicted never comes to an end. The calls are:
+    /// **When and where.** The listener runs on the thread whose call removed the entry, at the end
+    /// of that call and before it returns, once for each entry, in the order of the removals. No
+    /// lock is held. So the listener may be slow, at the expense of that call, and may call the
+    /// cache. A listener that inserts evicted entries again never comes to an end. These calls run
+    /// the listener:
     ///
-    /// - [`Evicted`](crate::RemovalCause::Evicted): one that inserts, or [`Cache::maintain`].
-    /// - [`Expired`](crate::RemovalCause::Expired): one that reads, inserts or removes and is the
-    ///   first to meet the entry after its time was up, or [`Cache::maintain`]. Until then it is
-    ///   not told.
+    /// - [`Evicted`](crate::RemovalCause::Evicted): a call that inserts, or [`Cache::maintain`].
+    /// - [`Expired`](crate::RemovalCause::Expired): a call that reads, inserts or removes and is
+    ///   the first to meet the expired entry, or [`Cache::maintain`]. Until then the listener does
+    ///   not hear of the entry.
     /// - [`Removed`](crate::RemovalCause::Removed): [`Cache::remove`] or [`Cache::clear`].
-    /// - [`Replaced`](crate::RemovalCause::Replaced): the one that inserts another value of its
+    /// - [`Replaced`](crate::RemovalCause::Replaced): the call that inserts another value for the
     ///   key.
     ///
     /// In a [maintained](Builder::maintained) cache [`Cache::maintain`] runs on the thread
     /// `larder-maintain`.
     ///
-    /// **Order.** Calls on different threads are put in no order: if one thread replaces a value
-    /// and another one removes the new value at once, the second may be told first. A call that
-    /// the listener itself makes returns before what it made leave is told.
+    /// **Order.** Calls on different threads have no order. If one thread replaces a value and
+    /// another thread removes the new value at once, the removal may be reported first. A call that
+    /// the listener itself makes returns before its own removals are reported.
     ///
     /// **Panics.** A panic of the listener reaches the caller of the cache, whose call is done by
-    /// then; entries that are not told yet are told at the end of that thread's next call. The
+    /// then. Removals not yet reported are reported at the end of that thread's next call. The
     /// thread `larder-maintain` goes on.
     ///
-    /// The keys and values are copies, made while an entry leaves: a cache without a listener does
-    /// not make them.
+    /// The keys and values are copies, made when an entry is removed. A cache without a listener
+    /// makes no copies.
     ///
     /// ```
     /// # fn main() -> Result<(), larder::Error> {
@@ -178,36 +182,37 @@ impl Builder {
         Self { removal_listener: Some(Callback(Box::new(listener))), ..self }
     }
 
-    /// Seeds the hash, the draws and the samples. The same calls from one thread have the same
+    /// Seeds the hash, the draws and the samples. The same calls from one thread then give the same
     /// answers.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Parts with a lock each; eight for each processor, unless something else is said.
+    /// Sets the number of shards, each with its own lock; the default is eight for each processor.
     #[must_use]
     pub fn shards(self, shards: usize) -> Self {
         Self { shards: Some(shards), ..self }
     }
 
-    /// Lets the time stand still but for [`Cache::advance`]: for tests.
+    /// Stops the clock, so that only [`Cache::advance`] moves time: for tests.
     #[must_use]
     pub fn virtual_time(self) -> Self {
         Self { clock: Clock::virtual_time(), ..self }
     }
 
-    /// Starts a thread that [maintains](Cache::maintain) the cache until the last handle to it is
-    /// gone.
+    /// Starts a thread that [maintains](Cache::maintain) the cache until the last handle is
+    /// dropped.
     #[must_use]
     pub fn maintained(self) -> Self {
         Self { maintained: true, ..self }
     }
 
-    /// The cache.
+    /// Makes the cache.
     ///
     /// # Errors
-    /// If the recipe is not one, or more parts are wanted than can be told apart.
+    /// If the recipe is unknown or invalid, if there are more parts than ids, or if the maintenance
+    /// thread cannot start.
     pub fn build(self) -> Result<Cache, Error> {
         let default = if self.evictor.is_some() { "static" } else { "auto" };
         let recipe =
@@ -221,7 +226,7 @@ impl Builder {
         let shards = self.shards.unwrap_or((SHARDS_PER_PROCESSOR * processors).min(fitting));
         let store = Store::new(Config {
             maxmemory: self.capacity,
-            // Rounded down where the capacity asks for few, and Store::new rounds up.
+            // Rounded down, so that few bytes get few shards; Store::new rounds up.
             shards: if shards.is_power_of_two() { shards } else { shards.next_power_of_two() / 2 },
             reader_slots: 0,
             seed: self.seed,
@@ -248,7 +253,7 @@ impl Builder {
             let shared = Arc::downgrade(&shared);
             let maintain = move || {
                 while let Some(shared) = shared.upgrade() {
-                    // A listener that panicked has said so; entries go on to expire.
+                    // The panic hook has reported the listener's panic; entries go on to expire.
                     _ = catch_unwind(AssertUnwindSafe(|| shared.maintain()));
                     drop(shared);
                     thread::sleep(LOOK);
@@ -261,7 +266,8 @@ impl Builder {
     }
 }
 
-/// The cost of an entry, as the store measures it: at least a microsecond, for none means unknown.
+/// The cost of an entry, as the store measures it: at least one microsecond, because zero means
+/// unknown.
 pub(crate) fn micros(duration: Duration) -> Micros {
     Micros(duration.as_micros().clamp(1, u128::from(u64::MAX)) as u64)
 }

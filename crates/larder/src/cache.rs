@@ -1,13 +1,13 @@
-//! The cache itself: a handle to a store, a clock that is read only where somebody needs the time,
-//! and the loop.
+//! The cache itself: a handle to a store, a clock that is read only where a call needs the time,
+//! and the loop that tunes.
 //!
-//! An entry's time to live and the loop's samples need the time of each call; a cache that has
-//! neither does not ask for it, which is worth a tenth of a read. `is_timed` is raised before the
-//! first such entry is written and never lowered: a read that does not see it yet runs beside that
-//! write, and the entry it may meet has just begun to live.
+//! An entry's time to live and the samples of the loop need the time of each call. A cache that has
+//! neither does not read the clock, which saves a tenth of a read. `is_timed` is raised before the
+//! first such entry is written and is never lowered. A read that does not see the flag yet runs
+//! beside that write, and an entry that it meets has only just begun to live.
 //!
-//! A call may make entries leave, its own or others. What a listener is to hear of them is told at
-//! the end of the call, when it holds no lock (`removal.rs`).
+//! A call may remove entries, its own or others. The listener hears of them at the end of the call,
+//! when the call holds no lock (`removal.rs`).
 
 mod clock;
 mod error;
@@ -33,25 +33,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{Key, Now, Scope, Store};
 
-/// Buckets that a call of [`Cache::maintain`] sweeps at most.
+/// The most buckets that one call of [`Cache::maintain`] sweeps.
 const SWEEP: usize = 4096;
 
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
-/// A cache of byte strings, or a part of one. Clones are handles to the same, and threads share
-/// them.
+/// A cache of byte strings, or a part of one. Clones are handles to the same cache, and threads
+/// share them.
 #[derive(Clone, Debug)]
 pub struct Cache {
     shared: Arc<Shared>,
     part: TenantId,
 }
 
-/// What handles share.
+/// The store and its companions, which all handles of a cache share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) store: Store,
-    /// Of the parts.
+    /// The names of the parts, in the order of their tenant ids.
     pub(crate) names: Vec<String>,
     pub(crate) clock: Clock,
     pub(crate) is_timed: AtomicBool,
@@ -63,7 +63,7 @@ pub(crate) struct Shared {
 
 type CostOf = dyn Fn(&[u8], &[u8]) -> Duration + Send + Sync;
 
-/// What missing an entry would cost.
+/// The caller's function that states the cost of a miss of an entry.
 pub(crate) struct Cost(pub(crate) Box<CostOf>);
 
 impl fmt::Debug for Cost {
@@ -90,7 +90,7 @@ impl Shared {
         if self.is_timed.load(Relaxed) { self.clock.now() } else { Now::default() }
     }
 
-    /// Tells the listener, if there is one, of what this thread has made leave.
+    /// Tells the listener, if there is one, of the entries that this thread has removed.
     #[inline]
     fn tell(&self) {
         if let Some(removals) = &self.removals {
@@ -100,7 +100,7 @@ impl Shared {
 }
 
 impl Cache {
-    /// A cache of `capacity` bytes, for entries and all that holds them; 0 for no bound.
+    /// Makes a cache of `capacity` bytes, for entries and all that holds them; 0 for no bound.
     ///
     /// ```
     /// let cache = larder::Cache::new(64 << 20);
@@ -110,7 +110,7 @@ impl Cache {
         Self::builder(capacity).build().expect("the defaults make a cache")
     }
 
-    /// A cache of `capacity` bytes, with more to be said about it.
+    /// Begins a cache of `capacity` bytes that takes further settings.
     ///
     /// ```
     /// # fn main() -> Result<(), larder::Error> {
@@ -127,7 +127,7 @@ impl Cache {
         Self { shared, part }
     }
 
-    /// The part of this name, if [`Builder::parts`] named it.
+    /// Returns the part of this name, if [`Builder::parts`] named it.
     pub fn part(&self, name: &str) -> Option<Self> {
         let at = self.shared.names.iter().position(|known| known == name)?;
         Some(Self::of(Arc::clone(&self.shared), at as TenantId))
@@ -138,7 +138,7 @@ impl Cache {
         self.shared.store.key(self.part, 0, bytes)
     }
 
-    /// A copy of the value.
+    /// Returns a copy of the value.
     ///
     /// ```
     /// # fn main() -> Result<(), larder::Error> {
@@ -154,8 +154,8 @@ impl Cache {
         self.get_with(key, <[u8]>::to_vec)
     }
 
-    /// Shows the value where it lies. Its shard is locked against writes meanwhile: `read` should
-    /// be short, and must not call the cache.
+    /// Shows the value in place, without a copy. The shard stays locked against writes meanwhile,
+    /// so `read` should be short, and must not call the cache.
     ///
     /// ```
     /// # fn main() -> Result<(), larder::Error> {
@@ -174,7 +174,8 @@ impl Cache {
         result
     }
 
-    /// Shows the value where it lies, without a trace: no use of it, and neither hit nor miss.
+    /// Shows the value in place. The read counts neither as a use of the entry nor as a hit or a
+    /// miss.
     fn peek<R>(&self, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let shared = &*self.shared;
         let result = shared.store.peek(&self.key(key), shared.now(), |item| read(item.value));
@@ -182,7 +183,7 @@ impl Cache {
         result
     }
 
-    /// Whether there is an entry. This is no use of it.
+    /// Whether there is an entry. The call does not count as a use of the entry.
     pub fn contains(&self, key: impl AsRef<[u8]>) -> bool {
         self.peek(key.as_ref(), |_| ()).is_some()
     }
@@ -190,13 +191,13 @@ impl Cache {
     /// Inserts an entry, or replaces its value.
     ///
     /// # Errors
-    /// If the entry can never fit; what the key held before is left as it was.
+    /// If the entry can never fit. The old value of the key then stays.
     #[inline]
     pub fn insert(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<(), Error> {
         self.put(key.as_ref(), value.as_ref(), None, None)
     }
 
-    /// Inserts an entry that lives so long at most.
+    /// Inserts an entry that lives for `ttl` at most.
     ///
     /// ```
     /// # fn main() -> Result<(), larder::Error> {
@@ -221,7 +222,7 @@ impl Cache {
         self.put(key.as_ref(), value.as_ref(), Some(ttl), None)
     }
 
-    /// Inserts an entry that it would cost so much to miss, and that lives for `ttl` if given.
+    /// Inserts an entry whose miss costs `cost`; the entry lives for `ttl` if given.
     ///
     /// ```
     /// # fn main() -> Result<(), larder::Error> {
@@ -245,7 +246,7 @@ impl Cache {
         self.put(key.as_ref(), value.as_ref(), ttl, Some(cost))
     }
 
-    /// A write by the caller.
+    /// Writes an entry for the caller: it detaches a fetch of the key and tells the listener.
     #[inline]
     fn put(
         &self,
@@ -285,7 +286,7 @@ impl Cache {
         done.map_err(Error::Refused)
     }
 
-    /// Removes an entry. Whether there was one.
+    /// Removes an entry; returns whether there was one.
     ///
     /// ```
     /// # fn main() -> Result<(), larder::Error> {
@@ -304,7 +305,7 @@ impl Cache {
         was_there
     }
 
-    /// Removes all entries of this part. What other threads insert meanwhile may stay.
+    /// Removes all entries of this part. Entries that other threads insert meanwhile may stay.
     pub fn clear(&self) {
         self.shared.flights.detach_all(self.part);
         if self.shared.removals.is_none() {
@@ -315,15 +316,15 @@ impl Cache {
         }
     }
 
-    /// Walks the entries of this part, in no order, and copies them.
+    /// Walks the entries of this part, in no particular order, and copies them.
     ///
-    /// The walk is not of one instant, as others may write meanwhile; it goes by the store's scan,
-    /// a few entries at a time, and holds no lock between two of them, so the cache may be called
-    /// from within the loop. An entry that is there from beginning to end is shown exactly once;
-    /// one that comes or goes meanwhile is shown once or not at all, one that is replaced with
-    /// either value. A key that leaves and comes back may be shown twice. Entries whose time is up
-    /// are not shown. To be shown is no use of an entry: it counts as no hit, and leaves no sooner
-    /// or later.
+    /// The walk is no snapshot of one instant, because other threads may write meanwhile. It
+    /// follows the store's scan, a few entries at a time, and holds no lock between two batches, so
+    /// the loop may call the cache. An entry that is there from beginning to end is shown exactly
+    /// once. An entry that is inserted or removed meanwhile is shown once or not at all. An entry
+    /// that is replaced is shown with either value. A key that is removed and inserted again may be
+    /// shown twice. Expired entries are not shown. The walk does not use an entry: it counts no
+    /// hit, and does not change when the entry is evicted.
     ///
     /// ```
     /// # fn main() -> Result<(), larder::Error> {
@@ -344,14 +345,14 @@ impl Cache {
         Iter::new(self.clone())
     }
 
-    /// What nobody should wait for: finds entries whose time is up, approaches a lowered capacity,
-    /// and lets the recipe look and act. A bounded piece of work, to be called a few times a
-    /// second where entries expire or a recipe is at work.
+    /// Does the background work: removes expired entries, shrinks towards a lowered capacity, and
+    /// lets the recipe observe and act. One call does a bounded amount of work. Call it a few times
+    /// a second where entries expire or a recipe is at work.
     pub fn maintain(&self) {
         self.shared.maintain();
     }
 
-    /// Moves [virtual time](Builder::virtual_time) on; a real clock takes no notice.
+    /// Advances [virtual time](Builder::virtual_time); a real clock ignores the call.
     pub fn advance(&self, time: Duration) {
         self.shared.clock.advance(time);
     }

@@ -1,12 +1,12 @@
-//! Commands that `larder-lab` has: `larder simulate …` becomes `larder-lab simulate …`.
+//! The commands of `larder-lab`: `larder simulate …` becomes `larder-lab simulate …`.
 //!
-//! Users type one command and find all of them in its help, its manual pages and its completions;
-//! the server is built without what only the others need.
+//! Users type one command and find all commands in its help, its manual pages and its completions.
+//! The server is built without the code that only the lab needs.
 
 use clap::Command;
 use std::ffi::OsString;
 
-/// Name and line of help of each, in the order of the help.
+/// Name and help line of each command, in the order of the help.
 const COMMANDS: [(&str, &str); 9] = [
     ("simulate", "Every policy at every size, in one pass over a trace"),
     ("curve", "The miss ratio at every size, from one pass over a trace"),
@@ -25,7 +25,7 @@ const COMMANDS: [(&str, &str); 9] = [
     ),
 ];
 
-/// Whether the words behind `larder` ask for one of them, or for its help.
+/// Whether the words behind `larder` ask for a command of the lab, or for its help.
 pub(crate) fn is_asked(words: &[OsString]) -> bool {
     let word = match words {
         [help, word, ..] if help == "help" => word,
@@ -35,7 +35,7 @@ pub(crate) fn is_asked(words: &[OsString]) -> bool {
     COMMANDS.iter().any(|(name, _)| word == name)
 }
 
-/// The command with all of them in its help.
+/// Adds all commands of the lab to the help of `command`.
 pub(crate) fn listed(command: Command) -> Command {
     command.subcommands(COMMANDS.map(|(name, about)| Command::new(name).about(about)))
 }

@@ -1,4 +1,4 @@
-//! Larder as a library: a cache in your own process, bounded by the bytes it really takes.
+//! Larder as a library: a cache in your own process, bounded by the bytes that it really takes.
 //!
 //! ```
 //! # fn main() -> Result<(), larder::Error> {
@@ -16,28 +16,29 @@
 //! # }
 //! ```
 //!
-//! Keys and values are bytes, copied in and out, as in the server: it is the very same store. What
-//! an entry takes is never guessed, so there is nothing to weigh: the capacity bounds header, key,
-//! value, rounding and table together. What a *miss* costs is known where
-//! [`Cache::get_or_insert_with`] timed it, [`Cache::insert_priced`] was told it, or a
-//! [`Builder::cost`] says it; policies and plans that ask for costs go by these.
+//! Keys and values are bytes, copied in and out, and the store is the one of the server. The size
+//! of an entry is never guessed, so no weigher is needed: the capacity bounds header, key, value,
+//! rounding and table together. The cost of a *miss* is known where [`Cache::get_or_insert_with`]
+//! timed it, [`Cache::insert_priced`] stated it, or a [`Builder::cost`] computes it. Policies and
+//! plans that use costs use these.
 //!
-//! Whoever comes from moka or quick_cache finds:
+//! Users of moka or quick_cache find these equivalents:
 //!
 //! | there | here |
 //! |---|---|
 //! | `get_with`, `get_or_insert_with`: threads wait for one fetch | [`Cache::get_or_insert_with`] |
 //! | `try_get_with` | [`Cache::get_or_try_insert_with`] |
 //! | `eviction_listener`, `Lifecycle` | [`Builder::removal_listener`] |
-//! | `weigher`, `weighter`: what an entry takes | nothing to say: bytes are counted |
-//! | nothing: what a miss costs | [`Builder::cost`] |
+//! | `weigher`, `weighter`: size of an entry | none needed: bytes are counted |
+//! | nothing: cost of a miss | [`Builder::cost`] |
 //! | `invalidate`, `invalidate_all` | [`Cache::remove`], [`Cache::clear`] |
 //! | `iter` | [`Cache::iter`] |
 //! | `run_pending_tasks` | [`Cache::maintain`] |
 //! | `entry_count`, `weighted_size` | [`Cache::len`], [`Cache::used`] |
 //!
-//! A cache may have [parts](Cache::part) that share its capacity. With a recipe it watches a sample
-//! of its own requests and divides the memory among the parts, as the server does among tenants:
+//! A cache may have [parts](Cache::part) that share its capacity. With a recipe the cache watches a
+//! sample of its own requests and divides the memory among the parts, as the server does among
+//! tenants:
 //!
 //! ```
 //! # fn main() -> Result<(), larder::Error> {
@@ -55,7 +56,7 @@
 //! # }
 //! ```
 //!
-//! Without the binary and what only that needs: `cargo add larder --no-default-features`.
+//! To leave out the binary and its dependencies: `cargo add larder --no-default-features`.
 #![forbid(unsafe_code)]
 
 mod builder;

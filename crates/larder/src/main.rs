@@ -1,6 +1,6 @@
-//! One command, a subcommand for each thing an operator or a researcher does.
+//! One command, with a subcommand for each task of an operator or a researcher.
 //!
-//! Those that serve, and those that load a server, are in this program; the others are in
+//! This program has the subcommands that serve and that load a server. The others are in
 //! `larder-lab`, which this program becomes when one of them is asked for (`elsewhere.rs`).
 #![forbid(unsafe_code)]
 
@@ -9,9 +9,9 @@ mod elsewhere;
 #[cfg(test)]
 mod reference;
 
-/// Values of mixed sizes that come and go leave other allocators with half-used pages: measured
-/// under such writes, resident memory was 1.1 times what was asked for, and 1.2 to 1.9 times with
-/// the C library's. `.cargo/config.toml` has its settings.
+/// The allocator. Values of mixed sizes that are written and deleted leave other allocators with
+/// half-used pages. Measured under such writes, resident memory was 1.1 times the bytes allocated,
+/// and 1.2 to 1.9 times with the C library's allocator. `.cargo/config.toml` has the settings.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -1,11 +1,11 @@
-//! The pilot of a cache in process, and what stays between two looks.
+//! The pilot of a cache in process, and the state that it holds between two ticks.
 
 use crate::cache::Shared;
 use live::{Known, Live};
 use store::Store;
 use tune::{Pilot, Recipe};
 
-/// The pilot, the store as it steers it, and the parts as it knows them.
+/// The pilot, the store as the pilot steers it, and the parts as the pilot knows them.
 #[derive(Debug)]
 pub(crate) struct Loop {
     pub(crate) pilot: Pilot,
@@ -14,7 +14,7 @@ pub(crate) struct Loop {
 }
 
 impl Loop {
-    /// Begins to follow a recipe.
+    /// Starts the pilot with a recipe.
     pub(crate) fn new(recipe: Recipe, seed: u64, names: &[String], store: &Store) -> Self {
         let mut live = Live::default();
         live.follow(store, &recipe);
@@ -22,7 +22,7 @@ impl Loop {
         Self { pilot: Pilot::new(recipe, seed), live, known }
     }
 
-    /// One look, and what follows at the end of an epoch.
+    /// Runs one tick of the pilot, and at the end of an epoch the plan that follows.
     pub(crate) fn tick(&mut self, shared: &Shared) {
         let Self { pilot, live, known } = self;
         live::tick(pilot, &mut live.on(&shared.store, known, shared.clock.now()));

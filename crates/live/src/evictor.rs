@@ -1,11 +1,11 @@
-//! How a step's policy is the store's.
+//! Turns the policy of a step into a policy of the store.
 
 use store::Evictor;
 
-/// How the store evicts as a step says.
+/// The store's form of a step's policy.
 ///
 /// # Panics
-/// If the policy has no live form; recipes name none such.
+/// If the policy has no live form; recipes name no such policy.
 pub fn evictor(step: tune::Evictor) -> Evictor {
     let live = policy::parse(&step.to_string()).and_then(|choice| choice.evictor());
     live.unwrap_or_else(|error| panic!("a recipe's policy is live: {error}"))
@@ -15,7 +15,7 @@ pub fn evictor(step: tune::Evictor) -> Evictor {
 mod tests {
     use super::*;
 
-    /// A recipe whose policy the store cannot follow would be another recipe there.
+    /// A recipe with a policy that the store cannot follow would be another recipe there.
     #[test]
     fn every_recipe_flies() {
         for recipe in tune::recipe::ALL {

@@ -1,8 +1,8 @@
-//! The live store as the pilot sees and sets it.
+//! The live store as the pilot observes and controls it.
 //!
-//! `tune` knows no store and `store` no pilot: this crate is where they meet, for the server, for a
-//! cache in process and for the lab alike. `plant.rs` is the plant, `evictor.rs` the policies in
-//! the store's words, `pages.rs` pages of classes of sizes.
+//! `tune` does not know the store, and `store` does not know the pilot. This crate joins them for
+//! the server, for a cache in process and for the lab. `plant.rs` implements the plant,
+//! `evictor.rs` translates policies, and `pages.rs` handles the pages of size classes.
 #![forbid(unsafe_code)]
 
 mod evictor;
@@ -16,14 +16,14 @@ use base::{Bytes, Micros, TenantId};
 use store::{PenaltyClassStats, PenaltyStats, Store, TenantStats};
 use tune::{Part, TenantReading};
 
-/// Fetches below which their mean cost is not used.
+/// The mean penalty is not used until this many fetches were measured.
 const FETCHES_MIN: f64 = 16.0;
 
-/// What models may take, as a divisor of the limit, beyond the least that they need. In a small
-/// cache memory is what plans gain, and models that took a third of it would lose more than that.
+/// Divisor of the limit that gives the memory for models, beyond their minimum. In a small cache
+/// plans gain only memory; models that used a third of it would cost more than that gain.
 const MODELS: u64 = 16;
 
-/// What the models may take of the memory there is.
+/// Memory that the models may use.
 fn model_memory(store: &Store) -> Bytes {
     Bytes(store.limit().0 / MODELS)
 }
@@ -43,7 +43,7 @@ fn part(class: &PenaltyClassStats) -> Part {
     }
 }
 
-/// The tenants as the store counts them, with what their owner knows of them.
+/// The tenants: the store's counts, with the owner's settings from `known`.
 fn tenants(store: &Store, known: &[Known]) -> Vec<TenantReading> {
     let all = store.all_stats();
     let tenant = |(at, (known, stats)): (usize, (&Known, &TenantStats))| TenantReading {

@@ -1,40 +1,40 @@
-//! Pages, as the pilot sees them and has them moved.
+//! How the pilot sees pages, and how it moves them.
 //!
-//! Pools are classes of sizes, of each tenant. A plan gives each so many bytes, that is so many
-//! pages; at every look what they hold is held against what they are to hold, and the difference
-//! becomes moves, which the store carries out a page at a time. While there are pages that nobody
-//! has, whoever needs one takes it, and nothing moves.
+//! Each size class of each tenant is a pool. A plan gives each pool a number of bytes, that is, of
+//! pages. Every look compares the pages that the classes hold with the plan. The differences become
+//! moves, and the store carries them out a page at a time. While there are unowned pages, a class
+//! that needs a page takes one of them, and nothing moves.
 //!
-//! All tenants are one pool of the store: a class that needs a chunk makes one of its own items
-//! leave. Only a class without any chunk takes a page from the others, as it did in memcached.
+//! All tenants are one pool of the store. A class that needs a chunk evicts one of its own items.
+//! Only a class without any chunk takes a page from the others, as in memcached.
 //!
-//! Where ranks are balanced ([`Store::balance_pages`]) each shard moves its own pages, by what its
-//! own victims are worth: the plan is to keep what there is, and what is shown is what comes of it.
+//! If the store balances ranks ([`Store::balance_pages`]), each shard moves its own pages, by the
+//! worth of its own victims. The plan then keeps the current pages, and the pilot sees the result.
 //!
-//! What is too large for half a page has runs of its own. They are counted in pages, begun ones
-//! included, and plans treat them as a class of items of a page each.
+//! An item too large for half a page has runs of its own. Runs are counted in pages, rounded up,
+//! and plans treat them as a class with one item per page.
 
 use base::{Bytes, Sample, TenantId};
 use store::{Move, Now, SizeClass, SizeClassStats, Store};
 use tune::{Part, PoolStep, Reading, SlabClass, TenantReading};
 
-/// Free pages, as a share of all, below which all are taken.
+/// All pages count as taken if fewer are free than this share of the held pages.
 const FREE: f64 = 1.0 / 64.0;
 
-/// Changes of the memory in pages that are not worth telling, as a share of it.
+/// Changes of the memory in pages are reported only above this share of it.
 const DRIFT: f64 = 1.0 / 32.0;
 
-/// What classes are to hold.
+/// The pages that the plan gives to size classes.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
-    /// In pages, by class.
+    /// Pages by class.
     wanted: Vec<(SizeClass, f64)>,
-    /// How items leave.
+    /// The policy in force.
     pub(crate) evictor: Option<tune::Evictor>,
     limit: Bytes,
 }
 
-/// What a look saw of a class: shown to the pilot, and counted.
+/// One size class at a look: the form for the pilot, and its counts.
 struct Seen {
     shown: SlabClass,
     part: Part,
@@ -62,7 +62,7 @@ fn seen(store: &Store, tenant: TenantId, class: usize, stats: &SizeClassStats) -
         free: if is_large { 0 } else { stats.free },
         evicted: stats.evicted,
         tail_hits: stats.counts.tail_hits,
-        // The rank of an age is less than nothing; ages are counted by each shard for itself.
+        // An age has a negative rank, and each shard counts ages for itself.
         tail_age: (-worth).max(0.0) as u64 * store.shards() as u64,
         victims: if worth > 0.0 && !store.balances() {
             stats.victims
@@ -74,7 +74,7 @@ fn seen(store: &Store, tenant: TenantId, class: usize, stats: &SizeClassStats) -
 }
 
 impl Pages {
-    /// Takes what pools are to hold from a step.
+    /// Takes the budgets of the pools from a step, as pages.
     pub(crate) fn want(&mut self, pools: &[PoolStep], page: Bytes) {
         let of = |pool: &PoolStep| {
             let (tenant, class) = (*pool.tenants.first()?, usize::from(pool.class?));
@@ -83,8 +83,8 @@ impl Pages {
         self.wanted = pools.iter().filter_map(of).collect();
     }
 
-    /// Shows the pages in `reading`, in which everything else stands already, and has the store
-    /// move what is not where it is to be.
+    /// Adds the pages to `reading`, which is complete otherwise, and makes the store move pages
+    /// towards the plan.
     pub(crate) fn look(&mut self, store: &Store, reading: &mut Reading, now: Now) {
         for sample in &mut reading.samples {
             *sample = Sample { size: store.share_of(sample), ..*sample };
@@ -100,15 +100,15 @@ impl Pages {
             self.limit = limit;
         }
         let is_limited = reading.limit > Bytes(0);
-        // Never less than there is, or what everybody holds would not add up.
+        // Never less than the held pages, or their sum would exceed the limit.
         let shown = self.limit.max(Bytes(held * page.0));
         reading.limit = if is_limited { shown } else { Bytes(0) };
-        // A store that balances its shards for itself is not to be put back to what it held.
+        // A store that balances its shards itself must not return to the pages that it held before.
         let is_full = is_limited && free as f64 <= FREE * held as f64 && !store.balances();
         store.move_pages(&if is_full { self.moves(&reading.slabs) } else { vec![] });
     }
 
-    /// The moves from what classes hold to what they are to hold.
+    /// The moves from the pages that classes hold to the wanted ones.
     fn moves(&self, held: &[SlabClass]) -> Vec<Move> {
         let find = |of: SizeClass| {
             let is_it = |c: &&SlabClass| c.tenant == of.tenant && usize::from(c.class) == of.class;
@@ -118,7 +118,7 @@ impl Pages {
             self.wanted.iter().map(|&(of, wanted)| (of, wanted, find(of))).collect();
         let wanted: f64 = known.iter().map(|(_, wanted, _)| wanted).sum();
         let have: f64 = known.iter().map(|(.., have)| have).sum();
-        // The memory may be a little more or less than when the plan was made.
+        // The memory may have changed a little since the plan was made.
         let scale = if wanted > 0.0 { have / wanted } else { 1.0 };
         let mut off: Vec<_> =
             known.into_iter().map(|(of, wanted, have)| (of, have - scale * wanted)).collect();
@@ -126,7 +126,7 @@ impl Pages {
         let mut moves = vec![];
         let (mut from, mut to) = (0, off.len().saturating_sub(1));
         while from < to {
-            // Less than half a page is nothing, or it would go back and forth.
+            // Less than half a page is ignored, or a page would go back and forth.
             let whole = |pages: f64| (pages + 0.49).floor();
             let pages = whole(off[from].1).min(whole(-off[to].1));
             if pages < 1.0 {
@@ -146,7 +146,7 @@ impl Pages {
     }
 }
 
-/// Shows the classes of a tenant, which uses what they hold.
+/// Adds the classes of a tenant, and sets its used bytes to the sum of theirs.
 fn show(store: &Store, tenant: &mut TenantReading, slabs: &mut Vec<SlabClass>, now: Now) {
     let classes = store.size_class_stats(tenant.id, now);
     let met = |class: &&Seen| class.shown.pages > 0 || class.part.gets + class.part.sets > 0;
@@ -181,14 +181,15 @@ mod tests {
         moves.iter().map(|step| (step.from.class, step.to.class, step.pages)).collect()
     }
 
-    /// Whole pages, from the most above to the most below; what is half a page off stays.
+    /// Moves are of whole pages, from the largest surplus to the largest deficit. A difference of
+    /// half a page does not move.
     #[test]
     fn moves_lead_to_what_is_wanted() {
         assert_eq!(moves(&[4.0, 4.0, 4.0], &[9, 2, 1]), [(0, 2, 3), (0, 1, 2)]);
         assert_eq!(moves(&[4.5, 4.5], &[4, 5]), []);
         assert_eq!(moves(&[4.0, 4.0], &[4, 4]), []);
         assert_eq!(moves(&[], &[4, 4]), []);
-        // Memory for half of what was planned.
+        // The plan was made for twice the memory.
         assert_eq!(moves(&[8.0, 8.0], &[6, 2]), [(0, 1, 2)]);
     }
 }

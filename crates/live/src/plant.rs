@@ -1,8 +1,8 @@
-//! The store as the pilot's plant: the one that the server, a cache in process and the lab steer.
+//! The store as the pilot's plant. The server, a cache in process and the lab all use this one.
 //!
-//! [`Live`] is what stays between two looks; [`Live::on`] joins it with the store and what its
-//! owner knows of the tenants for the time of one. Nothing of the hot path waits for it: samples
-//! come through bounded queues that drop when full, and budgets are read as they are found.
+//! [`Live`] is the state between two looks. [`Live::on`] joins it with the store and the owner's
+//! settings of the tenants for one look. The hot path never waits for a look: samples pass through
+//! bounded queues that drop when full, and requests read the current budgets.
 
 use crate::evictor::evictor;
 use crate::pages::Pages;
@@ -12,21 +12,21 @@ use store::{Now, Pauses, Pool, Store};
 use tune::recipe::Pools;
 use tune::{Goal, Plant, PoolStep, Reading, Recipe, Step, Target};
 
-/// Evictions of which the median is believed.
+/// The cost of an eviction counts as measured only after this many operations that evicted.
 const EVICTIONS_MIN: u64 = 256;
 
-/// What the owner of a store knows of a tenant, and the store does not.
+/// The settings of a tenant that its owner knows and the store does not.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// What reports call it.
+    /// The tenant's name in reports.
     pub name: String,
-    /// Bytes that others leave it.
+    /// Bytes that other tenants cannot take from it.
     pub min: Bytes,
-    /// Bytes that it may use.
+    /// Most bytes that it may use.
     pub max: Option<Bytes>,
-    /// What its waiting counts.
+    /// Weight of its waiting time.
     pub weight: f64,
-    /// What it is promised, and how early where memory cannot meet all promises.
+    /// Its target, and its priority where memory cannot meet all targets.
     pub goal: Option<(Target, u32)>,
 }
 
@@ -37,24 +37,24 @@ impl Known {
     }
 }
 
-/// A store that is steered, between two looks.
+/// The pilot's state for a store, kept between two looks.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// By tenant.
+    /// The filter of sampled keys, by tenant.
     filters: Vec<Filter>,
     dropped: u64,
     pools: Vec<PoolStep>,
-    /// Where pools are classes of sizes.
+    /// The plan of pages, if pools are size classes.
     pages: Option<Pages>,
-    /// What evictions took, until those in force began.
+    /// The store's pauses at the time when the policies in force began.
     pauses: Pauses,
-    /// What one takes, in microseconds; 0 where too few were measured.
+    /// Time of one eviction in microseconds; 0 if too few were measured.
     eviction_us: f64,
-    /// Whether a pool's rank goes by what a miss costs.
+    /// Whether a pool's rank depends on the cost of a miss.
     is_priced: bool,
 }
 
-/// A store that is steered, for one look.
+/// A store under the pilot's control, for one look.
 #[derive(Debug)]
 pub struct Look<'a> {
     live: &'a mut Live,
@@ -64,7 +64,7 @@ pub struct Look<'a> {
 }
 
 impl Live {
-    /// The store and its tenants as of now.
+    /// Joins the state with the store and its tenants for a look at the time `now`.
     pub fn on<'a>(&'a mut self, store: &'a Store, known: &'a [Known], now: Now) -> Look<'a> {
         Look { live: self, store, known, now }
     }
@@ -74,7 +74,7 @@ impl Live {
         &self.pools
     }
 
-    /// Whether pages move as plans say, and not by themselves.
+    /// Whether pages move by plan, not by themselves.
     pub fn moves_pages(&self) -> bool {
         self.pages.is_some()
     }
@@ -84,13 +84,13 @@ impl Live {
         let by_size = recipe.pools == Pools::Slab;
         store.count_sizes(by_size);
         store.move_pages(&[]);
-        // A policy that learns may give its place to another and come back.
+        // A learning policy may be replaced by another and return later.
         store.keep_lessons(recipe.evictors.len() > 1);
         store.balance_pages(!by_size || recipe.balances_ranks());
         self.pages = by_size.then(Pages::default);
     }
 
-    /// Leaves the store a plain cache of these pools.
+    /// Ends the control: the store becomes a plain cache with these pools.
     pub fn release(&mut self, store: &Store, pools: &[Pool]) {
         self.pages = None;
         store.keep_lessons(false);
@@ -106,8 +106,8 @@ impl Live {
         store.set_pools(pools);
     }
 
-    /// Chooses the keys to sample of each tenant. Fetches are timed while anything is sampled, or
-    /// a rank goes by what they take.
+    /// Chooses the keys to sample of each tenant. The store times fetches while it samples, while a
+    /// rank depends on penalties, or while pools are size classes.
     fn tap(&mut self, store: &Store, filters: Vec<Filter>) {
         for (at, &filter) in filters.iter().enumerate() {
             if self.filters.get(at) != Some(&filter) {
@@ -115,13 +115,13 @@ impl Live {
             }
         }
         let is_on = filters.iter().any(|&filter| filter != Filter::NONE);
-        // A miss is of the size that its fetch brings.
+        // The size of a miss is the size that its fetch brings.
         store.set_stopwatch(is_on || self.is_priced || self.pages.is_some());
         self.filters = filters;
     }
 
-    /// What an eviction takes since the policy in force is: of a single pool, for an operation does
-    /// not say which pool lost.
+    /// Measures the time of an eviction under the policy in force. With several pools nothing is
+    /// measured, because an operation does not report the pool of its victim.
     fn measure_evictions(&mut self, store: &Store) {
         let [_] = &self.pools[..] else { return };
         let pauses = store.pauses();
@@ -186,7 +186,7 @@ impl Plant for Look<'_> {
         store.set_prices(&step.prices.iter().map(|&price| price as f32).collect::<Vec<_>>());
         let evictors = |pools: &[PoolStep]| pools.iter().map(|p| p.evictor).collect::<Vec<_>>();
         if evictors(&live.pools) != evictors(&step.pools) {
-            // What comes from here on is another eviction's time.
+            // From here on another policy's evictions are timed.
             (live.pauses, live.eviction_us) = (store.pauses(), 0.0);
         }
         live.pools.clone_from(&step.pools);
@@ -194,7 +194,7 @@ impl Plant for Look<'_> {
     }
 }
 
-/// The keys to sample of each tenant: those of its pool, and of several pools the most.
+/// The filter of each tenant: the filter of its pool, or the widest one of several pools.
 fn widest(pools: &[PoolStep], tenants: usize) -> Vec<Filter> {
     let mut filters = vec![Filter::NONE; tenants];
     for pool in pools {
@@ -209,7 +209,8 @@ fn widest(pools: &[PoolStep], tenants: usize) -> Vec<Filter> {
     filters
 }
 
-/// One look, in which an epoch may end; whether it did. What fetches took fades with each.
+/// Runs one look, in which an epoch may end, and returns whether it did. At the end of an epoch the
+/// measured penalties fade.
 pub fn tick(pilot: &mut tune::Pilot, look: &mut Look<'_>) -> bool {
     let ended = pilot.tick(look);
     if ended {
@@ -218,5 +219,5 @@ pub fn tick(pilot: &mut tune::Pilot, look: &mut Look<'_>) -> bool {
     ended
 }
 
-/// What penalties measured until an epoch ago weigh against those since.
+/// Weight of the penalties measured before the end of an epoch against later ones.
 pub const PENALTY_KEEP: f64 = 0.95;

@@ -1,9 +1,10 @@
-//! Golden of victims: who leaves the store, in which order and why, under every recipe.
+//! Golden file of victims: the items that leave the store, their order and their cause, under every
+//! recipe.
 //!
-//! Five streams of calls are played to a store that the pilot steers by each recipe, from two
-//! seeds. One hash covers tenant, key and cause of every item that left, in the order in which they
-//! did. A change of any line is a change of behaviour: `cargo x golden` writes them anew, and the
-//! difference is looked at. The file stands above the store because the recipes do.
+//! Five streams of calls run on a store that the pilot controls by each recipe, from two seeds. One
+//! hash covers tenant, key and cause of every removed item, in order of removal. A change of any
+//! line is a change of behaviour: `cargo x golden` rewrites the file, and its diff is reviewed. The
+//! test is in this crate because the recipes stand above the store.
 
 use base::{Bytes, Micros, Prng, TenantId, hash};
 use live::{Known, Live, tick};
@@ -15,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use store::{Bounds, Config, Now, Probe, RemovalCause, RemovalListener, Store, Tree};
 use tune::{Pilot, Recipe, recipe};
 
-/// Calls of a stream.
+/// Calls per stream.
 const CALLS: u64 = 20_000;
 /// Time between two calls, in microseconds: a stream is twenty epochs of most recipes.
 const GAP: u64 = 1_000;
@@ -24,7 +25,8 @@ const LOOK_EVERY: u64 = 200;
 const MEMORY: Bytes = Bytes(1 << 20);
 const TENANTS: TenantId = 2;
 const SEEDS: [u64; 2] = [1, 2];
-/// Every recipe; those that plan by reads do so often enough for a short stream.
+/// Every recipe. Recipes that plan by a number of reads get a short interval, to plan often in a
+/// short stream.
 const RECIPES: [&str; 7] = [
     "auto",
     "static",
@@ -35,7 +37,7 @@ const RECIPES: [&str; 7] = [
     "rankcache:interval=1000",
 ];
 
-/// A stream: its name, and what its call of a number does.
+/// A stream: its name, and the function that makes the call of a given number.
 type Stream = (&'static str, fn(&mut Player, u64));
 
 const STREAMS: [Stream; 5] = [
@@ -46,7 +48,7 @@ const STREAMS: [Stream; 5] = [
     ("collections", Player::collections),
 ];
 
-/// An item that left.
+/// A removed item.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     tenant: TenantId,
@@ -54,7 +56,7 @@ struct Left {
     cause: RemovalCause,
 }
 
-/// A store, what steers it, and who left it.
+/// A store with its source of keys, its clock and the list of removed items.
 struct Player {
     store: Store,
     prng: Prng,
@@ -85,7 +87,7 @@ impl Player {
         Self { store, prng: Prng::new(seed), now: 0, left }
     }
 
-    /// Plays a stream to its end; who left.
+    /// Plays a stream to its end, and returns the removed items in order.
     fn play(recipe: &Recipe, (_, call): Stream, seed: u64) -> Vec<Left> {
         let mut player = Self::new(recipe, seed);
         let known: Vec<_> = (0..TENANTS).map(|at| Known::named(&at.to_string())).collect();
@@ -113,14 +115,14 @@ impl Player {
         Now { unix_ms: self.now / 1_000, micros: Micros(self.now) }
     }
 
-    /// A number below `n`: the lower, the likelier.
+    /// A number below `n`, drawn so that low numbers are likelier.
     fn skewed(&mut self, n: u64) -> u64 {
         let low = self.prng.below(n);
         let lower = self.prng.below(low + 1);
         self.prng.below(lower + 1)
     }
 
-    /// Reads a key, and where it is absent writes it after a wait of `cost`.
+    /// Reads a key. After a miss, writes it with a penalty of `cost`.
     fn read(&mut self, tenant: TenantId, key: u64, len: usize, cost: u64, lives: Option<u64>) {
         let bytes = key.to_le_bytes();
         let key = self.store.key(tenant, 0, &bytes);
@@ -131,14 +133,14 @@ impl Player {
         }
     }
 
-    /// Two tenants by turns: one has popular keys, the other reads its keys in a circle.
+    /// The tenants take turns: one has popular keys, the other reads its keys in a cycle.
     fn popular(&mut self, at: u64) {
         let tenant = TenantId::from(at.is_multiple_of(2));
         let key = if tenant == 1 { at / 2 % 3_000 } else { self.skewed(16_000) };
         self.read(tenant, key, 100 + key as usize % 64, 1_000, None);
     }
 
-    /// Values that grow, and now and then one as long as many.
+    /// Values that grow by phase. A few are as long as many others together.
     fn sizes(&mut self, at: u64) {
         let phase = at * 4 / CALLS;
         let key = self.skewed(6_000) + phase * 1_000;
@@ -161,7 +163,7 @@ impl Player {
         }
     }
 
-    /// Most items die of age, and some are deleted.
+    /// Most items expire, and some are deleted.
     fn deaths(&mut self, at: u64) {
         let key = self.skewed(14_000);
         let tenant = TenantId::from(key.is_multiple_of(5));
@@ -184,12 +186,12 @@ impl Player {
         }
         let bytes = key.to_le_bytes();
         let (now, key) = (self.time(), self.store.key(tenant, 0, &bytes));
-        // What is refused for want of room changes nothing, and so does not show.
+        // An edit refused for lack of room changes nothing, so its error does not matter.
         _ = self.store.edit(&key, now, |edit| grow(edit, at));
     }
 }
 
-/// Adds an entry of a name of its own to a collection, and makes one where there is none.
+/// Adds an entry to a collection under a new name. Makes the collection if it is absent.
 fn grow(edit: &mut store::Edit<'_, '_>, name: u64) -> Result<(), store::Error> {
     if edit.tree().is_none() {
         edit.make_tree(Tree::default(), store::TREE | 2, b"", None)?;
@@ -202,7 +204,7 @@ fn grow(edit: &mut store::Edit<'_, '_>, name: u64) -> Result<(), store::Error> {
     Ok(())
 }
 
-/// One line: how many left by each cause, and the hash of all of them in their order.
+/// One line: the number of removed items by cause, and the hash of all of them in order.
 fn told(left: &[Left]) -> String {
     let mut causes: BTreeMap<String, u32> = BTreeMap::new();
     let mut sum = 0;
@@ -247,7 +249,7 @@ fn the_same_items_leave_for_the_same_reasons() {
     assert!(same, "if the change is meant, say `cargo x golden`:\n{}", changed.join("\n"));
 }
 
-/// A case for every recipe and stream says something: items are evicted in each.
+/// The golden file covers every recipe and stream, and every line counts evicted items.
 #[test]
 fn every_line_is_about_victims() {
     let is_played = |recipe: &&Recipe| RECIPES.iter().any(|name| name.starts_with(recipe.name));
@@ -260,7 +262,8 @@ fn every_line_is_about_victims() {
     assert!(lines.iter().all(of), "a stream in which nothing is evicted tests nothing");
 }
 
-/// Two runs are equal, and two victims in each other's place, or another cause, are another line.
+/// Two equal runs give the same line. A line changes if two victims swap places, or if a cause or a
+/// tenant changes.
 #[test]
 fn a_canary_that_swaps_two_victims_is_heard() {
     let recipe = recipe::parse("static").unwrap();

@@ -1,6 +1,7 @@
-//! One connection by which requests are sent, whatever the server speaks.
+//! One connection for requests, whatever protocol the server speaks.
 //!
-//! Requests are put one after the other and sent together; their answers come in the same order.
+//! Requests are buffered one after the other and sent together; their answers come in the same
+//! order.
 
 use crate::link::Link;
 use crate::memcached::Text;
@@ -12,13 +13,13 @@ use wire::resp::Reply;
 /// The answer of a server to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Answer<'a> {
-    /// The value that was asked for.
+    /// The requested value.
     Value(&'a [u8]),
-    /// There is none.
+    /// The cache has no such key.
     Absent,
     /// A write or a delete is done.
     Done,
-    /// Why the request is not served.
+    /// The reason why the request was not served.
     Refused(Cow<'a, str>),
 }
 
@@ -30,7 +31,7 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    /// Connects; `db` is selected where the server has databases.
+    /// Connects; selects `db` where the server has databases.
     pub(crate) fn connect(to: &Place, db: u32) -> anyhow::Result<Self> {
         Ok(match to {
             Place::Redis(address) => Self::Resp(Link::connect(address, db)?),
@@ -38,7 +39,7 @@ impl Client {
         })
     }
 
-    /// Puts a read.
+    /// Buffers a read.
     pub(crate) fn get(&mut self, key: &[u8]) {
         match self {
             Self::Resp(link) => link.put(&[b"GET", key]),
@@ -46,8 +47,8 @@ impl Client {
         }
     }
 
-    /// Puts a write; a `ttl` of zero is a life without end. What the value cost to fetch is told
-    /// where it is given, and where the protocol has a word for it.
+    /// Buffers a write; a `ttl` of zero means no expiry. The cost of fetching the value is sent if
+    /// it is given, and if the protocol can state it.
     pub(crate) fn set(&mut self, key: &[u8], value: &[u8], ttl: Micros, cost: Option<Micros>) {
         match self {
             Self::Resp(link) => {
@@ -66,7 +67,7 @@ impl Client {
         }
     }
 
-    /// Puts a delete.
+    /// Buffers a delete.
     pub(crate) fn delete(&mut self, key: &[u8]) {
         match self {
             Self::Resp(link) => link.put(&[b"DEL", key]),
@@ -74,7 +75,7 @@ impl Client {
         }
     }
 
-    /// Sends what was put.
+    /// Sends all buffered requests.
     pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
         match self {
             Self::Resp(link) => link.flush(),
@@ -82,7 +83,7 @@ impl Client {
         }
     }
 
-    /// Waits for the next answer and shows it.
+    /// Waits for the next answer and passes it to `see`.
     pub(crate) fn next<T>(&mut self, see: impl FnOnce(Answer<'_>) -> T) -> anyhow::Result<T> {
         match self {
             Self::Resp(link) => link.reply(|reply| {
@@ -97,7 +98,7 @@ impl Client {
         }
     }
 
-    /// Has the server forget all it holds, in every database.
+    /// Has the server delete all keys, in every database.
     pub(crate) fn empty(&mut self) -> anyhow::Result<()> {
         match self {
             Self::Resp(link) => link.ask(&["FLUSHALL"]),

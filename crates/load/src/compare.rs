@@ -1,7 +1,8 @@
-//! Several servers, or several rounds, compared: a row a server, medians over its rounds.
+//! Comparison of several servers, or of several rounds: a row for each server, with medians over
+//! its rounds.
 //!
-//! A median and not a mean, for one round that something else on the machine disturbed shall not
-//! move the figure; the range shows that there was one.
+//! A median is used and not a mean, because one disturbed round must not change the figure; the
+//! range shows that there was one.
 
 use crate::latency::Latency;
 use crate::peers::Peer;
@@ -10,12 +11,12 @@ use ::report::draw::{Format, Table};
 use serde::Serialize;
 use std::fmt;
 
-/// Characters of a name in the table, so that it stays within 80 columns.
+/// The most characters of a name in the table, so that it stays within 80 columns.
 const NAME_MAX: usize = 20;
-/// Where all names are as short as this the table has a column more, p99.99.
+/// If all names are at most this long, the table has one more column, p99.99.
 const NAME_BESIDE_ALL: usize = 10;
 
-/// The columns of the table. The last is left out where the names are long.
+/// The columns of the table; the last is left out where the names are long.
 const HEAD: [&str; 8] = ["server", "misses", "req/s", "mean", "p50", "p99", "p99.9", "p99.99"];
 
 /// The results of all servers.
@@ -28,7 +29,7 @@ pub(crate) struct Comparison {
 #[derive(Debug, Serialize)]
 struct Compared {
     name: String,
-    /// The URL without its login.
+    /// The URL without user and password.
     to: String,
     rounds: Vec<Report>,
     median: Figures,
@@ -50,7 +51,7 @@ struct Figures {
 }
 
 impl Comparison {
-    /// Of the reports of each server, in the order of `peers`.
+    /// Makes a comparison from the reports of each server, in the order of `peers`.
     pub(crate) fn new(peers: &[Peer], reports: Vec<Vec<Report>>) -> Self {
         let peers = peers.iter().zip(reports).map(|(peer, rounds)| Compared {
             name: peer.name.clone(),
@@ -65,7 +66,7 @@ impl Comparison {
         Self { peers: peers.collect() }
     }
 
-    /// The first server of which a round had no request that was served, and what it said.
+    /// The first server with a round in which no request was served, and its first error.
     pub(crate) fn all_failed(&self) -> Option<(&str, &str)> {
         let failed = |peer: &&Compared| peer.rounds.iter().any(Report::all_failed);
         let peer = self.peers.iter().find(failed)?;
@@ -80,7 +81,7 @@ impl Compared {
 }
 
 impl Figures {
-    /// Each figure as `pick` chooses it from those of all rounds in ascending order.
+    /// Picks each figure with `pick` from the values of all rounds in ascending order.
     fn over(rounds: &[Report], pick: fn(&[f64]) -> f64) -> Self {
         let of = |figure: fn(&Report) -> f64| {
             let mut values: Vec<f64> = rounds.iter().map(figure).collect();
@@ -110,14 +111,14 @@ impl Figures {
     }
 }
 
-/// The middle of values in ascending order, or of the two in the middle their mean; no number
-/// where there are none.
+/// The middle of values in ascending order, or the mean of the two in the middle; NaN for no
+/// values.
 pub fn median(values: &[f64]) -> f64 {
     let middle = values.get(values.len().saturating_sub(1) / 2..=values.len() / 2);
     middle.map_or(f64::NAN, |middle| f64::midpoint(middle[0], middle[middle.len() - 1]))
 }
 
-/// The end of a long name, where the port is.
+/// The end of a long name, which contains the port.
 fn short(name: &str) -> String {
     let length = name.chars().count();
     if length <= NAME_MAX {
@@ -165,7 +166,7 @@ mod tests {
     use crate::place::Place;
     use std::time::Duration;
 
-    /// A round of `requests` that take `ms` each, one a time.
+    /// A round of `requests` requests that take `ms` each, one at a time.
     fn report(requests: u64, ms: u64, error: Option<&str>) -> Report {
         let mut tally = Tally::default();
         for _ in 0..requests {
@@ -205,7 +206,7 @@ mod tests {
         assert_eq!(compared.all_failed(), None);
     }
 
-    /// With the widest figures there are.
+    /// The widest figures still fit.
     #[test]
     fn the_table_is_within_80_columns_and_has_all_percentiles_where_they_fit() {
         for (name, all) in [("memcached1", true), ("memcached11", false), (&*"m".repeat(40), false)]

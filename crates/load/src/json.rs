@@ -1,4 +1,4 @@
-//! One JSON document: on standard output, or as a server told it.
+//! One JSON document: printed to standard output, or read from a server.
 
 use anyhow::Context;
 use base::printable;
@@ -17,11 +17,11 @@ pub fn print(value: &impl Serialize) -> anyhow::Result<()> {
     writeln!(out).context("standard output is closed")
 }
 
-/// Reads what a server told. A document may hold any character in disguise (`\u001b`), and its
-/// texts are printed: control characters come out escaped.
+/// Reads a document from a server. A document can hold any character as an escape (`\u001b`), and
+/// its texts are printed, so control characters are escaped again.
 ///
 /// # Errors
-/// It is no such document.
+/// The text is no such document.
 pub fn told<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     serde_json::from_value(safe(serde_json::from_str(text)?))
 }

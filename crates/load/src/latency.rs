@@ -1,8 +1,8 @@
-//! What was counted and timed: one tally a connection, merged when the run is over.
+//! Counts and latencies: one tally for each connection, merged at the end of the run.
 //!
 //! Latencies go into an HDR histogram: three significant digits from a microsecond to a minute.
-//! Means are of the exact sums, not of the buckets. Tallies of many connections add up to what one
-//! connection would have counted, so percentiles are of all requests and not means of percentiles.
+//! Means come from exact sums, not from the buckets. Tallies of many connections add up to the
+//! tally of a single one, so percentiles cover all requests and are no means of percentiles.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -18,30 +18,30 @@ pub struct Latency {
     pub mean: f64,
     /// Half of the requests took at most this.
     pub p50: f64,
-    /// 99 of 100.
+    /// 99 of 100 requests took at most this.
     pub p99: f64,
-    /// 999 of 1000.
+    /// 999 of 1000 requests took at most this.
     pub p999: f64,
-    /// 9999 of 10000.
+    /// 9999 of 10000 requests took at most this.
     pub p9999: f64,
 }
 
-/// Counts and latencies of the requests that were measured.
+/// Counts and latencies of the measured requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     latencies: Histogram<u64>,
-    /// Of reads that found what they asked for.
+    /// Latencies of reads that hit.
     hits: Histogram<u64>,
     latency_sum_ns: u128,
     pub(crate) requests: u64,
     pub(crate) gets: u64,
     pub(crate) misses: u64,
-    /// Hits whose value had the length the object had before.
+    /// Hits whose value had an earlier length of the object.
     pub(crate) resized: u64,
     pub(crate) errors: u64,
     /// The text of the first error.
     pub(crate) first_error: Option<String>,
-    /// What the backend really took.
+    /// Total time that the backend actually took.
     pub(crate) penalty_sum: Duration,
 }
 
@@ -67,7 +67,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Counts one request that took `latency`; more than a minute counts as a minute in the
+    /// Counts one request that took `latency`. More than a minute counts as a minute in the
     /// percentiles.
     pub(crate) fn record(&mut self, latency: Duration) {
         let ns = latency.as_nanos();
@@ -76,12 +76,12 @@ impl Tally {
         self.requests += 1;
     }
 
-    /// Notes that a read took so long to find what it asked for.
+    /// Records the latency of a hit.
     pub(crate) fn record_hit(&mut self, latency: Duration) {
         self.hits.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Adds what another connection counted.
+    /// Adds the counts of another connection.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (own, other) in [(&mut self.latencies, &other.latencies), (&mut self.hits, &other.hits)]
         {
@@ -113,7 +113,7 @@ impl Tally {
         }
     }
 
-    /// Half of the hits took at most so many microseconds; zero where there was none.
+    /// Median latency of hits in microseconds; zero without hits.
     pub(crate) fn hit_us(&self) -> f64 {
         if self.hits.is_empty() { 0.0 } else { self.hits.value_at_quantile(0.5) as f64 / 1e3 }
     }
@@ -122,7 +122,7 @@ impl Tally {
         self.misses as f64 / self.gets.max(1) as f64
     }
 
-    /// What an answer of the backend took, in microseconds; zero where it was never asked.
+    /// Mean time of a backend answer in microseconds; zero without misses.
     pub(crate) fn penalty_us(&self) -> f64 {
         self.penalty_sum.as_secs_f64() * 1e6 / self.misses.max(1) as f64
     }
@@ -132,8 +132,8 @@ impl Tally {
 mod tests {
     use super::*;
 
-    /// Means of percentiles would hide a slow connection: 1 % of all requests being slow must
-    /// show in p99 even if nine of ten connections saw none of them.
+    /// Means of percentiles would hide a slow connection. If 1 % of all requests are slow, p99 must
+    /// show it, even if nine of ten connections had no slow request.
     #[test]
     fn merging_is_as_if_one_had_counted_all() {
         let (mut one, mut parts) = (Tally::default(), vec![Tally::default(); 10]);

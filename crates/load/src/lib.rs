@@ -1,9 +1,9 @@
-//! `larder replay`: sends traces to a live server, as applications that use it as a cache would.
+//! `larder replay`: sends traces to a live server, as an application does that uses it as a cache.
 //!
-//! Cache-aside: GET; on a miss the backend is asked, and its answer is SET. Each tenant has its
-//! own connections, its own keys (by prefix or by database) and its own backend, so that what one
-//! waits for shows in its latencies alone. Values follow from key and length and are checked on
-//! every hit: a wrong answer is counted as an error.
+//! The load is cache-aside: GET, and on a miss a query of the backend and a SET of its answer. Each
+//! tenant has its own connections, its own keys (by prefix or by database) and its own backend, so
+//! its waits show in its own latencies only. Values follow from key and length and are checked on
+//! every hit; a wrong value counts as an error.
 //!
 //! ```text
 //!                   ┌ queue of tenant 1 ─▶ connections ─▶ server, and on a miss the backend
@@ -11,11 +11,11 @@
 //!                   └ queue of tenant 2 ─▶ connections ─▶ …
 //! ```
 //!
-//! It speaks to anything that speaks RESP or memcached's text protocol: Larder, Redis, Valkey,
-//! memcached. Several servers get the same requests, in turn or at once, and are compared.
+//! The replay works with every server that speaks RESP or memcached's text protocol: Larder, Redis,
+//! Valkey, memcached. Several servers get the same requests, in turn or at once, and are compared.
 //!
-//! How a trace is opened by its name (`open`), the address of a server and a connection to one are
-//! here as well, for every command that reads traces or asks servers.
+//! The crate also opens traces by name (`open`), and has addresses of servers and connections to
+//! them, for every command that reads traces or queries servers.
 #![forbid(unsafe_code)]
 
 mod backend;
@@ -67,7 +67,7 @@ use prepare::{AllPrepared, Prepared};
 use rounds::run_rounds;
 use std::time::Duration;
 
-/// More tenants than this have too many connections for one machine.
+/// The most tenants; more would need too many connections for one machine.
 const TENANTS_MAX: usize = 64;
 
 /// Send traces to live servers, cache-aside, and measure what the requests take.
@@ -119,7 +119,7 @@ pub struct Args {
     /// that knows; for Larder
     #[arg(long)]
     tell_costs: bool,
-    /// Whose the requests are
+    /// How the requests of the traces are divided among tenants
     #[arg(long, value_enum, default_value_t)]
     tenants: By,
     /// Names of the tenants in order, instead of the words of the trace or t1, t2 and so on
@@ -128,7 +128,7 @@ pub struct Args {
     /// How the keys of tenants are kept apart
     #[arg(long, value_enum, default_value_t)]
     namespace: Namespace,
-    /// What is asked on a miss: postgres://USER@HOST/DB, mysql://USER@HOST/DB, sqlite:PATH,
+    /// The backend of misses: postgres://USER@HOST/DB, mysql://USER@HOST/DB, sqlite:PATH,
     /// file:PATH, delay:TIME, or a database and delays with commas between. Given several times:
     /// for the tenants in order, and from the first again [default: delay:0]
     #[arg(long, value_name = "BACKEND", long_help = BACKEND_HELP)]
@@ -164,7 +164,7 @@ A database and delays add up: sqlite:objects.db,delay:1ms. For a database far aw
 stand behind a plus: postgres://bench@127.0.0.1/bench+900us. A database server has to be filled \
 by --prepare; the others are filled by the first run.";
 
-/// Requests a second, and how many times faster than the trace.
+/// The range of rates, in requests a second, and of speed-up factors over a trace.
 const PACES: std::ops::RangeInclusive<f64> = 0.001..=1e9;
 
 /// A whole number from 1 to `most`.
@@ -172,7 +172,7 @@ fn from_one(most: u64) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=most)
 }
 
-/// Whose the requests are.
+/// How the requests of the traces are divided among tenants.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum By {
     /// Each trace is a tenant
@@ -194,10 +194,10 @@ enum Namespace {
     None,
 }
 
-/// Runs the command; `more` are kinds of databases beside those of this crate.
+/// Runs the command; `more` are kinds of databases besides those of this crate.
 ///
 /// # Errors
-/// An error: its cause, and how to mend it.
+/// A sentence with the cause and the fix.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args, more: &[Kind]) -> anyhow::Result<()> {
     let peers = args.servers.peers()?;
@@ -269,7 +269,7 @@ pub fn run(args: Args, more: &[Kind]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Shows what several runs gave.
+/// Prints a comparison; an error names a server that served no request.
 fn compare(comparison: &Comparison, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         json::print(comparison)?;
@@ -306,9 +306,9 @@ impl Args {
         }
     }
 
-    /// The tenants, their databases counted from zero, what each trace has for them, and what is in
-    /// their backends. Where a number of requests, a list of clients or a filled table is needed,
-    /// each trace is read once before.
+    /// The tenants with their databases counted from zero, the share of each trace, and the
+    /// contents of their backends. Where the number of requests, the list of clients or a filled
+    /// table is needed, each trace is read once in advance.
     fn tenants(
         &self,
         backends: &[Backend],
@@ -364,9 +364,9 @@ impl Args {
     }
 }
 
-/// What a trace has for the tenants.
+/// A trace's share of the run.
 struct Share {
-    /// How many requests, where they were counted.
+    /// Number of requests, if they were counted.
     requests: Option<u64>,
     owner: Owner,
 }

@@ -1,4 +1,4 @@
-//! One connection to a server that speaks RESP: commands out, replies in.
+//! One connection to a server that speaks RESP: it sends commands and reads replies.
 
 use crate::pipe::{Bounds, Pipe};
 use anyhow::{Context, bail};
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use wire::address::Address;
 use wire::resp::{Reply, encode_command};
 
-/// A connection that is logged in and has its database selected.
+/// A connection that is logged in and has selected its database.
 #[derive(Debug)]
 pub struct Link(Pipe);
 
@@ -15,15 +15,15 @@ impl Link {
     /// Connects, logs in, and selects database `db`.
     ///
     /// # Errors
-    /// Nobody listens there, or the server refuses.
+    /// No server listens there, or the server refuses the login or the database.
     pub fn connect(to: &Address, db: u32) -> anyhow::Result<Self> {
         Self::within(to, db, Bounds::LOADED)
     }
 
-    /// The same, with bounds for what the server says.
+    /// Connects like [`Self::connect`], with bounds for the server's answers.
     ///
     /// # Errors
-    /// Nobody listens there, or the server refuses.
+    /// No server listens there, or the server refuses the login or the database.
     pub fn within(to: &Address, db: u32, bounds: Bounds) -> anyhow::Result<Self> {
         let mut link = Self(Pipe::connect(to, bounds)?);
         match &to.login {
@@ -37,16 +37,16 @@ impl Link {
         Ok(link)
     }
 
-    /// Sends one command whose reply must not be an error.
+    /// Sends one command; an error reply becomes an error.
     pub(crate) fn ask(&mut self, args: &[&str]) -> anyhow::Result<()> {
         match self.refusal(args)? {
-            // The arguments may hold a password: only the command is named.
+            // The arguments may hold a password, so the error names the command only.
             Some(text) => bail!("{} refuses {}: {text}", self.0.place(), args[0]),
             None => Ok(()),
         }
     }
 
-    /// Sends one command: the error that answers it, if one does.
+    /// Sends one command; returns the text of an error reply, if it is one.
     fn refusal(&mut self, args: &[&str]) -> anyhow::Result<Option<String>> {
         self.put(args);
         self.flush()?;
@@ -56,11 +56,11 @@ impl Link {
         })
     }
 
-    /// Sends a command after which the server speaks unasked, and gives the connection away with
-    /// what has arrived behind the answer; or tells the refusal.
+    /// Sends a command after which the server pushes data unasked. Returns the stream with the
+    /// bytes that arrived behind the answer, or the text of an error reply.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// The connection is lost.
     pub fn listen(mut self, args: &[&str]) -> anyhow::Result<Result<(TcpStream, Vec<u8>), String>> {
         Ok(match self.refusal(args)? {
             Some(text) => Err(text),
@@ -68,23 +68,23 @@ impl Link {
         })
     }
 
-    /// Adds a command to what [`Self::flush`] sends.
+    /// Adds a command to the bytes that [`Self::flush`] sends.
     pub fn put<A: AsRef<[u8]>>(&mut self, args: &[A]) {
         encode_command(&mut self.0.outgoing, args);
     }
 
-    /// Sends what was put.
+    /// Sends all buffered commands.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// The connection is lost.
     pub fn flush(&mut self) -> anyhow::Result<()> {
         self.0.flush()
     }
 
-    /// Waits for the next reply and shows it.
+    /// Waits for the next reply and passes it to `see`.
     ///
     /// # Errors
-    /// The connection is gone, or what came is no reply.
+    /// The connection is lost, or the bytes are no reply.
     pub fn reply<T>(&mut self, see: impl FnOnce(&Reply<'_>) -> T) -> anyhow::Result<T> {
         self.0.await_next();
         loop {
@@ -119,7 +119,7 @@ mod tests {
         Address::loopback(port)
     }
 
-    /// Replies come in pieces and several at once, and are longer than the buffer at its start.
+    /// Replies arrive in pieces and several at once, and exceed the initial buffer.
     #[test]
     fn replies_are_put_together() {
         const LONG: usize = 100_000;

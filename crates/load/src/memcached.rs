@@ -1,5 +1,5 @@
-//! One connection to a memcached: requests out, answers in, in the classic text protocol, which
-//! every version speaks, and Larder too.
+//! One connection to a memcached, with the classic text protocol, which every version of memcached
+//! speaks, and Larder too.
 //!
 //! ```text
 //!   get KEY                         ▶  VALUE KEY 0 LEN, the value, END; or END alone
@@ -7,8 +7,9 @@
 //!   delete KEY                      ▶  DELETED or NOT_FOUND
 //! ```
 //!
-//! A refusal is a line that begins with ERROR, CLIENT_ERROR or SERVER_ERROR. A key that has no form
-//! in the protocol is not sent: its answer, a refusal too, is kept in the place it would have had.
+//! An error reply is a line that begins with ERROR, CLIENT_ERROR or SERVER_ERROR. A key that the
+//! protocol cannot express is not sent; its answer, an error too, keeps its place in the order of
+//! answers.
 
 use crate::client::Answer;
 use crate::pipe::{Bounds, Pipe};
@@ -18,22 +19,23 @@ use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
 use wire::address::Address;
 
-/// Longer keys are refused by every memcached.
+/// The most bytes of a key; every memcached refuses longer keys.
 const KEY_MAX: usize = 250;
-/// A longer life is read as a point in time: seconds since 1970.
+/// The longest relative expiry; memcached reads a larger number as seconds since 1970.
 const RELATIVE_MAX_S: u64 = 30 * 24 * 3_600;
-/// A first line of an answer is shorter than this.
+/// The first line of an answer is shorter than this.
 const LINE_MAX: usize = 1 << 11;
 
 /// A connection that is logged in.
 #[derive(Debug)]
 pub(crate) struct Text {
     pipe: Pipe,
-    /// For each request that was put and not answered: why it was not sent, if it was not.
+    /// One entry for each request without an answer yet: the reason if it was not sent, else
+    /// `None`.
     unsent: VecDeque<Option<String>>,
 }
 
-/// What logs in, where the server was started with -Y: a store of name and password.
+/// The login for a server started with -Y: a `set` with name and password.
 pub fn login(user: &str, password: &str) -> String {
     let login = format!("{user} {password}");
     format!("set auth 0 0 {}\r\n{login}\r\n", login.len())
@@ -50,7 +52,7 @@ impl Text {
         Ok(text)
     }
 
-    /// Sends a request that must be done; `what` names it where it is refused.
+    /// Sends a request that must succeed; an error names it as `what`.
     fn ask(&mut self, request: &[u8], what: &str) -> anyhow::Result<()> {
         self.pipe.outgoing.extend_from_slice(request);
         self.unsent.push_back(None);
@@ -89,7 +91,7 @@ impl Text {
         }
     }
 
-    /// Whether the protocol has a form for a key. If not, the answer is made here.
+    /// Whether the protocol can express a key. If not, the answer is queued here.
     fn may_send(&mut self, key: &[u8]) -> bool {
         let why = if key.is_empty() || key.len() > KEY_MAX {
             Some(format!("keys have 1 to {KEY_MAX} bytes, and this one has {}", key.len()))
@@ -116,7 +118,7 @@ impl Text {
         self.pipe.flush()
     }
 
-    /// Waits for the next answer and shows it.
+    /// Waits for the next answer and passes it to `see`.
     pub(crate) fn next<T>(&mut self, see: impl FnOnce(Answer<'_>) -> T) -> anyhow::Result<T> {
         if let Some(text) = self.unsent.pop_front().flatten() {
             return Ok(see(Answer::Refused(text.into())));
@@ -133,13 +135,13 @@ impl Text {
     }
 }
 
-/// The life of an item as memcached is told it: whole seconds, for zero is a life without end.
+/// The expiry of an item for memcached, in whole seconds, rounded up because zero means no expiry.
 const fn expiry(ttl: Micros, now_s: u64) -> u64 {
     let seconds = ttl.0.div_ceil(1_000_000);
     if seconds > RELATIVE_MAX_S { now_s + seconds } else { seconds }
 }
 
-/// The first answer in `arrived` and its length; nothing where it is not whole yet.
+/// The first answer in `arrived` and its length; nothing while it is incomplete.
 fn decode(arrived: &[u8]) -> anyhow::Result<Option<(Answer<'_>, usize)>> {
     const END: &[u8] = b"\r\nEND\r\n";
     let Some(end) = arrived.windows(2).take(LINE_MAX).position(|pair| pair == b"\r\n") else {
@@ -193,8 +195,8 @@ mod tests {
         }
     }
 
-    /// A life of half a second must not become one without end, nor one of 31 days a moment in
-    /// 1970.
+    /// An expiry of half a second must not become zero, which means none, and 31 days must not
+    /// become a time in 1970.
     #[test]
     fn lives_are_told_in_seconds_or_as_a_time() {
         const DAY: u64 = 24 * 3_600;

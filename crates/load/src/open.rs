@@ -1,8 +1,8 @@
-//! Opens whatever a user names as a trace: a file of any format, standard input, a generator.
+//! Opens any trace that a user names: a file of any format, standard input, or a generator.
 //!
-//! Files are read through their compression, which is known by the first bytes and not by the
-//! name; the format is known by `--format`, by the first bytes behind the compression, or by the
-//! name, in that order.
+//! Files are read through their compression, which the first bytes identify and not the name. The
+//! format comes from `--format`, from the first bytes behind the compression, or from the name, in
+//! that order.
 
 use anyhow::{Context, anyhow, bail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use trace::{
     Access, Charge, Error, Passed, Sample, SkipBad, Sought, Source, TenantId, column, file,
 };
 
-/// How a trace is read: the flags every command that reads one has.
+/// How a trace is read: the flags of every command that reads one.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
     /// Format of the trace, where neither its first bytes nor its name tell; --help lists them
@@ -21,7 +21,7 @@ pub struct Options {
     /// Names of the columns, comma separated, for --format columns; --help lists them
     #[arg(long, value_name = "NAMES", long_help = columns_help())]
     pub columns: Option<String>,
-    /// What stands between two columns: a character, or `tab` or `space`
+    /// Separator between two columns: a character, or `tab` or `space`
     #[arg(long, value_name = "CHAR", value_parser = separator)]
     pub separator: Option<u8>,
     /// Bytes of a value where the trace does not say
@@ -31,10 +31,10 @@ pub struct Options {
     /// arc, ibm): 4kb, say
     #[arg(long, value_name = "BYTES", value_parser = block_size)]
     pub block_size: Option<u64>,
-    /// What words and numbers for operations mean, as 0=get,1=set
+    /// Meaning of words and numbers for operations, as 0=get,1=set
     #[arg(long, value_name = "PAIRS")]
     pub ops: Option<String>,
-    /// What the cache is charged for an object
+    /// Size that the cache is charged for an object
     #[arg(long, value_enum, default_value_t)]
     pub charge: ChargeBy,
     /// Charge one for every object: sizes are then numbers of objects
@@ -52,7 +52,7 @@ pub struct Options {
     pub limit: Option<u64>,
 }
 
-/// What the cache is charged for an object.
+/// The size that the cache is charged for an object.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChargeBy {
     /// Its value: what other simulators charge
@@ -63,7 +63,7 @@ pub enum ChargeBy {
 }
 
 impl Options {
-    /// What the readers of `trace` need of it.
+    /// These options for the readers of the crate `trace`.
     pub fn trace_options(&self) -> trace::Options {
         let charge = match self.charge {
             _ if self.ignore_size => Charge::One,
@@ -81,12 +81,12 @@ impl Options {
     }
 }
 
-/// What the store charges for an item without a time to live.
+/// The size that the store charges for an item without a time to live.
 fn item(key_size: u32, value_size: u64) -> u64 {
     store::charge(key_size as usize, value_size as usize, false) as u64
 }
 
-/// Help of the flag that names a format: all of them.
+/// Help of the flag that names a format, with all formats.
 pub fn formats_help() -> String {
     let mut text =
         "Format of the trace, where neither its first bytes nor its name tell:".to_owned();
@@ -124,7 +124,7 @@ fn separator(text: &str) -> Result<u8, String> {
 /// `synth:zipf:keys=10000:skew=0.9`.
 ///
 /// # Errors
-/// A sentence that names what is known, or what the machine said.
+/// A sentence that names the known formats, or the error of the machine.
 pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
     let source = if name.starts_with("synth:") {
         trace::synth::open(name, &options.trace_options())?
@@ -140,7 +140,7 @@ pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
         source
     };
     for _ in 0..options.skip {
-        // A fault in what is passed over is a fault of the trace, and hides no other.
+        // A fault in a skipped request is a fault of the trace, and must be reported.
         match source.next() {
             Some(access) => access.with_context(|| format!("trace '{name}'"))?,
             None => bail!("trace '{name}' has fewer than {} requests: skip fewer", options.skip),
@@ -181,7 +181,7 @@ fn choose(name: &str, options: &Options, head: &[u8]) -> anyhow::Result<&'static
     })
 }
 
-/// Says something on standard error, once: a trace may be read several times.
+/// Prints a text on standard error, once, because a trace may be read several times.
 fn tell(text: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
@@ -189,13 +189,13 @@ fn tell(text: &str) {
     }
 }
 
-/// The words by which a trace names its tenants, as far as it was read.
+/// The words by which a trace names its tenants, in the part read so far.
 pub fn tenant_names(source: &dyn Source) -> BTreeMap<TenantId, String> {
     let named = |tenant| Some((tenant, source.tenant_name(tenant)?.to_owned()));
     (0..=TenantId::MAX).filter_map(named).collect()
 }
 
-/// Passes over what is malformed, and says at the end what that was.
+/// Skips malformed records, and reports their number at the end.
 struct Lenient {
     inner: SkipBad<Box<dyn Source>>,
     name: String,
@@ -245,7 +245,7 @@ impl Drop for Lenient {
     }
 }
 
-/// The first so many accesses.
+/// The first `left` accesses.
 struct Limit {
     inner: Box<dyn Source>,
     left: u64,
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
     use clap::Args;
 
-    /// What a reader knows but no help tells might as well not be there.
+    /// Every format and column of the readers must be in the help.
     #[test]
     fn the_help_lists_formats_and_columns() {
         let mut command = Options::augment_args(clap::Command::new("x"));

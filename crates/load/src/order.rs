@@ -1,62 +1,61 @@
 //! One fixed order for the requests of all tenants.
 //!
-//! Several traces are interleaved in proportion: the n-th of the N requests of a trace stands at
-//! the place (n - ½) / N of the run, whatever the times in it, so all traces run over the same
-//! span, and equal places go to the trace named first. Where several requests of a trace stay
-//! together, as those of one page do, they share the place of the middle one. Where the run follows
-//! the times of the traces they start together and are merged by time. One trace with many clients
-//! keeps its order.
+//! Several traces are interleaved in proportion. The n-th of the N requests of a trace stands at
+//! the place (n - ½) / N of the run, whatever its time, so all traces run over the same span. For
+//! equal places, the trace named first goes first. Where several requests of a trace stay together,
+//! as those of one page do, they share the middle place. Where the run follows the times of the
+//! traces, they start together and are merged by time. One trace with many clients keeps its order.
 //!
-//! The order depends on the traces alone. Connections take their requests from it through queues
-//! of a few batches, so no tenant gets further ahead of another than those hold.
+//! The order depends on the traces alone. Connections take their requests from it through queues of
+//! a few batches, so a tenant gets ahead of another by no more than a queue holds.
 
 use anyhow::Context;
 use base::{Micros, Op, TenantId};
 use std::collections::HashMap;
 use trace::Source;
 
-/// One request to be sent.
+/// One request to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Place of the tenant in the list of tenants.
+    /// Index of the tenant in the list of tenants.
     pub tenant: usize,
     /// Text of the key, without the tenant's prefix.
     pub key: Vec<u8>,
-    /// What is asked for.
+    /// The operation.
     pub op: Op,
     /// Bytes of the value.
     pub value_size: u64,
-    /// Life of the value once written, zero for no limit.
+    /// Time to live of the value when it is written, zero for no limit.
     pub ttl: Micros,
-    /// When it was made, since the start of its trace.
+    /// Time of the request, since the start of its trace.
     pub time: Micros,
 }
 
-/// How the requests of several traces follow each other.
+/// How the requests of several traces are interleaved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// Each trace is spread evenly over the run, so many requests of it at a time.
+    /// Each trace is spread evenly over the run, with this many of its requests at a time.
     InProportion(u64),
     /// By the time of each request.
     ByTime,
 }
 
-/// Whose the requests of a trace are.
+/// The tenants of the requests of a trace.
 #[derive(Clone, Debug)]
 pub enum Owner {
-    /// All are of the tenant at this place in the list.
+    /// All requests belong to the tenant at this index in the list.
     Tenant(usize),
-    /// By client, with the place of each.
+    /// The client of a request decides; the map has the index of each client's tenant.
     Client(HashMap<TenantId, usize>),
 }
 
-/// A trace that is to be replayed.
+/// A trace to replay.
 pub struct Lane {
-    /// Where its requests come from.
+    /// The source of the requests.
     pub source: Box<dyn Source>,
-    /// How many it has, where that was counted: more than one trace in proportion need it.
+    /// Number of requests, if they were counted; several traces in proportion need it.
     pub requests: Option<u64>,
-    /// Whose they are.
+    /// The tenants of the requests.
     pub owner: Owner,
 }
 
@@ -79,7 +78,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// The order of the requests of `lanes`.
+    /// Interleaves the requests of `lanes`.
     pub fn new(lanes: Vec<Lane>, merge: Merge) -> Self {
         let lanes = lanes.into_iter().map(|lane| Waiting { lane, read: 0, head: None }).collect();
         Self { lanes, merge, started: false }
@@ -181,7 +180,7 @@ mod tests {
         vec![lane(0, "a", vec![10, 20, 30, 40]), lane(1, "b", vec![0, 100]), lane(2, "c", vec![])]
     }
 
-    /// A short trace must not be over before a long one has begun.
+    /// A short trace must not end before a long one has begun.
     #[test]
     fn traces_run_over_the_same_span() {
         let order = Order::new(lanes(), Merge::InProportion(1));

@@ -1,10 +1,10 @@
-//! When each request is to be sent, and from when its latency counts.
+//! When each request is sent, and from which time its latency counts.
 //!
-//! In a *closed loop* each connection sends its next request when it has the last answer: the
-//! load follows the server, and a stall of the server delays requests that are then never seen to
-//! be late. In an *open loop* requests come at their own times whatever the server does, and the
-//! latency counts from the intended time, also while every connection was busy: no coordinated
-//! omission. The open loop tells what users see at a rate; the closed loop what a request costs.
+//! In a *closed loop* each connection sends its next request when it has the last answer. The load
+//! follows the server: a stall of the server delays requests, and these never appear late. In an
+//! *open loop* requests have their own times, whatever the server does, and the latency counts from
+//! the intended time, also while every connection is busy: no coordinated omission. The open loop
+//! shows the latency of users at a rate; the closed loop shows the cost of a request.
 
 use base::Micros;
 use std::time::Duration;
@@ -14,23 +14,23 @@ use std::time::Duration;
 pub enum Pace {
     /// Each connection sends when it has the last answer.
     Closed,
-    /// The same, but the run never gets ahead of a rate. A run that fell behind shifts its times
-    /// and does not catch up, for a rush would be timed as latency.
+    /// A closed loop that never gets ahead of a rate. A run that fell behind shifts its times and
+    /// does not catch up, because a rush would count as latency.
     ClosedAtMost {
-        /// Requests a second in all.
+        /// Requests a second, over all connections.
         rate: f64,
         /// Requests of the run that are due at once, as when a page asks for several things.
         burst: u64,
     },
-    /// So many requests a second, evenly spaced; latencies count from the intended time.
+    /// Evenly spaced requests at this rate a second; latencies count from the intended time.
     Open(f64),
-    /// At the times of the trace, so many times faster; latencies count from the intended time.
+    /// The times of the trace, sped up by this factor; latencies count from the intended time.
     Trace(f64),
 }
 
 impl Pace {
-    /// When to send the request that is `index`-th of the run and was made at `time`, since the
-    /// start.
+    /// The time since the start at which to send the `index`-th request of the run, which was made
+    /// at `time` in its trace.
     pub(crate) fn due(self, index: u64, time: Micros) -> Duration {
         let seconds = match self {
             Self::Closed => 0.0,
@@ -38,7 +38,7 @@ impl Pace {
             Self::Open(rate) => index as f64 / rate,
             Self::Trace(speed) => time.as_f64() / 1e6 / speed,
         };
-        // A century is later than any run ends, and below what a duration can hold.
+        // A century exceeds every run, and fits a duration.
         Duration::from_secs_f64(seconds.clamp(0.0, 3.2e9))
     }
 

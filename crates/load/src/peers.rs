@@ -1,18 +1,18 @@
-//! The servers of a run: one, or several that are compared on the same requests.
+//! The servers of a run: one server, or several that are compared on the same requests.
 
 use crate::client::Client;
 use crate::place::Place;
 use anyhow::{Context, bail, ensure};
 use clap::builder::RangedU64ValueParser;
 
-/// A server, and what it is called.
+/// A server and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) place: Place,
 }
 
-/// Which servers, and how often.
+/// The servers of a run, and the number of rounds.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Servers {
     /// The server: redis://[user:password@]host[:port][/db] or
@@ -54,7 +54,7 @@ impl Servers {
         Ok(peers)
     }
 
-    /// Whether there is something to compare: more than one run.
+    /// Whether there is more than one run to compare.
     pub(crate) fn compares(&self) -> bool {
         self.to.len() > 1 || self.rounds > 1
     }
@@ -63,7 +63,7 @@ impl Servers {
 impl Peer {
     /// Reads `name=URL` or `URL`.
     fn parse(text: &str) -> anyhow::Result<Self> {
-        // A password may have the sign too, behind the scheme.
+        // A password behind the scheme may contain the sign too.
         let scheme = text.find("://").unwrap_or(text.len());
         let (name, url) = match text[..scheme].split_once('=') {
             Some((name, _)) => (Some(name), &text[name.len() + 1..]),
@@ -76,7 +76,7 @@ impl Peer {
         Ok(Self { name: name.map_or_else(host_port, str::to_owned), place })
     }
 
-    /// Has the server forget all it holds.
+    /// Has the server delete all its keys.
     pub(crate) fn empty(&self) -> anyhow::Result<()> {
         let emptied = Client::connect(&self.place, 0).and_then(|mut client| client.empty());
         emptied.with_context(|| format!("server {}", self.name))

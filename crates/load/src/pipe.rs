@@ -1,12 +1,11 @@
-//! The bytes of one connection, whatever is spoken on it: out and in through buffers of its own.
+//! The bytes of one connection, whatever the protocol, with buffers for both directions.
 //!
-//! A server that cannot write its replies stops to read: memcached does so after a few hundred
-//! kilobytes. A client that sends many requests at once, and reads only when all are sent, would
-//! then wait for a server that waits for the client. So a write that does not get on takes in what
-//! has arrived meanwhile.
+//! A server that cannot write its replies stops reading; memcached does so after a few hundred
+//! kilobytes. A client that sends many requests before it reads would then wait for a server that
+//! waits for the client. So a stalled write reads the replies that have arrived meanwhile.
 //!
-//! A server that somebody named on a command line may be anything. [`Bounds`] say how much of it is
-//! believed: bytes of one answer and the time for one, however slowly the bytes come.
+//! A server named on a command line may be anything. [`Bounds`] limit what the client accepts: the
+//! bytes of one answer, and the time for one, however slowly the bytes arrive.
 
 use anyhow::{Context, bail, ensure};
 use std::io::{ErrorKind, Read, Write};
@@ -14,24 +13,24 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 use wire::address::Address;
 
-/// A server that says nothing for so long, or takes nothing, is taken for dead.
+/// A server that sends nothing, or accepts nothing, for this time counts as dead.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// A write that does not get on for so long looks for replies.
+/// A write that makes no progress for this time reads replies.
 const STALL: Duration = Duration::from_millis(10);
 
-/// The most that is taken from a server.
+/// Limits on the answers of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Bytes of one answer.
     pub bytes: usize,
-    /// Time for one answer, from the end of the question on, and for the connection.
+    /// Time for one answer, from the end of the request on, and for connecting.
     pub time: Duration,
 }
 
 impl Bounds {
-    /// Of a server that the user loads: it is slow because of that.
+    /// For a server that the user loads, which is slow because of the load.
     pub const LOADED: Self = Self { bytes: usize::MAX, time: Duration::MAX };
-    /// Of any other.
+    /// For any other server.
     pub const STRANGER: Self = Self { bytes: 64 << 20, time: Duration::from_secs(10) };
 }
 
@@ -40,14 +39,14 @@ impl Bounds {
 pub struct Pipe {
     stream: TcpStream,
     place: String,
-    /// What [`Self::flush`] sends.
+    /// The bytes that [`Self::flush`] sends.
     pub outgoing: Vec<u8>,
-    /// Bytes that arrived are those from `read` to `filled`.
+    /// The bytes from `read` to `filled` have arrived and wait.
     incoming: Vec<u8>,
     read: usize,
     filled: usize,
     bounds: Bounds,
-    /// When the present answer was begun to be waited for.
+    /// When the wait for the current answer began.
     asked: Instant,
 }
 
@@ -65,34 +64,34 @@ impl Pipe {
         Ok(Self { stream, place, outgoing, incoming, read: 0, filled: 0, bounds, asked })
     }
 
-    /// Host and port, for what is said of it.
+    /// Host and port, for messages.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// What has arrived and was not consumed.
+    /// The bytes that have arrived and were not consumed.
     pub fn arrived(&self) -> &[u8] {
         &self.incoming[self.read..self.filled]
     }
 
-    /// Drops the first bytes of what has arrived.
+    /// Drops the first `length` bytes that have arrived.
     pub const fn consume(&mut self, length: usize) {
         self.read += length;
     }
 
-    /// The connection, and what has arrived on it.
+    /// The stream, and the bytes that have arrived on it.
     pub fn into_parts(self) -> anyhow::Result<(TcpStream, Vec<u8>)> {
         let arrived = self.arrived().to_vec();
         self.stream.set_write_timeout(None)?;
         Ok((self.stream, arrived))
     }
 
-    /// Another answer is waited for from now on.
+    /// Starts the time limit for the next answer.
     pub fn await_next(&mut self) {
         self.asked = Instant::now();
     }
 
-    /// Sends what was put.
+    /// Sends all buffered bytes.
     pub fn flush(&mut self) -> anyhow::Result<()> {
         let (mut sent, mut moved) = (0, Instant::now());
         while sent < self.outgoing.len() {
@@ -114,7 +113,7 @@ impl Pipe {
         Ok(())
     }
 
-    /// Takes what is there, on a connection that does not wait.
+    /// Reads the bytes that are there, on a non-blocking stream.
     fn take_in(&mut self) -> anyhow::Result<()> {
         loop {
             self.make_room()?;
@@ -127,7 +126,7 @@ impl Pipe {
         }
     }
 
-    /// Waits until more has arrived.
+    /// Waits until more bytes arrive.
     pub fn fill(&mut self) -> anyhow::Result<()> {
         self.make_room()?;
         let Bounds { time, .. } = self.bounds;
@@ -196,7 +195,7 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// The server reads nothing while the client does not take its replies.
+    /// The server reads nothing until the client takes its replies.
     #[test]
     fn a_server_that_waits_for_its_reader_is_read() {
         const MUCH: usize = 32 << 20;
@@ -218,7 +217,7 @@ mod tests {
         server.join().unwrap();
     }
 
-    /// One answer without end, and one whose bytes come too slowly for it to end.
+    /// An answer without end, and an answer whose bytes arrive too slowly to end in time.
     #[test]
     fn a_server_without_bounds_is_left() {
         let server = |piece: &'static [u8], pause: Duration| {

@@ -1,23 +1,23 @@
-//! Where a server is, and what it speaks: the scheme of its URL says so.
+//! The address and the protocol of a server, from its URL.
 
 use anyhow::{anyhow, bail};
 use std::fmt;
 use wire::address::{Address, without_login};
 
-/// The port of memcached where a URL names none.
+/// The default port of memcached.
 const MEMCACHED_PORT: u16 = 11_211;
 
-/// A server.
+/// A server, by its protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Redis, Valkey or Larder.
     Redis(Address),
-    /// memcached, or a Larder that speaks its protocol.
+    /// memcached, or a Larder with memcached's protocol.
     Memcached(Address),
 }
 
 impl Place {
-    /// Whether a text names a server at all, and not a file.
+    /// Whether a text names a server, and not a file.
     pub fn is_url(text: &str) -> bool {
         text.contains("://")
     }
@@ -36,7 +36,7 @@ impl Place {
                 Ok(Self::Redis(Address::parse(&format!("redis://{rest}"))?))
             }
             "memcached" | "memcache" => {
-                // It has no databases to select.
+                // memcached has no databases to select.
                 let address = Address::parse(&format!("redis://{rest}"));
                 let mut address =
                     address.ok().filter(|address| address.db == 0).ok_or_else(|| {
@@ -57,7 +57,7 @@ impl Place {
         }
     }
 
-    /// Where, with the login.
+    /// The address, with user and password.
     pub const fn address(&self) -> &Address {
         match self {
             Self::Redis(address) | Self::Memcached(address) => address,
@@ -65,7 +65,7 @@ impl Place {
     }
 }
 
-/// Without the login.
+/// The URL without user and password.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Address { host, port, .. } = self.address();

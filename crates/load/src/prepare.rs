@@ -1,8 +1,8 @@
-//! What is done before a replay: traces are counted, and the backends get their objects.
+//! The work before a replay: counting traces, and storing objects in the backends.
 //!
-//! An embedded database is filled on the way, by whichever run comes first. A database server may
-//! be somebody's: its tables are made by `--prepare` alone, and a replay only looks whether they
-//! are those of its traces.
+//! An embedded database is filled by the first run that uses it. A database server may have other
+//! users, so only `--prepare` makes its tables. A replay merely checks whether they hold the
+//! objects of its traces.
 
 use crate::Args;
 use crate::backend::{Database, Filled, Origin};
@@ -16,31 +16,31 @@ use report::words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Objects filled in between two looks at the progress.
+/// Objects stored between two updates of the progress bar.
 const LOOK: u64 = 1_024;
 
-/// What is known of a trace after it was read once.
+/// Facts about a trace from a first reading.
 #[derive(Default)]
 pub(crate) struct Survey {
     pub(crate) requests: u64,
     pub(crate) clients: BTreeSet<TenantId>,
-    /// The words for them, where the trace has words.
+    /// The words for the clients, if the trace has words.
     pub(crate) names: BTreeMap<TenantId, String>,
 }
 
-/// What a tenant has in its database.
+/// The objects of a tenant in its database.
 #[derive(serde::Serialize)]
 pub(crate) struct Prepared {
     tenant: String,
     database: String,
     trace: String,
     requests: u64,
-    /// Nothing where an earlier run had filled it.
+    /// `None` if an earlier run stored the objects.
     #[serde(flatten)]
     filled: Option<Filled>,
 }
 
-/// What all tenants have.
+/// The objects of all tenants in their databases.
 #[derive(serde::Serialize)]
 pub(crate) struct AllPrepared {
     pub(crate) prepared: Vec<Prepared>,
@@ -65,7 +65,7 @@ impl fmt::Display for AllPrepared {
 }
 
 impl Args {
-    /// Reads a trace to count it.
+    /// Reads a trace to count its requests and clients.
     pub(crate) fn survey(&self, trace: &str) -> anyhow::Result<Survey> {
         let mut source = open(trace, &self.reading)?;
         let mut survey = Survey::default();
@@ -80,7 +80,7 @@ impl Args {
         Ok(survey)
     }
 
-    /// Sees to it that the objects of the tenants that `trace` is for are in their databases.
+    /// Makes sure that the tenants of `trace` have their objects in their databases.
     pub(crate) fn fill(
         &self,
         trace: &str,
@@ -89,7 +89,7 @@ impl Args {
         owner: &Owner,
     ) -> anyhow::Result<Vec<Prepared>> {
         let mut prepared = vec![];
-        // One after the other, for an embedded database takes one writer at a time.
+        // One tenant after the other, because an embedded database takes one writer at a time.
         for (at, tenant) in tenants.iter().enumerate() {
             let Some(database) = &tenant.backend.database else { continue };
             let client = match owner {
@@ -120,8 +120,8 @@ impl Args {
         Ok(prepared)
     }
 
-    /// Fills in the objects of a tenant: those of `client`, or of the whole trace. A run that
-    /// passes over the first requests finds theirs there too.
+    /// Stores the objects of a tenant: those of `client`, or of the whole trace. The objects of
+    /// requests that a run skips are stored too.
     fn fill_one(
         &self,
         database: &dyn Database,
@@ -139,7 +139,7 @@ impl Args {
         let mut requests = 0u64;
         while let Some(access) = source.next() {
             let access = access.with_context(|| format!("trace '{}'", origin.trace))?;
-            // Nobody asks a backend for what is deleted, and a deletion knows no size.
+            // No request asks the backend for a deleted object, and a deletion has no size.
             if client.is_none_or(|client| client == access.tenant) && access.op != Op::Delete {
                 filler.add(source.key(), access.value_size).with_context(context)?;
             }
@@ -190,7 +190,7 @@ mod tests {
         assert!(again.prepared[0].filled.is_none());
         let json = serde_json::to_value(&again).unwrap();
         assert_eq!(json["prepared"][0]["tenant"], "web");
-        // Fewer requests are among those, another trace is not.
+        // An origin with fewer requests is covered, one with another tenant is not.
         assert!(prepared(&[&words[..], &["--limit", "9"]].concat()).prepared[0].filled.is_none());
         let other = prepared(&["--backend", &backend, "--names", "kv"]);
         assert!(other.prepared[0].filled.is_some());

@@ -1,4 +1,5 @@
-//! The two programs: `larder` serves, `larder-lab` does everything else, and each starts the other.
+//! The two programs: `larder` serves, `larder-lab` has the other commands, and each can start the
+//! other.
 //!
 //! ```text
 //!   larder simulate …  ─▶  larder-lab simulate …     it becomes the other: same process, pipes,
@@ -6,7 +7,8 @@
 //!   larder experiment … --live  ─▶  larder-lab  ─▶  larder serve …
 //! ```
 //!
-//! The other lies beside this one, or in `libexec/larder` of the same installation, or in the PATH.
+//! The other program is beside this one, in `libexec/larder` of the same installation, or in the
+//! PATH.
 
 use anyhow::{Context, anyhow, ensure};
 use std::env;
@@ -20,16 +22,16 @@ pub const LARDER: &str = "larder";
 /// Name of the program with the other commands.
 pub const LAB: &str = "larder-lab";
 
-/// Tells `larder-lab` which version of `larder` becomes it.
+/// The variable that tells `larder-lab` the version of the `larder` that became it.
 const VERSION: &str = "LARDER_STARTED_BY";
 
-/// Finds a program of the installation that this one is of.
+/// Finds a program of the same installation as this one.
 ///
 /// # Errors
-/// It is not installed; the error says how it is.
+/// The program is not installed; the error says how to install it.
 pub fn find(name: &str) -> anyhow::Result<PathBuf> {
     let here = env::current_exe().context("this program does not find itself")?;
-    // A link in another folder leads to where the programs are.
+    // A link in another folder leads to the folder of the programs.
     let real = here.canonicalize().unwrap_or_else(|_| here.clone());
     let path = env::var_os("PATH").unwrap_or_default();
     let near = [&here, &real].into_iter().filter_map(|exe| exe.parent()).flat_map(beside);
@@ -44,7 +46,7 @@ pub fn find(name: &str) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Where the other program may lie, from the folder of this one: `bin` or `libexec/larder`.
+/// Folders that may hold the other program, from the folder of this one: `bin` or `libexec/larder`.
 fn beside(folder: &Path) -> Vec<PathBuf> {
     let up = |levels: usize| folder.ancestors().nth(levels);
     let libexec = up(1).map(|root| root.join("libexec/larder"));
@@ -57,7 +59,7 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|there| there.is_file() && there.permissions().mode() & 0o111 != 0)
 }
 
-/// Becomes `larder-lab` with these words; returns only where that failed.
+/// Becomes `larder-lab` with these arguments; returns only if that failed.
 pub fn become_lab(words: impl IntoIterator<Item = OsString>, version: &str) -> anyhow::Error {
     let program = match find(LAB) {
         Ok(program) => program,
@@ -67,7 +69,7 @@ pub fn become_lab(words: impl IntoIterator<Item = OsString>, version: &str) -> a
     anyhow!(error).context(format!("{} could not be started", program.display()))
 }
 
-/// Refuses to work for a `larder` of another version: the two are installed together.
+/// Refuses to work for a `larder` of another version, because both are installed together.
 ///
 /// # Errors
 /// The versions differ.
@@ -85,8 +87,8 @@ fn check(caller: Option<&OsStr>, version: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says on the standard error why a command failed. Much of that may have come from outside: from a
-/// server, a trace, a name.
+/// Prints the cause of a failed command on standard error. Parts of the text may come from outside:
+/// from a server, a trace, a name.
 pub fn complain(error: &anyhow::Error) {
     let text = format!("{error:#}");
     let lines: Vec<_> = text.lines().map(base::printable).collect();

@@ -1,14 +1,14 @@
-//! How far a run is, on the terminal.
+//! Progress of a run on the terminal.
 
 use crate::run::Progress;
 use ::report::draw::Format;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 
-/// A bar, and one line a tenant below it; nothing where stderr is no terminal.
+/// A bar, and one line for each tenant below it; nothing if stderr is no terminal.
 pub(crate) struct Screen {
     pub(crate) bar: ProgressBar,
-    /// What runs, where it is one of several.
+    /// The name of the run, if it is one of several.
     title: Option<String>,
     names: Vec<String>,
 }
@@ -32,7 +32,7 @@ impl Screen {
     }
 }
 
-/// A bar over so many requests, where their number is known, with a line below it.
+/// A bar over `requests` requests if their number is known, with a line below it.
 pub(crate) fn progress_bar(requests: Option<u64>) -> ProgressBar {
     let bar = match requests {
         Some(requests) => ProgressBar::new(requests),

@@ -1,4 +1,4 @@
-//! What a run gave, per tenant and in all.
+//! The report of a run, for each tenant and in total.
 
 use crate::latency::{Latency, Tally};
 use ::report::draw::{Format, Table};
@@ -6,50 +6,50 @@ use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
-/// What a run gave. Counts and latencies are of the requests behind the warm-up.
+/// The report of a run. Counts and latencies cover the requests after the warm-up.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Reproduces the run.
+    /// The seed, which reproduces the run.
     pub seed: u64,
     /// Requests counted.
     pub requests: u64,
-    /// Requests served before the first that counted.
+    /// Requests served in the warm-up.
     pub requests_warmup: u64,
-    /// How long the whole run took.
+    /// Duration of the whole run in seconds.
     pub seconds: f64,
-    /// Reads that found nothing, by reads.
+    /// Share of reads that missed.
     pub miss_ratio: f64,
-    /// Latencies.
+    /// Latencies of all counted requests.
     pub latency_us: Latency,
-    /// Half of the hits took at most this, in microseconds.
+    /// Median latency of hits, in microseconds.
     pub hit_us: f64,
     /// Error replies, wrong values and failed queries.
     pub errors: u64,
-    /// What the first error said.
+    /// The text of the first error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_error: Option<String>,
     /// The tenants, in order.
     pub tenants: Vec<TenantReport>,
 }
 
-/// What a run gave one tenant.
+/// The report of a run for one tenant.
 #[derive(Clone, Debug, Serialize)]
 pub struct TenantReport {
-    /// Its name.
+    /// The tenant's name.
     pub name: String,
     /// Requests counted.
     pub requests: u64,
-    /// Reads among them.
+    /// Counted reads.
     pub gets: u64,
-    /// Reads that found nothing.
+    /// Reads that missed.
     pub misses: u64,
-    /// Reads that found nothing, by reads.
+    /// Share of reads that missed.
     pub miss_ratio: f64,
-    /// Latencies.
+    /// Latencies of the tenant's counted requests.
     pub latency_us: Latency,
-    /// What an answer of the backend really took, in the mean.
+    /// Mean time that an answer of the backend actually took, in microseconds.
     pub penalty_us: f64,
-    /// Hits that were followed by a write, because the object had another size by then.
+    /// Hits followed by a write, because the size of the object had changed.
     pub resized: u64,
     /// Error replies, wrong values and failed queries.
     pub errors: u64,

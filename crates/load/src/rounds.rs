@@ -1,7 +1,7 @@
 //! The runs of a comparison: each server, in each round, with the same requests.
 //!
-//! What a machine does beside them drifts: it gets warm, or another program wakes up. So servers
-//! that take turns change places from round to round:
+//! The state of a machine drifts: it gets warm, or another program wakes up. So servers that take
+//! turns swap their order from round to round:
 //!
 //! ```text
 //!   round 1:  empty A, run A, empty B, run B
@@ -18,15 +18,15 @@ use indicatif::MultiProgress;
 use std::panic::resume_unwind;
 use std::thread;
 
-/// Runs all rounds; `options` makes a run for a server. Gives the reports of each server, in the
-/// order of the servers and of the rounds.
+/// Runs all rounds; `options` makes the run for a server. Returns the reports of each server, in
+/// the order of the servers and of the rounds.
 pub(crate) fn run_rounds(
     how: &Servers,
     peers: &[Peer],
     options: &dyn Fn(&Peer) -> anyhow::Result<run::Options>,
 ) -> anyhow::Result<Vec<Vec<Report>>> {
     if how.compares() {
-        // Before a server is emptied, or has worked for an hour in vain.
+        // Check all servers before one is emptied, or works for an hour in vain.
         for peer in peers {
             Client::connect(&peer.place, 0).with_context(|| format!("server {}", peer.name))?;
         }
@@ -62,7 +62,7 @@ pub(crate) fn run_rounds(
     Ok(reports)
 }
 
-/// Whose turn it is in a round, counted from zero.
+/// The order of the servers in a round, counted from zero.
 fn turns(peers: usize, round: usize) -> Vec<usize> {
     let turns = 0..peers;
     if round.is_multiple_of(2) { turns.collect() } else { turns.rev().collect() }
@@ -73,7 +73,7 @@ fn screen(options: &run::Options, title: Option<String>) -> Screen {
     Screen::new(options.requests, title, names.collect())
 }
 
-/// One round with a thread for each server.
+/// Runs one round with a thread for each server.
 fn at_once(
     flush: bool,
     peers: &[Peer],
@@ -100,7 +100,7 @@ fn at_once(
         let runs: Vec<_> = runs.into_iter().map(|what| scope.spawn(move || run(what))).collect();
         let reports =
             runs.into_iter().map(|run| run.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        // All are waited for, also where one has failed.
+        // Wait for all runs, also if one has failed.
         reports.collect::<Vec<_>>().into_iter().collect()
     })
 }

@@ -1,4 +1,5 @@
-//! The run: a thread that reads the traces, a thread for each connection, and one that watches.
+//! The run: a thread that reads the traces, a thread for each connection, and a thread that
+//! watches.
 
 #[cfg(test)]
 mod tests;
@@ -20,82 +21,82 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use std::{array, mem, thread};
 
-/// Requests handed to the connections of a tenant at a time: one lock, and at most one wake-up,
-/// for so many.
+/// Requests handed to the connections of a tenant at a time: one lock, and at most one wake-up, for
+/// each batch.
 const BATCH: usize = 32;
-/// How often it is looked whether the run is over.
+/// The time between two checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// One tenant: its name, where its keys live, and what its misses cost.
+/// One tenant: its name, its keys, and the cost of its misses.
 #[derive(Clone, Debug)]
 pub struct ReplayTenant {
-    /// The name in reports, and of its table in the database.
+    /// The name in reports, and the name of its table in the database.
     pub name: String,
-    /// Stands before each key that is sent.
+    /// The prefix of every key that is sent.
     pub prefix: String,
-    /// The database its connections select.
+    /// The database that the connections select.
     pub db: u32,
-    /// What is asked on a miss.
+    /// The backend of misses.
     pub backend: Backend,
 }
 
-/// A run: who is sent what, and how.
+/// A run: its server, its requests and its pace.
 pub struct Options {
     /// The server.
     pub to: Place,
-    /// The tenants that the requests speak of.
+    /// The tenants that the requests refer to.
     pub tenants: Vec<ReplayTenant>,
     /// The requests.
     pub order: Order,
-    /// How many requests there are, where it is known; a warm-up needs it.
+    /// Number of requests, if known; a warm-up needs it.
     pub requests: Option<u64>,
     /// Connections of each tenant.
     pub connections: usize,
-    /// Requests a connection sends at once.
+    /// Requests that a connection sends at once.
     pub depth: usize,
-    /// When requests are sent.
+    /// The times at which requests are sent.
     pub pace: Pace,
-    /// Whether a write that fills a miss says what the backend took: `SET key value COST µs`.
+    /// Whether a write after a miss states the time of the backend: `SET key value COST µs`.
     pub tells_costs: bool,
     /// Share of the requests, from the first, that are served and not counted.
     pub warmup: f64,
-    /// Reproduces the waits.
+    /// The seed of the waits.
     pub seed: u64,
-    /// How often progress is told.
+    /// The time between two reports of progress.
     pub interval: Duration,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// Since the start.
+    /// Time since the start.
     pub elapsed: Duration,
     /// Requests done.
     pub requests: u64,
-    /// Requests in all, where it is known.
+    /// Number of all requests, if known.
     pub requests_total: Option<u64>,
-    /// Whether the requests are not counted yet.
+    /// Whether the run is still in its warm-up.
     pub warming_up: bool,
-    /// The tenants in order, over the time since progress was last told.
+    /// The tenants in order, since the previous report of progress.
     pub tenants: Vec<Recent>,
 }
 
-/// What a tenant did lately.
+/// The recent requests of a tenant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Recent {
     /// Requests done.
     pub requests: u64,
-    /// Misses by reads; zero where nothing was read.
+    /// Share of reads that missed; zero without reads.
     pub miss_ratio: f64,
     /// Mean latency in microseconds.
     pub mean_us: f64,
 }
 
-/// Sends all requests and reports; `watch` is called every interval and at the end.
+/// Sends all requests and reports; calls `watch` in every interval and at the end.
 ///
 /// # Errors
-/// The server cannot be reached or goes away, the traces cannot be read, a backend is missing. An
-/// error reply, a wrong value or a failed query is counted and the run goes on.
+/// The server is unreachable or lost, a trace is unreadable, or a backend is missing. An error
+/// reply, a wrong value or a failed query is counted, and the run goes on.
 pub fn run_replay(options: Options, watch: &mut dyn FnMut(&Progress)) -> anyhow::Result<Report> {
     let Options { to, tenants, order, requests, connections, depth, pace, .. } = options;
     let Options { tells_costs, warmup, seed, interval, .. } = options;
@@ -130,7 +131,8 @@ pub fn run_replay(options: Options, watch: &mut dyn FnMut(&Progress)) -> anyhow:
     let mut result = Ok(());
     thread::scope(|scope| {
         let feeder = scope.spawn(move || {
-            // The queues end with the feeder: then the connections know that nothing comes.
+            // The queues end with the feeder, which tells the connections that no more requests
+            // come.
             let queues = queues;
             let fed = feed(order, &queues, pace, measured_from, stop);
             fed.inspect_err(|_| stop.store(true, Relaxed))
@@ -180,7 +182,7 @@ pub fn run_replay(options: Options, watch: &mut dyn FnMut(&Progress)) -> anyhow:
     Ok(Report::new(seed, start.elapsed(), measured_from, tallies))
 }
 
-/// Hands the requests out to the tenants' connections, in order, until they or `stop` end it.
+/// Hands the requests to the tenants' connections, in order, until they end or `stop` is set.
 fn feed(
     order: Order,
     queues: &[SyncSender<Vec<Scheduled>>],
@@ -197,7 +199,7 @@ fn feed(
         let (tenant, due) = (request.tenant, pace.due(index, request.time));
         let batch = &mut batches[tenant];
         batch.push(Scheduled { request, due, measured: index >= measured_from });
-        // Nobody takes them any more only if the connections have failed, and they say why.
+        // The receiver is gone only if the connections have failed, and they report the error.
         if batch.len() == BATCH && queues[tenant].send(mem::take(batch)).is_err() {
             return Ok(());
         }
@@ -210,13 +212,13 @@ fn feed(
     Ok(())
 }
 
-/// Reads the counters of all tenants, and what they did since it last looked.
+/// Reads the counters of all tenants, and their changes since the last look.
 struct Watcher<'a> {
     start: Instant,
     total: Option<u64>,
     measured_from: u64,
     live: &'a [Live],
-    /// Requests, reads, misses and latency in nanoseconds of each tenant when last looked at.
+    /// Requests, reads, misses and latency in nanoseconds of each tenant at the last look.
     last: Vec<[u64; 4]>,
 }
 

@@ -1,16 +1,16 @@
-//! Values whose bytes follow from key and length, so that a hit can be checked without keeping
-//! what was written.
+//! Values whose bytes follow from key and length, so a hit can be checked without a copy of the
+//! written value.
 //!
-//! The value is a stream of 64-bit words, each a mix of its place and a seed made of the key and
-//! the length. A value of another key, of another length, or cut short, is wrong in almost every
-//! byte; looking at three words of it finds that out without touching the rest.
+//! A value is a stream of 64-bit words, each a mix of its position and a seed from the key and the
+//! length. A value of another key or length, or one that is cut short, is wrong in almost every
+//! byte. A look at three words detects it without reading the rest.
 
 use base::hash::{bytes, mix};
 
-/// Keeps the seeds of values apart from the hashes that place keys.
+/// Separates the seeds of values from the hashes that place keys.
 const SALT: u64 = 0x5eed_0f0a_11da_7a00;
 
-/// What the bytes of the value of `key` follow from.
+/// The seed of the value of `key`.
 pub fn seed(key: &[u8]) -> u64 {
     bytes(SALT, key)
 }
@@ -34,7 +34,7 @@ pub fn write(seed: u64, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&word(start, whole)[..length % 8]);
 }
 
-/// Whether the first, the middle and the last bytes are those of the value of that length.
+/// Whether the first, middle and last words are right for a value of that length.
 pub fn is_right(seed: u64, value: &[u8]) -> bool {
     let start = start(seed, value.len());
     let words = value.len().div_ceil(8);
@@ -59,8 +59,8 @@ mod tests {
             prop_assert!(is_right(seed(key.as_bytes()), &value[6..]));
         }
 
-        /// A server that answers with another key's value, or with a part of the right one, must
-        /// not pass: that is all the check is for.
+        /// The check must reject a server that answers with another key's value, or with a part of
+        /// the right one.
         #[test]
         fn other_keys_and_parts_are_wrong(
             a in 0u64..1_000,

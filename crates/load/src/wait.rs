@@ -1,15 +1,15 @@
-//! Waiting until a point in time, to a few microseconds.
+//! Waits until a point in time, exact to a few microseconds.
 //!
-//! A sleeping thread is woken up to 50 µs late on purpose: Linux gathers timers that lie close
+//! Linux wakes a sleeping thread up to 50 µs late on purpose: it groups timers that are close
 //! together ("timer slack") to save power. For penalties of 200 µs that is a quarter too much, so
-//! each thread that waits asks for the least slack first. Spinning would be as exact and cost a
+//! each waiting thread requests the least slack first. Spinning would be as exact, but would use a
 //! core that client and server share.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Asks that timers of the calling thread fire on time. Where the system knows no such thing,
-/// waits stay about 50 µs longer than asked; what they really took is measured in any case.
+/// Asks that timers of the calling thread fire on time. Where the system does not support this,
+/// waits take about 50 µs longer than requested. The actual time is measured in any case.
 pub(crate) fn sharpen() {
     // The link reads PID/task/TID; the slack of a thread is under its own number.
     let Ok(link) = std::fs::read_link("/proc/thread-self") else { return };

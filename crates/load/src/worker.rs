@@ -1,12 +1,11 @@
-//! One connection and its thread: take requests, send them, time the answers.
+//! One connection and its thread: it takes requests, sends them, and times the answers.
 //!
-//! A round is up to `depth` requests in one write. Of the replies, hits are checked and done;
-//! misses ask the backend, whose waits then run beside each other, and are done when their value is
-//! here. The SET that follows is sent at once, but nobody waits for its reply: it is read with the
-//! replies of the next round. So a request is timed as an application feels it: the GET, and on a
-//! miss the backend.
+//! A round is up to `depth` requests in one write. Hits are checked and are then done. Misses query
+//! the backend; their waits overlap, and a miss is done when its value arrives. The SET that
+//! follows is sent at once, and its reply is read later, with the replies of the next round. So the
+//! time of a request is the time that an application sees: the GET, and on a miss the backend.
 //!
-//! A thread a connection, because what it does most is wait, and a waiting thread costs nothing.
+//! Each connection has a thread, because it mostly waits, and a waiting thread costs nothing.
 
 use crate::backend;
 use crate::client::{Answer, Client};
@@ -21,20 +20,20 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So far behind its times a closed loop may be before it gives them up.
+/// A closed loop that is later than this shifts its times.
 const LATE_MAX: Duration = Duration::from_millis(5);
 
-/// A request, and when it is to be sent.
+/// A request and its time.
 #[derive(Debug)]
 pub(crate) struct Scheduled {
     pub(crate) request: Request,
-    /// Since the start of the run.
+    /// The time since the start of the run.
     pub(crate) due: Duration,
-    /// Whether it counts: the warm-up is over.
+    /// Whether the request counts, because the warm-up is over.
     pub(crate) measured: bool,
 }
 
-/// What the connections of a tenant take their requests from.
+/// The queue from which the connections of a tenant take their requests.
 #[derive(Debug)]
 pub(crate) struct Intake(Mutex<(VecDeque<Scheduled>, Receiver<Vec<Scheduled>>)>);
 
@@ -43,8 +42,8 @@ impl Intake {
         Self(Mutex::new((VecDeque::new(), batches)))
     }
 
-    /// Takes the next request into `round`, and those behind it that are due by then or by `now`,
-    /// up to `depth` in all. Waits while there is none; false where none comes any more.
+    /// Takes the next request into `round`, and the following requests that are due by then or by
+    /// `now`, up to `depth` in all. Waits while the queue is empty; returns false at its end.
     fn take(&self, round: &mut Vec<Scheduled>, depth: usize, now: Duration) -> bool {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (ready, batches) = &mut *inner;
@@ -66,7 +65,7 @@ impl Intake {
     }
 }
 
-/// What the connections of a tenant have done so far, for whoever watches.
+/// Counters of the connections of a tenant, for progress reports.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     pub(crate) requests: AtomicU64,
@@ -83,16 +82,16 @@ impl Live {
     }
 }
 
-/// What became of a reply to GET.
+/// The result of a reply to GET.
 enum Seen {
     Right,
-    /// The value is right for a length the object had before.
+    /// The value is right for an earlier length of the object.
     Resized,
     Absent,
     Wrong(String),
 }
 
-/// A miss whose answer is on its way.
+/// A miss whose backend answer is under way.
 struct Pending {
     at: usize,
     seed: u64,
@@ -111,20 +110,20 @@ pub(crate) struct Worker<'a> {
     pub(crate) start: Instant,
     pub(crate) depth: usize,
     pub(crate) pace: Pace,
-    /// Whether writes that fill say what the fetch took.
+    /// Whether writes after a miss state the time of the fetch.
     pub(crate) tells_costs: bool,
-    /// By how many nanoseconds the run is later than its times; see [`Pace::ClosedAtMost`].
+    /// Nanoseconds by which the run is behind its times; see [`Pace::ClosedAtMost`].
     pub(crate) late: &'a AtomicU64,
 }
 
 struct Round {
     requests: Vec<Scheduled>,
-    /// Misses whose backend is still to be asked.
+    /// Misses whose backend has not been queried yet.
     missed: Vec<usize>,
     pending: Vec<Pending>,
-    /// Replies to SETs of earlier rounds that are still to be read.
+    /// Replies to SETs of earlier rounds that have not been read yet.
     owed: usize,
-    /// The key as it is sent; its first bytes, `prefix` of them, are the tenant's prefix.
+    /// The key as it is sent; its first `prefix` bytes are the tenant's prefix.
     key: Vec<u8>,
     prefix: usize,
     value: Vec<u8>,
@@ -132,7 +131,7 @@ struct Round {
 }
 
 impl Worker<'_> {
-    /// Sends requests until there are no more.
+    /// Sends requests until none are left.
     pub(crate) fn run(mut self) -> anyhow::Result<Tally> {
         wait::sharpen();
         let mut round = Round {
@@ -157,7 +156,7 @@ impl Worker<'_> {
         Ok(round.tally)
     }
 
-    /// When a request is to be sent whose time is `due`.
+    /// The time to send a request that is due at `due`, shifted by the lateness of the run.
     fn due(&self, due: Duration) -> Duration {
         if !matches!(self.pace, Pace::ClosedAtMost { .. }) {
             return due;
@@ -187,7 +186,8 @@ impl Worker<'_> {
         for at in 0..round.requests.len() {
             self.answer(round, at, sent)?;
         }
-        // Only now: a query takes its time, and the replies behind a miss are here already.
+        // Queried only now, because a query takes time, and the replies behind a miss have arrived
+        // already.
         for at in std::mem::take(&mut round.missed) {
             self.ask(round, at, sent);
         }
@@ -207,7 +207,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Reads the reply to the request at `at`, and asks the backend if it is a miss.
+    /// Reads the reply to the request at `at`, and notes a miss for the backend.
     fn answer(&mut self, round: &mut Round, at: usize, sent: Instant) -> anyhow::Result<()> {
         let Scheduled { request, measured, .. } = &round.requests[at];
         let measured = *measured;
@@ -228,7 +228,7 @@ impl Worker<'_> {
                 }
             }
             Seen::Resized => {
-                // The object has another size by now: whoever changed it writes it.
+                // The object has another size by now, so this client writes it as after a change.
                 self.done(round, at, sent, Instant::now());
                 round.tally.resized += u64::from(measured);
                 self.put_set(round, at, value::seed(&round.requests[at].request.key), None);
@@ -248,7 +248,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Asks the backend for what the request at `at` did not find.
+    /// Queries the backend for the key that the request at `at` missed.
     fn ask(&mut self, round: &mut Round, at: usize, sent: Instant) {
         let asked = Instant::now();
         let Scheduled { request, measured, .. } = &round.requests[at];
@@ -265,7 +265,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Times the request at `at`, which is done.
+    /// Records the time of the request at `at`, which is done.
     fn done(&self, round: &mut Round, at: usize, sent: Instant, now: Instant) {
         let Scheduled { due, measured, .. } = round.requests[at];
         let from = if self.pace.is_open() { self.start + due } else { sent };

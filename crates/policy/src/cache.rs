@@ -1,26 +1,26 @@
 //! Residency around a policy: the map, the bytes, expiry, the eviction loop and the counters.
 //!
-//! A resident costs 12 bytes here and about 14 in the map from keys to slots; expiry times are
-//! kept beside only once an object has one. With the 8 bytes of a list, LRU stays below 48 bytes
-//! an object at any size.
+//! A resident costs 12 bytes here and about 14 in the map from keys to slots. Expiry times have a
+//! separate table, which exists only once an object has one. With the 8 bytes of a list, LRU stays
+//! below 48 bytes an object at any size.
 
 use crate::admit::Admit;
 use crate::index::Index;
 use crate::{Access, Bytes, Choice, Op, Policy, Slot, Stats, Tick};
 use base::{Micros, Size};
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A read that found its object.
     Hit,
-    /// A read that did not.
+    /// A read that did not find its object.
     Miss,
     /// A write or a removal.
     Done,
 }
 
-/// Twelve bytes: the key is halved so that nothing is padded.
+/// A resident in twelve bytes: two halves of the key avoid padding.
 #[derive(Clone, Copy, Debug)]
 struct Resident {
     key: [u32; 2],
@@ -41,8 +41,8 @@ impl Resident {
 
 const FOREVER: Micros = Micros(u64::MAX);
 
-/// When what `access` stores is over. A trace may name any time to live: beyond all time is for
-/// ever.
+/// The expiry time of the object that `access` stores. A trace may name any time to live: one past
+/// the end of the clock never ends.
 fn expires_at(access: &Access) -> Micros {
     match access.ttl {
         Micros(0) => FOREVER,
@@ -50,16 +50,16 @@ fn expires_at(access: &Access) -> Micros {
     }
 }
 
-/// A resident, for a cache that goes on where another ended.
+/// A resident with its age, for a cache that continues where another ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
     /// The key.
     pub key: u64,
-    /// Bytes it is charged.
+    /// Bytes charged for it.
     pub size: Size,
     /// The time it has to live; zero for no limit.
     pub left: Micros,
-    /// Requests since the last one to it.
+    /// Requests to the cache since the last one to this key.
     pub age: u64,
 }
 
@@ -67,7 +67,7 @@ pub struct Idle {
 #[derive(Debug)]
 pub struct Cache {
     policy: Box<dyn Policy>,
-    /// Who gets in; everyone where there is none.
+    /// The filter in front of the policy; without one every object enters.
     admission: Option<Box<dyn Admit>>,
     capacity: Bytes,
     used: Bytes,
@@ -76,7 +76,7 @@ pub struct Cache {
     now: Tick,
     index: Index,
     residents: Vec<Resident>,
-    /// By slot, as far as any object had a time to live.
+    /// Expiry by slot, up to the highest slot that ever held an object with a time to live.
     expires: Vec<Micros>,
     free: Vec<Slot>,
     stats: Stats,
@@ -101,17 +101,17 @@ impl Cache {
         }
     }
 
-    /// The same cache, but a read that comes with another size than is stored changes nothing:
-    /// the object keeps the size it came with until it is written or leaves, as in libCacheSim.
+    /// Makes a read never change a resident's size. An object keeps the size that it entered with
+    /// until a write or its removal, as in libCacheSim.
     #[must_use]
     pub fn keeping_sizes(self) -> Self {
         Self { keeps_sizes: true, ..self }
     }
 
     /// Serves one request. A read that misses inserts its object; an object larger than the cache
-    /// never enters. A read that comes with another size than is stored tells of a write that the
-    /// trace does not show: the object is charged anew, as a write would, and leaves where the
-    /// policy has no room for one so large. Only a write changes its time to live.
+    /// never enters. A read whose size differs from the stored one implies a write that the trace
+    /// does not show. The cache then charges the object anew, as for a write. It removes the object
+    /// where the policy has no room for that size. Only a write changes the time to live.
     pub fn access(&mut self, access: &Access) -> Outcome {
         self.now += Tick(1);
         let found = self.find(access);
@@ -161,7 +161,8 @@ impl Cache {
         }
     }
 
-    /// The residents as of `time`, the last used first, where the policy goes by nothing else.
+    /// The residents as of `time`, the last used first; `None` where the policy uses more than
+    /// ages.
     pub fn idle(&self, time: Micros) -> Option<Vec<Idle>> {
         let idle = |(slot, age): (Slot, u64)| {
             let Resident { size, .. } = self.residents[slot as usize];
@@ -179,8 +180,8 @@ impl Cache {
         Some(all)
     }
 
-    /// Lets the residents of another cache in, the last used first, if it has seen nothing itself.
-    /// Time begins anew; the counters stay at zero.
+    /// Takes in the residents of another cache, listed with the last used first. It does so only
+    /// before its first request. Time begins anew; the counters stay at zero.
     pub fn fill(&mut self, residents: &[Idle]) {
         let Some(oldest) = residents.last().filter(|_| self.now == Tick(0)) else { return };
         for one in residents.iter().rev().filter(|one| one.age <= oldest.age) {
@@ -199,12 +200,12 @@ impl Cache {
         self.used
     }
 
-    /// Bytes it may hold.
+    /// Bytes that the residents may hold.
     pub const fn capacity(&self) -> Bytes {
         self.capacity
     }
 
-    /// Resident objects.
+    /// Number of resident objects.
     pub fn len(&self) -> usize {
         self.index.len()
     }
@@ -219,7 +220,8 @@ impl Cache {
         &self.stats
     }
 
-    /// Whether `key` is resident, whatever its time to live. Neither policy nor counters notice.
+    /// Whether `key` is resident, even past its time to live. Policy and counters do not see this
+    /// call.
     pub fn holds(&self, key: u64) -> bool {
         self.slot(key).is_some()
     }
@@ -234,7 +236,8 @@ impl Cache {
         self.index.find(key, |slot| self.residents[slot as usize].key() == key)
     }
 
-    /// The resident slot of the key, dropping it first if its time is over.
+    /// The slot of the key, if it is resident. Removes the object first if its time to live is
+    /// over.
     #[inline]
     fn find(&mut self, access: &Access) -> Option<Slot> {
         let slot = self.slot(access.key)?;
@@ -290,7 +293,7 @@ impl Cache {
         } else {
             let len = self.residents.len();
             if len == self.residents.capacity() {
-                // By a quarter: doubling would leave up to half of a large table unused.
+                // By a quarter: doubling could leave up to half of a large table unused.
                 self.residents.reserve_exact(len / 4 + 16);
             }
             self.residents.push(resident);
@@ -302,8 +305,8 @@ impl Cache {
         self.policy.on_insert(slot, access, self.now);
     }
 
-    /// Charges a resident anew and makes room for what it grew by. It may itself be the victim:
-    /// then there is nothing left to overwrite.
+    /// Charges a resident for its new size and evicts until the cache fits. The resident may itself
+    /// be the victim: then the result is `None`.
     fn overwrite(&mut self, slot: Slot, access: &Access) -> Option<Slot> {
         let resident = &mut self.residents[slot as usize];
         self.used -= Bytes(u64::from(resident.size));
@@ -320,7 +323,7 @@ impl Cache {
         Some(slot)
     }
 
-    /// Evicts until `incoming` fits; false if it is not let in.
+    /// Evicts until `incoming` fits; false if the filter refuses it.
     fn make_room(&mut self, incoming: &Access) -> bool {
         let size = Bytes(u64::from(incoming.size));
         let full = self.used + size > self.capacity;

@@ -1,4 +1,4 @@
-//! How a policy is named: `lru`, `klru:16`, `klru:k=16:pool=16`, `lru+adaptsize`.
+//! The syntax of a policy's name: `lru`, `klru:16`, `klru:k=16:pool=16`, `lru+adaptsize`.
 
 use crate::admit::{self, Admit};
 use crate::{ALL, Bytes, Param, Policy, Spec};
@@ -7,18 +7,18 @@ use std::fmt::{self, Write};
 /// A policy with the values of its parameters, and the filter in front of it, if any.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Which policy.
+    /// The policy's entry in the registry.
     pub spec: &'static Spec,
     values: Vec<f64>,
     filter: Option<(&'static admit::Spec, Vec<f64>)>,
 }
 
-/// What a policy is built from.
+/// The input from which a policy or a filter is built.
 #[derive(Clone, Debug)]
 pub struct Params<'a> {
-    /// Bytes the cache may hold.
+    /// Bytes that the cache may hold.
     pub capacity: Bytes,
-    /// Reproduces the run.
+    /// The seed that reproduces the run.
     pub seed: u64,
     pub(crate) names: &'static [Param],
     pub(crate) values: &'a [f64],
@@ -39,12 +39,12 @@ impl Params<'_> {
 }
 
 impl Choice {
-    /// `spec` with its defaults.
+    /// Chooses `spec` with the defaults of its parameters.
     pub fn of(spec: &'static Spec) -> Self {
         Self { spec, values: defaults(spec.params), filter: None }
     }
 
-    /// The same with another value of a parameter that the policy's [`Spec`] lists.
+    /// Replaces the value of a parameter that the policy's [`Spec`] lists.
     pub(crate) fn with(mut self, name: &str, value: f64) -> Self {
         let at = self.spec.params.iter().position(|known| known.name == name);
         self.values[at.unwrap_or_else(|| panic!("{} has no parameter {name}", self.spec.name))] =
@@ -69,7 +69,7 @@ impl Choice {
         self.filter.is_some()
     }
 
-    /// Makes something of the policy's parameters where no capacity is known.
+    /// Calls `make` with the policy's parameters, for a capacity of 0.
     pub(crate) fn with_params<T>(&self, make: fn(&Params<'_>) -> T) -> T {
         let (names, values) = (self.spec.params, &*self.values);
         make(&Params { capacity: Bytes(0), seed: 0, names, values })
@@ -78,7 +78,7 @@ impl Choice {
     /// Builds the filter in front of the policy.
     pub fn build_admission(&self, capacity: Bytes, seed: u64) -> Option<Box<dyn Admit>> {
         let (spec, values) = self.filter.as_ref()?;
-        // The filter draws from a stream of its own, or its draws would follow the policy's.
+        // The filter has its own random stream, or its draws would follow the policy's.
         let seed = base::hash::mix(seed ^ 0xad);
         Some((spec.build)(&Params { capacity, seed, names: spec.params, values }))
     }
@@ -110,11 +110,11 @@ fn show(name: &str, params: &[Param], values: &[f64]) -> String {
     text
 }
 
-/// Reads a policy's name and parameters, with a filter before or behind a `+`. Capitals, hyphens
-/// and underscores make no difference.
+/// Reads a policy's name and parameters, with a filter before or behind a `+`. Case, hyphens and
+/// underscores make no difference.
 ///
 /// # Errors
-/// A sentence that names what is known.
+/// A sentence that names the known policies, filters or parameters.
 pub fn parse(text: &str) -> Result<Choice, String> {
     let mut choice: Option<Choice> = None;
     let mut filter = None;
@@ -140,7 +140,7 @@ pub fn parse(text: &str) -> Result<Choice, String> {
     Ok(choice)
 }
 
-/// The policy of that name.
+/// The policy with this name.
 fn find(name: &str) -> Result<&'static Spec, String> {
     let wanted = if same(name, "twoq") { "2q" } else { name };
     ALL.iter().copied().find(|spec| same(spec.name, wanted)).ok_or_else(|| {
@@ -154,7 +154,7 @@ fn find(name: &str) -> Result<&'static Spec, String> {
     })
 }
 
-/// Whether two names differ in nothing but capitals, hyphens and underscores.
+/// Whether two names differ only in case, hyphens and underscores.
 fn same(a: &str, b: &str) -> bool {
     let plain = |text: &str| text.trim().to_ascii_lowercase().replace(['-', '_'], "");
     plain(a) == plain(b)
@@ -232,7 +232,8 @@ mod tests {
         }
     }
 
-    /// What a range lets in a policy must do; what it does not is answered with the range.
+    /// A policy must work with every value inside a parameter's range. Any other value is refused
+    /// with an error that names the range.
     #[test]
     fn every_parameter_has_its_range() {
         let filters = admit::ALL.iter().map(|spec| (format!("lru+{}", spec.name), spec.params));

@@ -1,7 +1,7 @@
-//! A policy as the live store follows it: draw candidates, score them, the lowest rank goes.
+//! The form of a policy in the live store: draw candidates, score them, evict the lowest rank.
 //!
-//! The store keeps no order, so whatever runs there is a [`Rank`] over a sample. Which policies
-//! have such a form stands in their [`Spec`](crate::Spec).
+//! The store keeps no order, so every policy there is a [`Rank`] over a sample. A policy's
+//! [`Spec`](crate::Spec) says whether it has such a form.
 
 use crate::rank::klru::Klru;
 use crate::rank::lhd::Ranks;
@@ -9,33 +9,34 @@ use crate::{Choice, Params, Rank};
 use std::fmt;
 use std::sync::Arc;
 
-/// How a pool of the live store chooses who leaves.
+/// The method by which a pool of the live store chooses its victims.
 #[derive(Clone)]
 pub struct Evictor {
-    /// Scores candidates; the lowest goes.
+    /// Scores candidates; the lowest is evicted.
     pub rank: Arc<dyn Rank>,
-    /// Candidates drawn an eviction; 0 evicts nothing, and writes fail when memory is full.
+    /// Candidates drawn for an eviction. With 0 nothing is evicted, and writes fail when memory is
+    /// full.
     pub k: u8,
-    /// Whether twice as many are drawn, in place of candidates kept for later evictions: Redis
-    /// keeps sixteen, which comes to the same.
+    /// Whether twice as many are drawn. This stands for candidates kept for later evictions: Redis
+    /// keeps sixteen, with about the same effect.
     pub pool: bool,
 }
 
 impl Default for Evictor {
-    /// K-LRU of 5 candidates with a pool: what Redis does.
+    /// K-LRU of 5 candidates with a pool, as in Redis.
     fn default() -> Self {
         Self { rank: Arc::new(Klru), k: 5, pool: true }
     }
 }
 
 impl Evictor {
-    /// LHD: of `k` candidates the one leaves that promises the fewest hits for its bytes. The
-    /// store learns what to expect.
+    /// LHD: evicts, of `k` candidates, the one with the fewest expected hits for its bytes. The
+    /// store learns the expected hits.
     pub fn lhd(k: u8) -> Self {
         Self { rank: Arc::new(Ranks::default()), k, pool: false }
     }
 
-    /// `rank` with the `k` and `pool` of a policy, as far as it has them.
+    /// Uses `rank` with the policy's parameters `k` and `pool`, where it has them.
     pub(crate) fn sampled(rank: Arc<dyn Rank>, params: &Params<'_>) -> Self {
         let k = params.find("k").map_or(1, |k| k.min(f64::from(u8::MAX)) as u8);
         Self { rank, k, pool: params.find("pool").is_some_and(|pool| pool > 0.0) }
@@ -46,7 +47,7 @@ impl fmt::Debug for Evictor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (k, pool) = (self.k, self.pool);
         if let Some(lessons) = self.rank.learns() {
-            // The rank itself is a table of thousands of numbers.
+            // The rank itself is a table of thousands of numbers, so it is left out.
             return write!(f, "{lessons:?} k={k} pool={pool}");
         }
         write!(f, "{:?} k={k} pool={pool}", self.rank)
@@ -54,10 +55,10 @@ impl fmt::Debug for Evictor {
 }
 
 impl Choice {
-    /// How the live store follows the policy.
+    /// The form of the policy in the live store.
     ///
     /// # Errors
-    /// A sentence that says what the live store cannot do.
+    /// A sentence that says which part the live store does not support.
     pub fn evictor(&self) -> Result<Evictor, String> {
         if self.has_filter() {
             return Err(format!("'{self}': the live store lets everybody in, without a filter"));
@@ -77,7 +78,7 @@ impl Choice {
     }
 }
 
-/// The policies that have a live form.
+/// The names of the policies that have a live form.
 pub fn live_names() -> Vec<&'static str> {
     crate::ALL.iter().filter(|spec| spec.live.is_some()).map(|spec| spec.name).collect()
 }

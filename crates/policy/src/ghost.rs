@@ -1,4 +1,4 @@
-//! Keys of objects that left, in the order they left: what ARC, 2Q, S3-FIFO and LRU-K remember.
+//! Keys of evicted objects, in the order of eviction: the memory of ARC, 2Q, S3-FIFO and LRU-K.
 
 use crate::index::Index;
 use base::Size;
@@ -22,12 +22,12 @@ pub(crate) struct Ghosts {
 }
 
 impl Ghosts {
-    /// Bytes the remembered objects had.
+    /// Bytes that the remembered objects had.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Remembers `key` as the newest; an older memory of it is replaced.
+    /// Remembers `key` as the newest. It replaces an older entry of the same key.
     pub(crate) fn push(&mut self, key: u64, size: Size) {
         self.remove(key);
         let ghost = Ghost { key, size };
@@ -49,14 +49,14 @@ impl Ghosts {
         found.inspect(|&at| self.drop_at(at)).is_some()
     }
 
-    /// Forgets the oldest and says which key that was.
+    /// Forgets the oldest key and returns it.
     pub(crate) fn pop_oldest(&mut self) -> Option<u64> {
         let oldest = Some(self.list.oldest()).filter(|&at| at != NIL)?;
         self.drop_at(oldest);
         Some(self.entries[oldest as usize].key)
     }
 
-    /// Forgets the oldest until what is left had no more than `bytes`.
+    /// Forgets the oldest keys until the rest had no more than `bytes`.
     pub(crate) fn trim(&mut self, bytes: u64) {
         while self.bytes > bytes {
             self.pop_oldest();

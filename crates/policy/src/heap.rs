@@ -1,7 +1,7 @@
-//! The resident of least priority, exactly: a heap of four children a node, with places by slot.
+//! The resident of least priority, exactly: a four-ary heap, with a table of places by slot.
 //!
-//! Where a priority does not change while its object waits (GDSF, LFU with ageing, Belady), the
-//! lowest is found in O(log n) without sampling. Ties go to whoever came to that priority first.
+//! If a priority does not change while its object waits (GDSF, LFU with ageing, Belady), the heap
+//! finds the lowest in O(log n) without sampling. Among equal priorities the oldest entry is first.
 
 use crate::Slot;
 
@@ -33,8 +33,8 @@ impl Heap {
         self.nodes.first().map(|node| (node.slot, node.priority))
     }
 
-    /// The slots of priorities up to this one, in no order. `open` is room to work in, which the
-    /// caller keeps: the allocator is not asked each time.
+    /// The slots of priorities up to this one, in no order. `open` is scratch space of the caller,
+    /// so that a call need not allocate.
     pub(crate) fn up_to<'a>(
         &'a self,
         priority: f64,
@@ -54,7 +54,7 @@ impl Heap {
         })
     }
 
-    /// Adds `slot`, which is not here.
+    /// Adds `slot`, which must not be in the heap.
     pub(crate) fn push(&mut self, slot: Slot, priority: f64) {
         self.turn += 1;
         self.nodes.push(Node { priority, turn: self.turn, slot });
@@ -64,7 +64,7 @@ impl Heap {
         self.rise(self.nodes.len() - 1);
     }
 
-    /// Gives `slot`, which is here, another priority.
+    /// Gives `slot`, which must be in the heap, another priority.
     pub(crate) fn change(&mut self, slot: Slot, priority: f64) {
         let at = self.places[slot as usize] as usize;
         self.turn += 1;
@@ -73,7 +73,7 @@ impl Heap {
         self.sink(at);
     }
 
-    /// Takes out `slot`, which is here.
+    /// Removes `slot`, which must be in the heap.
     pub(crate) fn remove(&mut self, slot: Slot) {
         let at = self.places[slot as usize] as usize;
         self.nodes.swap_remove(at);

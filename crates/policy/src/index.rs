@@ -1,4 +1,4 @@
-//! From key to slot: open addressing, eight bytes a place.
+//! A map from keys to slots: open addressing, eight bytes an entry.
 //!
 //! ```text
 //!      0                    32                   64
@@ -7,13 +7,13 @@
 //!     └────────────────────┴────────────────────┘
 //! ```
 //!
-//! The keys stay with whoever owns the slots. The tag is 32 bits of the multiplied key: its top
-//! bits choose the place, so a table grows and closes gaps without looking at a key, and only one
-//! look-up in four billion finds a tag that is not its own.
+//! The owner of the slots holds the keys. The tag is 32 bits of the multiplied key. Its top bits
+//! choose the place, so a table grows and closes gaps without the keys. Only one look-up in four
+//! billion finds a tag of another key.
 //!
-//! Linear probing, full to at most three quarters: a hit reads one cache line here. Removal shifts
-//! back what follows instead of leaving tombstones, for a full cache removes as often as it
-//! inserts.
+//! The table probes linearly and is at most three quarters full: a hit reads one cache line here.
+//! Removal shifts the entries behind the gap back and leaves no tombstone, for a full cache removes
+//! as often as it inserts.
 
 use crate::Slot;
 use base::list::NIL;
@@ -21,7 +21,7 @@ use base::list::NIL;
 const EMPTY: u64 = u64::MAX;
 const PLACES_MIN: usize = 16;
 
-/// Which slot holds a key.
+/// Maps each key to the slot that holds it.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
     places: Vec<u64>,
@@ -61,7 +61,7 @@ impl Index {
         self.places.len() - 1
     }
 
-    /// The slot of `key`; `holds` tells whether a slot is really its.
+    /// The slot of `key`; `holds` tells whether a slot really holds it.
     #[inline]
     pub(crate) fn find(&self, key: u64, holds: impl Fn(Slot) -> bool) -> Option<Slot> {
         self.place(key, holds).map(|at| slot_of(self.places[at]))
@@ -83,7 +83,7 @@ impl Index {
         }
     }
 
-    /// Adds a key that is not here.
+    /// Adds a key that is not in the index.
     pub(crate) fn insert(&mut self, key: u64, slot: Slot) {
         debug_assert_ne!(slot, NIL);
         if (self.len + 1) * 4 > self.places.len() * 3 {
@@ -110,7 +110,7 @@ impl Index {
         }
     }
 
-    /// Takes out the key that `slot` holds.
+    /// Removes the key that `slot` holds.
     pub(crate) fn remove(&mut self, key: u64, slot: Slot) {
         let Some(mut gap) = self.place(key, |other| other == slot) else { return };
         let mut at = gap;
@@ -140,7 +140,7 @@ mod tests {
     use std::collections::HashMap;
 
     proptest! {
-        /// Few keys, so that clusters form, wrap around the end and are cut by removals.
+        /// Few keys, so that clusters form, wrap around the end, and are cut by removals.
         #[test]
         fn agrees_with_a_hash_map(ops in prop::collection::vec((any::<bool>(), 0u64..48), 0..400)) {
             let mut index = Index::default();

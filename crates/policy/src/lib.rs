@@ -1,18 +1,16 @@
-//! Eviction policies: who leaves when the cache is full.
+//! Eviction policies: the choice of a victim when the cache is full.
 //!
-//! A policy only decides. [`Cache`] owns what every policy would otherwise repeat: the residency
-//! map, the byte accounting, expiry, the eviction loop and the counters. So a policy is one short
-//! file and its name in the list below.
+//! A policy only decides. [`Cache`] does the work that all policies share: the residency map, the
+//! byte accounting, expiry, the eviction loop and the counters. So a policy is one short file and
+//! its name in the list below.
 //!
-//! There are four families, and the difference matters. A *rank* policy needs only an item's
-//! metadata ([`Meta`]): it samples candidates and the lowest rank goes. The very same rank file
-//! scores items in the simulator ([`rank::Sampled`]) and in the live store. A *queue* policy keeps
-//! an order of its own and works in the simulator alone; so does a *learned* one, which fits a
-//! model to what it saw. A *bound* looks into the future, or has no limit, to show what could be
-//! reached.
+//! There are four families. A *rank* policy needs only an item's metadata ([`Meta`]): it samples
+//! candidates and evicts the lowest rank. The same rank file scores items in the simulator
+//! ([`rank::Sampled`]) and in the live store. A *queue* policy keeps an order of its own and works
+//! only in the simulator. So does a *learned* policy, which fits a model to past requests. A
+//! *bound* knows the future, or has no limit, to show the best possible result.
 //!
-//! Beside them stand filters ([`admit`]), which decide who gets in: `lru+tinylfu` is LRU behind
-//! one.
+//! Filters ([`admit`]) decide which objects enter: `lru+tinylfu` is LRU behind a filter.
 #![forbid(unsafe_code)]
 
 pub mod admit;
@@ -36,41 +34,41 @@ pub use stats::Stats;
 
 use std::fmt::Debug;
 
-/// A dense index of a resident object. Reused after removal, so policies keep plain `Vec`s
-/// beside it.
+/// A dense index of a resident object. A slot is reused after removal, so policies keep plain
+/// `Vec`s by slot.
 pub type Slot = u32;
 
-/// Decides who leaves.
+/// Chooses the victims.
 pub trait Policy: Debug + Send {
-    /// `slot` just became resident, by `access`.
+    /// `access` just made `slot` resident.
     fn on_insert(&mut self, slot: Slot, access: &Access, now: Tick);
     /// `slot` was hit, or overwritten (then `access.op` is [`Op::Set`]); its size may be new.
     fn on_hit(&mut self, slot: Slot, access: &Access, now: Tick);
-    /// `slot`, which held `key`, left; `evicted` unless it was deleted or expired.
+    /// `slot`, which held `key`, was removed. `evicted` is false if it was deleted or expired.
     fn on_remove(&mut self, slot: Slot, key: u64, evicted: bool, now: Tick);
-    /// Names the resident to evict. Called only while something is resident. The answer is removed
-    /// at once, unless an admission filter prefers it to the newcomer: then it stays.
+    /// Names the resident to evict. Called only while something is resident. The cache removes the
+    /// answer at once, unless an admission filter prefers that resident to the newcomer.
     fn victim(&mut self, incoming: &Access, now: Tick) -> Slot;
-    /// `incoming` is not resident and about to be let in, before anything is evicted for it.
+    /// `incoming` is not resident and may enter. Called before anything is evicted for it.
     fn on_miss(&mut self, _incoming: &Access, _now: Tick) {}
-    /// Whether the policy takes `incoming`, of whose miss it was just told, in at all.
+    /// Whether the policy takes `incoming` in at all, right after [`Policy::on_miss`] for it.
     fn takes(&mut self, _incoming: &Access, _now: Tick) -> bool {
         true
     }
-    /// Whether the policy has room for such an object at all, resident already or not.
+    /// Whether the policy has room for such an object at all, resident or not.
     fn admits(&self, _incoming: &Access) -> bool {
         true
     }
-    /// Whether the capacity binds it; only a bound on what can be reached says no.
+    /// Whether the capacity limits the policy. It does, except for a bound with unlimited memory.
     fn is_bounded(&self) -> bool {
         true
     }
-    /// How long each resident was not used, where that is all the policy goes by.
+    /// Ticks since the last use of each resident; `None` where the policy uses more than that.
     fn idle(&self, _now: Tick) -> Option<Vec<(Slot, u64)>> {
         None
     }
-    /// The cache now holds up to `capacity`: only policies that size parts of themselves by it
-    /// care.
+    /// The cache now holds up to `capacity`. Only policies that size parts of themselves by the
+    /// capacity need this.
     fn on_resize(&mut self, _capacity: Bytes) {}
 }
 
@@ -83,14 +81,15 @@ pub struct Spec {
     pub params: &'static [Param],
     /// Builds the policy for a cache, deterministic in the seed.
     pub build: fn(&Params) -> Box<dyn Policy>,
-    /// How the live store follows it; none where it keeps an order of its own, or is a bound.
+    /// The form of the policy in the live store. `None` where it keeps an order of its own, or is a
+    /// bound.
     pub live: Option<fn(&Params) -> Evictor>,
 }
 
 macro_rules! policies {
     ($($family:ident :: { $($name:ident),* $(,)? })*) => {
         $(pub mod $family;)*
-        /// Every policy, in the order reports list them.
+        /// Every policy, in the order of reports.
         pub const ALL: &[&Spec] = &[$($(&$family::$name::SPEC,)*)*];
     };
 }

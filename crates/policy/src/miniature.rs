@@ -1,15 +1,16 @@
-//! Finds on miniatures of the cache how large a part of it should be: no try costs the cache a hit.
+//! Finds the best share of a part of the cache with miniatures, so that no trial costs the cache a
+//! hit.
 //!
 //! ```text
 //!   all keys ─▶ the cache, its part of share s ◀──────────────┐
 //!      └ a fixed part of the keys ─▶ miniatures of shares a, b, c, ... ─▶ is another one better?
 //! ```
 //!
-//! A miniature holds as much less as it sees fewer keys, so it hits as a whole cache of its share
-//! would \[1\]. Where a cache holds some hundreds of objects the miniatures are as large as it is.
-//! All of them see the same requests: only those count which one of two miniatures hits and the
-//! other misses, and the share changes when these are too uneven to be chance. What was seen long
-//! ago weighs less with each look, so another workload is followed.
+//! A miniature sees a part of the keys and has the same part of the capacity, so it hits like a
+//! whole cache of its share \[1\]. Below some hundreds of objects the miniatures are as large as
+//! the cache. All of them see the same requests. Only requests that one of two miniatures hits and
+//! the other misses count. The share changes when their balance is too uneven for chance. Each look
+//! discounts earlier counts, so the share follows the workload.
 //!
 //! \[1\] Waldspurger, Saemundsson, Ahmad, Park. Cache Modeling and Optimization using Miniature
 //! Simulations. USENIX ATC '17.
@@ -17,37 +18,37 @@
 use crate::{Access, Bytes, Cache, Choice, Op, Outcome};
 use base::hash::mix;
 
-/// Objects that a miniature is meant to hold; up to twice as many are borne.
+/// Objects that a miniature should hold; up to twice as many are accepted.
 const OBJECTS: usize = 512;
-/// Reads by object of a miniature between two looks.
+/// Reads between two looks, for each object of a miniature.
 const LOOK: usize = 2;
-/// A miniature of fewer objects is looked at as if it held so many.
+/// The fewest objects that the interval between two looks assumes.
 const LOOK_OBJECTS_MIN: usize = 64;
-/// What is left at a look of what was counted before.
+/// Share of the earlier counts that remains at each look.
 const DECAY: f64 = 0.95;
-/// Standard deviations of a fair coin beyond which a difference is none of chance: more than would
-/// do if each read were a throw of its own, for the reads of one key come together.
+/// Standard deviations of a fair coin beyond which a difference is not chance. Independent reads
+/// would need fewer, but the reads of one key come in groups.
 const CERTAINTY: f64 = 4.0;
 
-/// A cache of one share, in small.
+/// A small cache with one share.
 #[derive(Debug)]
 struct Miniature {
     share: f64,
     choice: Choice,
     cache: Cache,
-    /// Reads that it hit and that of the present share missed.
+    /// Reads that it hit and the miniature of the present share missed.
     won: f64,
-    /// And the other way round.
+    /// Reads that it missed and the miniature of the present share hit.
     lost: f64,
 }
 
-/// Miniatures of several shares.
+/// Miniatures of one cache with several shares.
 #[derive(Debug)]
 pub(crate) struct Miniatures {
     all: Vec<Miniature>,
-    /// Which of them has the share of the cache.
+    /// Index of the miniature that has the share of the cache.
     present: usize,
-    /// One key in two to the power of this is seen.
+    /// The miniatures see one key in two to the power of this.
     halvings: u32,
     capacity: Bytes,
     seed: u64,
@@ -55,8 +56,8 @@ pub(crate) struct Miniatures {
 }
 
 impl Miniatures {
-    /// Miniatures of a cache of `capacity`, one for each share with the policy that has it. The
-    /// first share is that of the cache.
+    /// Miniatures of a cache of `capacity`, one for each share, with the policy of that share. The
+    /// first share is the present one of the cache.
     pub(crate) fn new(shares: Vec<(f64, Choice)>, capacity: Bytes, seed: u64) -> Self {
         let miniature = |(share, choice)| {
             let cache = Cache::new(&choice, capacity, seed);
@@ -66,10 +67,9 @@ impl Miniatures {
         Self { all, present: 0, halvings: 0, capacity, seed, reads: 0 }
     }
 
-    /// Shows a request to the miniatures. At times: the share that the cache should have from now
-    /// on.
+    /// Shows a request to the miniatures. Returns another share when the cache should change to it.
     pub(crate) fn access(&mut self, access: &Access) -> Option<f64> {
-        // Mixed with a number of this place's own: other samples take other keys.
+        // The constant makes this sample independent of other samples of keys.
         let hash = mix(access.key ^ 0x6d69_6e69);
         if self.halvings > 0 && hash >> (64 - self.halvings) != 0 {
             return None;
@@ -103,7 +103,8 @@ impl Miniatures {
         Bytes(self.capacity.0 >> self.halvings)
     }
 
-    /// Begins anew with so few keys that a full miniature holds what it is meant to.
+    /// Starts again with fewer keys, so that a full miniature holds about the intended number of
+    /// objects.
     fn shrink(&mut self) {
         let cache = &self.all[self.present].cache;
         let full = cache.len() as f64 * cache.capacity().as_f64() / cache.used().as_f64().max(1.0);
@@ -116,8 +117,8 @@ impl Miniatures {
         self.reads = 0;
     }
 
-    /// The share of the miniature that hits more than the present one beyond chance, if any does;
-    /// of several the best.
+    /// The share of a miniature whose lead over the present one is beyond chance, if there is one;
+    /// the largest lead wins.
     fn look(&mut self) -> Option<f64> {
         self.reads = 0;
         let gain = |at: usize| self.all[at].won - self.all[at].lost;
@@ -127,7 +128,7 @@ impl Miniatures {
         };
         let better = (0..self.all.len()).filter(is_certain);
         let best = better.max_by(|&a, &b| gain(a).total_cmp(&gain(b)));
-        // Counted against another from now on.
+        // The counts of another present share begin at zero.
         let left = if best.is_some() { 0.0 } else { DECAY };
         for miniature in &mut self.all {
             miniature.won *= left;
@@ -143,14 +144,14 @@ mod tests {
     use super::*;
     use crate::parse;
 
-    /// A part of the keys, or of the time, shows which of two windows is the better one.
+    /// A part of the keys, or of the time, shows the better of two windows.
     #[test]
     fn the_better_share_is_found() {
         let share =
             |share: f64| (share, parse(&format!("w-tinylfu:window={share}:adapt=0")).unwrap());
         for (capacity, turn) in [(50, 20), (4_000, 1_600)] {
             let mut miniatures = Miniatures::new(vec![share(0.01), share(0.8)], Bytes(capacity), 1);
-            // Each key is asked for twice, with so many others between: recency is all.
+            // Each key has two requests with `turn` other keys between them: only recency matters.
             let mut told = vec![];
             for at in 0..40 * capacity {
                 for key in [at, at.saturating_sub(turn)] {

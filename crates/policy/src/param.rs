@@ -1,8 +1,8 @@
-//! Parameters of policies and filters: what each is called, and from where to where it may go.
+//! Parameters of policies and filters: their names, defaults and ranges.
 
 use std::fmt;
 
-/// Candidates of an eviction at most: more than this is a walk over the whole cache.
+/// The most candidates of an eviction: more would be a walk over the whole cache.
 pub const K_MAX: u32 = 65_536;
 
 /// A parameter's entry in a policy's [`Spec`](crate::Spec).
@@ -10,11 +10,11 @@ pub const K_MAX: u32 = 65_536;
 pub struct Param {
     /// The name used on the command line.
     pub name: &'static str,
-    /// What it is where nothing is said.
+    /// The value if the command line gives none.
     pub default: f64,
-    /// The least and the most it may be.
+    /// The least and the greatest value.
     pub range: (f64, f64),
-    /// Whether it counts something.
+    /// Whether the value must be a whole number.
     pub is_whole: bool,
 }
 
@@ -30,27 +30,27 @@ impl Param {
         Self { name, default: default as f64, range: (low, high), is_whole: true }
     }
 
-    /// A part of a whole.
+    /// A share, from 0 to 1.
     pub const fn share(name: &'static str, default: f64) -> Self {
         Self::number(name, default, 0.0, 1.0)
     }
 
-    /// 1 for yes, 0 for no.
+    /// A switch: 1 for yes, 0 for no.
     pub const fn switch(name: &'static str, default: u32) -> Self {
         Self::count(name, default, 0, 1)
     }
 
-    /// The candidates that an eviction draws.
+    /// The number of candidates that an eviction draws.
     pub const fn k(default: u32) -> Self {
         Self::count("k", default, 1, K_MAX)
     }
 
-    /// Candidates kept from one eviction to the next.
+    /// The number of candidates kept from one eviction to the next.
     pub const fn pool() -> Self {
         Self::count("pool", 0, 0, 1024)
     }
 
-    /// Reads a value.
+    /// Reads a value from text.
     ///
     /// # Errors
     /// A sentence that names the range.

@@ -1,7 +1,7 @@
-//! Exact miss counts of every policy at eight sizes on three made traces.
+//! Exact miss counts of every policy at eight sizes on three synthetic traces.
 //!
-//! A change of any count is a change of a policy: `cargo x golden` writes them anew, and the
-//! difference is looked at.
+//! A change of any count is a change of a policy: `cargo x golden` writes the counts anew, and a
+//! person reviews the difference.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 const REQUESTS: usize = 20_000;
-/// Shares of the footprint.
+/// Capacities, as shares of the footprint.
 const SIZES: [f64; 8] = [0.002, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.9];
 
 fn counts(trace: &[Access]) -> String {
@@ -21,7 +21,7 @@ fn counts(trace: &[Access]) -> String {
         let _ = write!(out, " {size}");
     }
     let filtered = admit::ALL.iter().map(|filter| format!("lru+{}", filter.name));
-    // A trace ends before AdaptSize first chooses, unless it chooses early.
+    // The trace is too short for AdaptSize's first choice at the default interval.
     let varied = ["w-tinylfu:adapt=0", "lru+adaptsize:interval=2000"].map(str::to_owned);
     let named = varied.into_iter().chain(filtered).map(|name| parse(&name).unwrap());
     let choices = ALL.iter().map(|spec| Choice::of(spec)).chain(named);

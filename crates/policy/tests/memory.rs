@@ -1,4 +1,5 @@
-//! What a resident object costs, by the allocator: one test, as all of a file share the counter.
+//! Bytes of a resident object, by the allocator: one test, as all tests of a file share the
+//! counter.
 
 use policy::{Access, Bytes, Cache, parse};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -7,10 +8,10 @@ use std::alloc::System;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Objects held, from where tables have just grown to where they are about to.
+/// Numbers of objects: from just after a growth of the tables to just before the next.
 const OBJECTS: [u64; 6] = [98_400, 115_000, 131_100, 160_000, 196_700, 1_000_000];
 
-/// Bytes by object of a full cache that has evicted as much as it holds.
+/// Bytes an object of a full cache that has evicted as much as it holds.
 fn bytes_by_object(policy: &str, objects: u64) -> f64 {
     let region = Region::new(ALLOCATOR);
     let mut cache = Cache::new(&parse(policy).unwrap(), Bytes(objects), 1);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Memory that a tenant won or lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
-    /// Whose.
+    /// The tenant that has it.
     pub tenant: String,
     /// Bytes it had before.
     pub before: u64,
@@ -15,7 +15,7 @@ pub struct Moved {
     pub after: u64,
 }
 
-/// What changed.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
@@ -23,9 +23,9 @@ pub enum ChangeKind {
     Start,
     /// A setting, the memory or a tenant's line.
     Setting,
-    /// What is asked for.
+    /// A tenant asks for more or less.
     Load,
-    /// What a tenant misses, of a cause that is not known.
+    /// A tenant misses more or less, of a cause that is not known.
     Misses,
     /// The division of memory, by a plan.
     #[default]
@@ -44,12 +44,12 @@ impl ChangeKind {
 pub struct Change {
     /// When.
     pub unix_s: u64,
-    /// What changed.
+    /// Its kind.
     #[serde(default)]
     pub kind: ChangeKind,
-    /// What happened, in a sentence without a full stop.
+    /// The event, in a sentence without a full stop.
     pub text: String,
-    /// Who was given more or less.
+    /// The tenants that were given more or less.
     pub moved: Vec<Moved>,
     /// The share of the waiting that it was to save.
     pub promised: Option<f64>,
@@ -57,16 +57,16 @@ pub struct Change {
     pub expected: Option<f64>,
     /// See `expected`.
     pub came: Option<f64>,
-    /// What was measured in a stretch before it and in one after it: of all, then of the tenants
+    /// The measurements of a span before it and of one after it: of all, then of the tenants
     /// that wait most. Empty until the second is over; what was told stays.
     #[serde(default)]
     pub effects: Vec<Effect>,
-    /// What was claimed of it just before.
+    /// The claims that were made of it just before.
     #[serde(default)]
     pub claims: Vec<claim::Claim>,
 }
 
-/// What a change did.
+/// The effect of a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// To whom; nobody in particular where it is the sum.

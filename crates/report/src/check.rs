@@ -52,7 +52,7 @@ impl Report {
         let rows = Recent::sum(self.tenants.iter().map(|tenant| &tenant.recent));
         let all = &self.recent;
         let is_sum = rows.reads == all.reads && rows.misses == all.misses;
-        // Of very many tenants not all have rows.
+        // If tenants are very many, not all have rows.
         if self.tenants.len() < crate::TENANTS_MAX
             && (!is_sum || differs(rows.wait_ms, all.wait_ms))
         {

@@ -48,7 +48,7 @@ impl History {
         };
         let all = effect(None);
         if all.before.reads_per_s <= 0.0 {
-            // Of what came first there is nothing before.
+            // Nothing was measured before the first change.
             return vec![Effect { before: Fared::default(), ..all }];
         }
         let mut each: Vec<_> = self.tenants.keys().map(|name| effect(Some(name))).collect();
@@ -84,7 +84,7 @@ impl History {
                 let is_known = self.changes.iter().rev().take(16).any(|change| {
                     change.kind.begins_a_window() && change.unix_s.abs_diff(unix_s) < EFFECT_MIN_S
                 });
-                // What follows from another change is told with that.
+                // A consequence of another change is told with that.
                 if kind == ChangeKind::Misses && is_known {
                     self.settled_unix_s = self.settled_unix_s.max(unix_s);
                     continue;

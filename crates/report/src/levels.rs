@@ -115,7 +115,7 @@ impl<'a> Levels<'a> {
     }
 }
 
-/// What is so far along between two.
+/// The point so far along between two.
 fn mix(left: &Fared, right: &Fared, along: f64) -> Fared {
     let mix = |left: f64, right: f64| left + along * (right - left);
     let groups = |of: fn(&Fared) -> &[f64; GROUPS]| {

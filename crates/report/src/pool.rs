@@ -60,13 +60,13 @@ impl<'a> Pool<'a> {
     fn shares(&self, memory: u64, bounds: &[Bounds], reading: Reading) -> Vec<u64> {
         let tenants = &self.report.tenants;
         let used: u64 = tenants.iter().map(|tenant| tenant.used).sum();
-        // What is taken beside items grows with the memory.
+        // The memory beside items grows with the limit.
         let divided = self.report.server.divided as f64;
         let items = used as f64 * memory as f64 / divided;
         let held = |level: f64| -> Vec<f64> {
             let all = tenants.iter().zip(&self.sizings).zip(bounds);
             all.map(|((tenant, sizing), bounds)| {
-                // Whatever is not played holds as large a part of any pool.
+                // A tenant without a curve holds as large a part of any pool.
                 let part = || tenant.used as f64 * level / divided;
                 let free = sizing.map_or_else(part, |sizing| sizing.held(level, reading));
                 // A floor gives nothing to a tenant that has no more to put there.

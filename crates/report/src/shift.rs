@@ -191,7 +191,7 @@ impl Shift {
         if had.abs_diff(has) > had.max(has) / 10 {
             text = format!("{text}, with {} where it had {}", size(has), size(had));
         }
-        // What is younger may still be a wobble.
+        // A younger change may still be a wobble.
         (last.saturating_sub(shift.unix_s) as f64 >= LOAD_MIN_S).then_some((
             shift.unix_s,
             ChangeKind::Misses,

@@ -1,6 +1,6 @@
 //! What other sizes of memory would give.
 //!
-//! Where tenants share a pool their curves are of the policy in force, held to what is measured
+//! If tenants share a pool, their curves are of the policy in force, held to what is measured
 //! already ([`crate::plays`]), and the pool says what each would hold (`pool.rs`). Else a curve
 //! is of sampled LRU, of the last minutes, and the policy in force may be better. So it is
 //! held to what is measured: with what a tenant has it misses as often as it does, and with all
@@ -54,8 +54,8 @@ pub struct Curve {
     /// pool and the curve is of the policy in force there; else empty.
     #[serde(default)]
     pub pool: Vec<u64>,
-    /// What the plays hold at each of these, as it is: `sizes` are that, held to what the store
-    /// holds. Empty where `pool` is.
+    /// The bytes that plays hold at each of these: `sizes` are adjusted to what the store holds.
+    /// Empty where `pool` is.
     #[serde(default)]
     pub played: Vec<u64>,
 }
@@ -167,13 +167,13 @@ pub enum Need {
 }
 
 impl<'a> Sizing<'a> {
-    /// Of a tenant whose curve rests on enough reads.
+    /// The sizing of a tenant whose curve rests on enough reads.
     pub fn of(tenant: &'a Tenant) -> Option<Self> {
         Self::in_pool(tenant).filter(|sizing| sizing.curve.reads >= READS_MIN)
     }
 
-    /// Of any tenant with a curve: what it holds in another pool is known of fewer reads than what
-    /// it misses, of which the band tells.
+    /// The sizing of any tenant with a curve. Fewer reads show what it holds in another pool than
+    /// what it misses, and the band tells how well that is known.
     pub(crate) fn in_pool(tenant: &'a Tenant) -> Option<Self> {
         let curve = tenant.curve.as_ref().filter(|curve| curve.reads > 0.0)?;
         let used = tenant.used.max(1) as f64;
@@ -361,14 +361,14 @@ impl Division {
     /// Shares, with what each tenant misses with its own.
     pub(crate) fn of(report: &Report, shares: Vec<u64>, ratios: Vec<Option<Estimate>>) -> Self {
         let known = report.tenants.iter().zip(&ratios).zip(&shares);
-        let each = known.map(|((tenant, ratio), share)| match ratio {
-            Some(ratio) => waits(tenant, *ratio),
-            None => {
-                // It goes on as it is, if it keeps what it has.
-                let ratio = tenant.recent.wait_ms_per_s();
-                let moved = tenant.used.abs_diff(*share) as f64 / tenant.used.max(1) as f64;
-                Estimate { ratio, band: ratio * moved.min(1.0) }
+        let each = known.map(|((tenant, ratio), share)| {
+            if let Some(ratio) = ratio {
+                return waits(tenant, *ratio);
             }
+            // It goes on as it is, if it keeps what it has.
+            let ratio = tenant.recent.wait_ms_per_s();
+            let moved = tenant.used.abs_diff(*share) as f64 / tenant.used.max(1) as f64;
+            Estimate { ratio, band: ratio * moved.min(1.0) }
         });
         let each: Vec<_> = each.collect();
         Self {

@@ -1,21 +1,22 @@
-//! How long ago an item was used.
+//! The time since an item's last access.
 //!
-//! An item knows how many accesses its part of the store has seen since, not when that was. So each
-//! second it is noted how many accesses there were in all, and an age is the time since the sum was
-//! as low as it was at the item's last access: an estimate, for accesses spread over the parts.
+//! An item knows the number of accesses to its shard since its own last access, but not the time.
+//! So each second the total number of accesses is noted. The idle time of an item is the time since
+//! the total was as low as at its last access. This is an estimate: it assumes that accesses are
+//! spread evenly over the shards.
 
 use crate::shared::Shared;
 use std::sync::{Mutex, PoisonError};
 use store::Now;
 
-/// Notes kept. Of more, every second one of the older half is dropped: a moment that is long past
-/// need not be known to the second.
+/// The largest number of notes. Beyond it every second note of the older half is dropped, because a
+/// moment long ago need not be known to the second.
 const NOTES_MAX: usize = 1_024;
 
-/// A second since the start, and the accesses until then.
+/// A second since the start of the server, and the total number of accesses until then.
 type Note = (u64, u64);
 
-/// The accesses of the past.
+/// The notes of past accesses.
 #[derive(Debug, Default)]
 pub(crate) struct Accesses(Mutex<Vec<Note>>);
 
@@ -25,7 +26,7 @@ fn accesses(shared: &Shared) -> u64 {
 }
 
 impl Accesses {
-    /// Notes how many there were until now.
+    /// Notes the total number of accesses until now.
     pub(crate) fn note(&self, shared: &Shared, now_ms: u64) {
         let total = accesses(shared);
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,7 +34,7 @@ impl Accesses {
     }
 }
 
-/// Keeps a note, unless nothing has happened since the last.
+/// Keeps a note, unless the total is the same as in the last one.
 fn push(notes: &mut Vec<Note>, note: Note) {
     if notes.last().is_some_and(|last| last.1 == note.1) {
         return;
@@ -48,11 +49,11 @@ fn push(notes: &mut Vec<Note>, note: Note) {
     notes.push(note);
 }
 
-/// The ages of items at a moment.
+/// The idle times of items at one moment.
 pub(crate) struct Ages {
     notes: Vec<Note>,
     now: Note,
-    /// Parts of the store, over which accesses are spread.
+    /// The number of shards, over which accesses are spread.
     shards: u64,
 }
 
@@ -63,7 +64,7 @@ impl Ages {
         Self { notes, now, shards: shared.shards as u64 }
     }
 
-    /// Seconds since the last access to an item that is `idle`.
+    /// Seconds since the last access to an item with this `idle` count of accesses.
     pub(crate) fn of(&self, idle: u32) -> u64 {
         let then = self.now.1.saturating_sub(u64::from(idle) * self.shards);
         let at = self.notes.partition_point(|note| note.1 < then);
@@ -77,7 +78,7 @@ mod tests {
 
     #[test]
     fn quiet_times_count() {
-        // Ten accesses in each of the first five seconds, none until the hundredth.
+        // Ten accesses in each of the first five seconds, then none until second 100.
         let mut notes = vec![];
         for second in 1..100 {
             push(&mut notes, (second, second.min(5) * 10));

@@ -1,17 +1,17 @@
-//! Clients that tried wrong passwords: guessing is slow.
+//! Clients that send wrong passwords: a delay makes guessing slow.
 //!
-//! The answer to a wrong password is held back, longer with each one from the same host up to
-//! `auth-delay-max`, and the connection is not read meanwhile. The server and its other clients do
-//! not wait. The protocols count together.
+//! The answer to a wrong password is delayed. Each further one from the same host doubles the
+//! delay, up to `auth-delay-max`. Meanwhile the server does not read that connection, but the other
+//! clients do not wait. Attempts in all protocols count together.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The delay after the first wrong password; each one more doubles it.
+/// The delay after the first wrong password, in milliseconds; each further one doubles it.
 const DELAY_MS: u64 = 25;
-/// After so long without a wrong password all is forgotten.
+/// After this time without a wrong password the host's attempts are forgotten.
 const FORGET_MS: u64 = 60_000;
-/// Hosts remembered; beyond, all of them are forgotten but the one that asks.
+/// The largest number of hosts. When it is reached, a new host clears the table.
 const HOSTS_MAX: usize = 10_000;
 
 /// Wrong passwords by host.
@@ -19,8 +19,9 @@ const HOSTS_MAX: usize = 10_000;
 pub(crate) struct Attempts(Mutex<BTreeMap<String, (u32, u64)>>);
 
 impl Attempts {
-    /// Counts a wrong password from an address; for how long to hold the answer back, at most
-    /// `most_ms`. The log tells of the first one, and of the first that waits longest.
+    /// Counts a wrong password from an address. Returns the delay of the answer, at most `most_ms`.
+    /// The log names the host at its first attempt, and at the first that reaches the longest
+    /// delay.
     pub(crate) fn delay_ms(&self, address: &str, now_ms: u64, most_ms: u64) -> u64 {
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
         let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,8 +7,9 @@
 //!       ends: 0                     │ serves, without the terminal
 //! ```
 //!
-//! The command that was typed waits until the server serves. One that cannot start has said why on
-//! the standard error, which it keeps until then, and the command ends with a status above 0.
+//! The first process waits until the server serves. If the server cannot start, it writes the
+//! reason to the standard error, which it keeps until then. The first process then exits with a
+//! nonzero status.
 
 use crate::config::Error;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
@@ -18,11 +19,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
-/// Set in the process that is started; its standard input is then the way back.
+/// Set in the process that serves; its standard input is then the socket to the first process.
 const CHILD: &str = "LARDER_IN_BACKGROUND";
 const READY: &[u8] = b"ready";
 
-/// Whether this process is the one that was started to serve.
+/// Whether this process was started to serve in the background.
 pub(crate) fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
@@ -30,7 +31,7 @@ pub(crate) fn is_child() -> bool {
 /// Starts the same command again, and waits until it serves.
 ///
 /// # Errors
-/// It does not.
+/// The process cannot be started, or it ends before it serves.
 pub(crate) fn start() -> Result<(), Error> {
     let failed = |error: std::io::Error| Error(format!("cannot run in the background: {error}"));
     let (mut here, there) = UnixStream::pair().map_err(failed)?;
@@ -42,7 +43,7 @@ pub(crate) fn start() -> Result<(), Error> {
         .spawn()
         .map_err(failed)?;
     let mut answer = vec![];
-    // It ends as soon as the server is ready, or is no more.
+    // Reading ends as soon as the server is ready or has exited.
     let _ = here.read_to_end(&mut answer);
     if answer == READY {
         return Ok(());
@@ -51,16 +52,16 @@ pub(crate) fn start() -> Result<(), Error> {
     Err(Error(format!("the server in the background did not start ({status})")))
 }
 
-/// Leaves the session, so that no signal of its terminal arrives.
+/// Starts a new session, so that the server gets no signals of the terminal.
 pub(crate) fn leave_session() -> Result<(), Error> {
-    // It fails only for the first of a group, as which a child does not begin.
+    // This fails only for the leader of a process group, which a child is not.
     nix::unistd::setsid()
         .map(|_| ())
         .map_err(|error| Error(format!("cannot run in the background: {error}")))
 }
 
-/// Says that the server serves, and lets go of the terminal; of its output only where nothing more
-/// is to be said there.
+/// Reports that the server serves, and detaches it from the terminal. It keeps standard output and
+/// standard error if `talks` is set.
 pub(crate) fn ready(talks: bool) -> Result<(), Error> {
     let failed = |error: std::io::Error| Error(format!("cannot run in the background: {error}"));
     let way_back = rustix::io::dup(rustix::stdio::stdin()).map_err(|error| failed(error.into()))?;
@@ -70,7 +71,7 @@ pub(crate) fn ready(talks: bool) -> Result<(), Error> {
         done = done.and_then(|()| dup2_stdout(&nothing)).and_then(|()| dup2_stderr(&nothing));
     }
     done.map_err(|error| failed(error.into()))?;
-    // Whoever started it may be gone; the server serves all the same.
+    // The first process may have exited; the server serves all the same.
     let _ = UnixStream::from(way_back).write_all(READY);
     Ok(())
 }

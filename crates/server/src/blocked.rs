@@ -1,11 +1,11 @@
-//! Blocked clients: who waits for what others write, for each key in the order they came.
+//! Blocked clients: a queue for each key, in the order in which clients began to wait.
 //!
 //! A command such as BLPOP that finds nothing to take enters its client in the queue of each of its
-//! keys. A write that makes a key a list or a sorted set, or may have, wakes the first client in
-//! the key's queue that waits for such a value: the client's own worker carries the command out
-//! anew. If that finds something the client leaves all of its queues, and wakes the next of each;
-//! if not, for others may come between, it keeps its place. So one thread more is never needed, and
-//! clients are served in order, one after the other.
+//! keys. A write that makes a key a list or a sorted set, or may have, wakes a client. It is the
+//! first one in the key's queue that waits for such a value. The client's own worker then repeats
+//! the command. If the command succeeds, the client leaves all of its queues and wakes the next
+//! client of each. If it fails, because another client was faster, the client keeps its place. So
+//! this needs no extra thread, and clients are served one after the other, in order.
 //!
 //! ```text
 //!   a client that waits               a write
@@ -14,9 +14,9 @@
 //!   tries again, under the lock       wakes the first in the queue
 //! ```
 //!
-//! No wake-up is lost, though the count is read without a fence: either the second try comes after
-//! the write, in the order of the key's lock, and finds what was written; or before, and then the
-//! count was raised before the lock was taken for the write.
+//! No wake-up is lost, although the count is read without a fence. The second try may come after
+//! the write, in the order of the key's lock; then it finds the written value. Or it comes before
+//! the write; then the count was raised before the write took the lock.
 
 use crate::pubsub::Place;
 use crate::worker::{Mailbox, Message};
@@ -39,9 +39,9 @@ pub(crate) struct Awaited {
 struct Waiter {
     client: u64,
     place: Place,
-    /// The kind of value it waits for.
+    /// The kind of value that the client waits for.
     kind: u8,
-    /// It was told to try, and has not yet.
+    /// It was woken, and has not tried since.
     woken: bool,
 }
 
@@ -50,7 +50,7 @@ type Queues = BTreeMap<Awaited, VecDeque<Waiter>>;
 /// The queues of all keys that clients wait for.
 #[derive(Debug, Default)]
 pub(crate) struct Blocked {
-    /// Keys with a queue.
+    /// The number of keys with a queue.
     keys: AtomicUsize,
     queues: Mutex<Queues>,
 }
@@ -58,14 +58,14 @@ pub(crate) struct Blocked {
 /// A command that waits, kept with its client.
 #[derive(Debug)]
 pub(crate) struct Wait {
-    /// The command as it came.
+    /// The command as the client sent it.
     pub(crate) command: Vec<u8>,
     pub(crate) keys: Vec<Awaited>,
-    /// When it ends, in milliseconds of the server's clock; `u64::MAX` for never.
+    /// The end of the wait, in milliseconds of the server's clock; `u64::MAX` for never.
     pub(crate) until_ms: u64,
-    /// The client does not want its reply.
+    /// The client does not want a reply.
     pub(crate) is_muted: bool,
-    /// Microseconds that its attempts took.
+    /// Microseconds that the attempts took so far.
     pub(crate) took_us: u64,
 }
 
@@ -74,12 +74,12 @@ impl Awaited {
         Self { tenant: key.tenant, db: key.db, bytes: key.bytes.to_vec() }
     }
 
-    /// The key's name.
+    /// The name of the key.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The key in a store.
+    /// The key as `store` addresses it.
     pub(crate) fn key<'a>(&'a self, store: &store::Store) -> Key<'a> {
         store.key(self.tenant, self.db, &self.bytes)
     }
@@ -90,19 +90,19 @@ impl Blocked {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody waits for any key.
+    /// Whether any client waits for any key.
     #[inline]
     pub(crate) fn any(&self) -> bool {
         self.keys.load(Ordering::Relaxed) > 0
     }
 
-    /// Keys that clients wait for.
+    /// The number of keys that clients wait for.
     pub(crate) fn keys(&self) -> usize {
         self.keys.load(Ordering::Relaxed)
     }
 
-    /// A client waits for a value of this kind at any of these keys. Whether others wait longer for
-    /// one at each of them.
+    /// Enters a client in the queues of these keys, to wait for a value of this kind. Returns
+    /// whether at each of the keys another client waits longer for that kind.
     pub(crate) fn enter(&self, keys: &[Awaited], client: u64, place: Place, kind: u8) -> bool {
         let (mut queues, mut is_behind) = (self.lock(), true);
         for key in keys {
@@ -110,12 +110,12 @@ impl Blocked {
             is_behind &= queue.iter().any(|waiter| waiter.kind == kind);
             queue.push_back(Waiter { client, place, kind, woken: false });
         }
-        // The lock of the key orders it before every later write.
+        // The lock of the key orders this store before every later write.
         self.keys.store(queues.len(), Ordering::Relaxed);
         is_behind
     }
 
-    /// A client waits for these keys no more.
+    /// Removes a client from the queues of these keys.
     pub(crate) fn leave(&self, keys: &[Awaited], client: u64) {
         let mut queues = self.lock();
         for key in keys {
@@ -129,7 +129,7 @@ impl Blocked {
         self.keys.store(queues.len(), Ordering::Relaxed);
     }
 
-    /// A client tries: what is written from here on wakes it again.
+    /// Notes that a client tries again: from here on a write wakes it anew.
     pub(crate) fn tries(&self, keys: &[Awaited], client: u64) {
         let mut queues = self.lock();
         for key in keys {
@@ -162,7 +162,7 @@ mod tests {
         Awaited { tenant: 0, db: 0, bytes: name.into() }
     }
 
-    /// The queues of keys with who is in them, a `!` behind those that are awake.
+    /// The clients in the queue of each key; a `!` marks a client that is awake.
     fn shown(blocked: &Blocked) -> String {
         let shown =
             |waiter: &Waiter| format!(" {}{}", waiter.client, if waiter.woken { "!" } else { "" });

@@ -1,7 +1,7 @@
-//! The connected clients: what CLIENT LIST shows and CLIENT KILL reaches.
+//! The connected clients: CLIENT LIST shows them, and CLIENT KILL closes them.
 //!
-//! The registry is locked when a client comes, goes or is listed. What changes with every command
-//! are atomics of the client's own, which only its worker writes.
+//! The registry is locked when a client connects, disconnects or is listed. Fields that change with
+//! every command are atomics of the client, and only its worker writes them.
 
 use crate::listen::Speaks;
 use crate::pubsub::Place;
@@ -11,58 +11,59 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU16, AtomicU64, O
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wire::resp::Protocol;
 
-/// A connected client, as others see it.
+/// A connected client, as other clients see it.
 #[derive(Debug)]
 pub(crate) struct Client {
-    /// Never given twice.
+    /// The number of the client, never used twice.
     pub(crate) id: u64,
     pub(crate) address: String,
     pub(crate) local: String,
     pub(crate) fd: i32,
     pub(crate) place: Place,
-    /// The port it came in by; 0 by a Unix socket.
+    /// The port that it connected to; 0 for a Unix socket.
     pub(crate) listener: u16,
     pub(crate) speaks: Speaks,
-    /// When it connected, in milliseconds since the server started.
+    /// The time it connected, in milliseconds since the server started.
     pub(crate) since_ms: u64,
-    /// When it last sent something.
+    /// The time it last sent something, in the same unit.
     pub(crate) last_ms: AtomicU64,
-    /// Its last command, by number in the table.
+    /// Its last command, by number in the command table.
     pub(crate) command: AtomicU16,
     pub(crate) db: AtomicU8,
     pub(crate) protocol: AtomicU8,
-    /// Commands queued by MULTI, or -1.
+    /// The number of commands queued after MULTI, or -1 without MULTI.
     pub(crate) queued: AtomicI64,
     pub(crate) channels: AtomicU64,
     pub(crate) patterns: AtomicU64,
     pub(crate) sharded: AtomicU64,
-    /// Keys that WATCH was asked for.
+    /// The number of keys that it watches (WATCH).
     pub(crate) watched: AtomicU64,
-    /// The client told of what it tracks: -1 where it tracks nothing, 0 for itself.
+    /// The client that gets its invalidations: -1 if it tracks nothing, 0 for the client itself.
     pub(crate) redirect: AtomicI64,
-    /// It tracks prefixes.
+    /// It tracks prefixes of keys (BCAST).
     pub(crate) broadcast: AtomicBool,
-    /// It watches what others do.
+    /// It runs MONITOR.
     pub(crate) monitors: AtomicBool,
-    /// Bytes of an unfinished command, and of replies not yet written.
+    /// Bytes of an unfinished command, and of replies not yet sent.
     pub(crate) input: AtomicU64,
     pub(crate) output: AtomicU64,
     /// Its next command waits for the end of a pause.
     pub(crate) paused: AtomicBool,
-    /// Its command waits for what others write.
+    /// Its command is blocked until another client writes.
     pub(crate) blocked: AtomicBool,
     pub(crate) no_evict: AtomicBool,
     pub(crate) no_touch: AtomicBool,
-    /// It said that it can be sent to another server, as a replica of Valkey would.
+    /// It declared with CLIENT CAPA that it follows redirections to another server, as a replica of
+    /// Valkey sends them.
     pub(crate) redirects: AtomicBool,
-    /// Bytes and commands so far.
+    /// Bytes and commands since it connected.
     pub(crate) net_in: Counter,
     pub(crate) net_out: Counter,
     pub(crate) commands: Counter,
     labels: Mutex<Labels>,
 }
 
-/// Fields that a client sets about itself.
+/// Labels that a client sets for itself.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels {
     pub(crate) name: String,
@@ -71,7 +72,7 @@ pub(crate) struct Labels {
     pub(crate) lib_ver: String,
 }
 
-/// Where a client comes from.
+/// The addresses and the socket of a client.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     pub(crate) address: String,
@@ -87,7 +88,7 @@ impl Client {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The version of the protocol it is answered in.
+    /// The version of RESP in which it is answered.
     pub(crate) fn protocol(&self) -> Protocol {
         match self.protocol.load(Ordering::Relaxed) {
             3 => Protocol::Resp3,
@@ -95,18 +96,18 @@ impl Client {
         }
     }
 
-    /// Whether messages of channels reach it.
+    /// Whether it is subscribed to a channel or a pattern.
     pub(crate) fn listens(&self) -> bool {
         let counts = [&self.channels, &self.patterns, &self.sharded];
         counts.iter().any(|count| count.load(Ordering::Relaxed) > 0)
     }
 
-    /// Whether its next command waits for a pause to end, or its last for what others write.
+    /// Whether its next command waits for a pause to end, or its last one is blocked.
     pub(crate) fn waits(&self) -> bool {
         self.paused.load(Ordering::Relaxed) || self.blocked.load(Ordering::Relaxed)
     }
 
-    /// The states that it is in, a letter each as in Redis.
+    /// The client's states, one letter each as in Redis.
     pub(crate) fn flags(&self) -> String {
         let on = |value: &AtomicBool| value.load(Ordering::Relaxed);
         let flags: String = [
@@ -126,7 +127,7 @@ impl Client {
         if flags.is_empty() { "N".into() } else { flags }
     }
 
-    /// The line of CLIENT LIST.
+    /// The client's line in CLIENT LIST.
     pub(crate) fn line(&self, now_ms: u64) -> String {
         let labels = self.labels().clone();
         let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
@@ -167,7 +168,7 @@ impl Client {
     }
 }
 
-/// All that are connected.
+/// All connected clients.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     next: AtomicU64,
@@ -237,12 +238,12 @@ impl Clients {
         self.lock().get(&id).cloned()
     }
 
-    /// Whether the client with this id is there.
+    /// Whether the client with this id is connected.
     pub(crate) fn has(&self, id: u64) -> bool {
         self.lock().contains_key(&id)
     }
 
-    /// Everyone, the longest connected first.
+    /// All clients, the longest connected first.
     pub(crate) fn all(&self) -> Vec<Arc<Client>> {
         self.lock().values().cloned().collect()
     }

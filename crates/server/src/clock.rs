@@ -1,8 +1,8 @@
-//! The time, for a store that reads no clock.
+//! The clock, for a store that does not read the time itself.
 //!
-//! One reading of the monotone clock serves a batch of commands. Unix time is that reading plus an
-//! offset which housekeeping refreshes, so a step of the machine's clock is followed within a
-//! fraction of a second and costs no second reading.
+//! One reading of the monotonic clock serves a batch of commands. Unix time is that reading plus an
+//! offset, which housekeeping refreshes. So the server follows a step of the machine's clock within
+//! a fraction of a second, without a second reading.
 
 use base::Micros;
 use std::sync::LazyLock;
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use store::Now;
 
-/// Tells the time of a server.
+/// The clock of a server.
 #[derive(Debug)]
 pub(crate) struct Clock {
     start: Instant,
-    /// Unix time of `start`, in microseconds.
+    /// Unix time at `start`, in microseconds.
     offset: AtomicU64,
 }
 
@@ -25,7 +25,7 @@ impl Clock {
         clock
     }
 
-    /// Now.
+    /// The current time.
     #[inline]
     pub(crate) fn now(&self) -> Now {
         let micros = self.micros();
@@ -33,24 +33,25 @@ impl Clock {
         Now { unix_ms: unix_us / 1_000, micros }
     }
 
-    /// Since the server started.
+    /// Microseconds since the server started.
     #[inline]
     pub(crate) fn micros(&self) -> Micros {
         Micros(self.start.elapsed().as_micros() as u64)
     }
 
-    /// The monotone clock in nanoseconds, for the store's pauses: a moment of its own begins it.
+    /// The monotonic clock in nanoseconds, which times the store's pauses. It begins at its first
+    /// reading.
     pub(crate) fn nanos() -> u64 {
         static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
         BEGAN.elapsed().as_nanos() as u64
     }
 
-    /// Unix time in microseconds, as TIME answers it.
+    /// Unix time in microseconds, as TIME replies it.
     pub(crate) fn unix_us() -> u64 {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
     }
 
-    /// Follows the machine's clock.
+    /// Sets the offset anew from the machine's clock.
     pub(crate) fn refresh(&self) {
         let offset = Self::unix_us().saturating_sub(self.micros().0);
         self.offset.store(offset, Ordering::Relaxed);

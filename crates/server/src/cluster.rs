@@ -1,7 +1,7 @@
-//! Slots of a Redis Cluster, by a file: which server of several holds which keys.
+//! Slots of a Redis Cluster, from a file: which of several servers owns which keys.
 //!
-//! The slot of a key is a checksum of it, one of 16 384; who has the slots says a file that is the
-//! same on every server, one line a node:
+//! The slot of a key is its checksum, one of 16 384 values. A file assigns slots to servers, with
+//! one line for each node. The file is the same on every server:
 //!
 //! ```text
 //! # name     address           slots
@@ -9,10 +9,10 @@
 //! larder-1   10.0.0.2:6379     8192-16382 16383       tls:6380
 //! ```
 //!
-//! Servers do not speak to each other: there are no replicas, nobody votes, and no key moves. A
-//! client that asks the wrong server is sent to the right one (`MOVED`), as the protocol has it. A
-//! slot that moves to another server starts empty there, for this is a cache; and where it was its
-//! keys are deleted, so that a slot which comes back brings nothing that is out of date.
+//! Servers do not speak to each other: there are no replicas and no elections, and no key moves. A
+//! server that does not own a key's slot sends the client to the owner (`MOVED`), as the protocol
+//! defines. A slot that moves to another server starts empty there, because this is a cache. The
+//! old owner deletes the slot's keys, so a slot that returns brings no stale values.
 
 use crate::config::Error;
 use base::hash;
@@ -20,56 +20,56 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use wire::slots::{SLOTS, slot};
 
-/// Nodes of a file at most.
+/// The largest number of nodes in a file.
 const NODES_MAX: usize = 1_000;
 
-/// Nobody's slot.
+/// The owner of a slot that no node owns.
 const NOBODY: u16 = u16::MAX;
 
-/// A server with slots, or without.
+/// A server, with or without slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) name: String,
-    /// Forty hexadecimal digits, which follow from the name.
+    /// Forty hexadecimal digits, derived from the name.
     pub(crate) id: String,
-    /// As the file has it.
+    /// The host as the file names it.
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// For clients that speak TLS; 0 for none.
+    /// The port for TLS; 0 if there is none.
     pub(crate) tls_port: u16,
     pub(crate) slots: Vec<RangeInclusive<u16>>,
 }
 
 impl Node {
-    /// The port for a client that speaks TLS, or does not.
+    /// The port for a client with or without TLS.
     pub(crate) const fn port_for(&self, tls: bool) -> u16 {
         if tls && self.tls_port > 0 { self.tls_port } else { self.port }
     }
 }
 
-/// All nodes, and which of them this server is.
+/// All nodes, and the number of this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cluster {
     pub(crate) nodes: Vec<Node>,
     me: usize,
-    /// By slot.
+    /// The number of each slot's owner.
     owners: Box<[u16]>,
 }
 
-/// Why a command is not for this server.
+/// The reason why this server refuses a command's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
-    /// Its keys are of several slots.
+    /// The keys are in different slots.
     Cross,
-    /// Nobody has the slot.
+    /// No node owns the slot.
     Unserved,
-    /// Another node has it.
+    /// Another node owns this slot.
     Moved(u16),
 }
 
 impl Cluster {
-    /// Reads the file; nothing without a path. `name` is that of this node, or empty for that of
-    /// the machine.
+    /// Reads the file; `None` without a path. `name` is the name of this node. If it is empty, the
+    /// host name of the machine is used.
     pub(crate) fn load(path: &str, name: &str) -> Result<Option<Arc<Self>>, Error> {
         if path.is_empty() {
             return Ok(None);
@@ -120,28 +120,28 @@ impl Cluster {
         Ok(Self { nodes, me: found, owners })
     }
 
-    /// This server.
+    /// The node of this server.
     pub(crate) fn me(&self) -> &Node {
         &self.nodes[self.me]
     }
 
-    /// Who has a slot.
+    /// The node that owns a slot.
     pub(crate) fn owner(&self, slot: u16) -> Option<&Node> {
         self.nodes.get(usize::from(*self.owners.get(usize::from(slot))?))
     }
 
-    /// Whether this server has a slot.
+    /// Whether this server owns a slot.
     #[inline]
     pub(crate) fn is_mine(&self, slot: u16) -> bool {
         usize::from(self.owners[usize::from(slot % SLOTS)]) == self.me
     }
 
-    /// Slots that somebody has.
+    /// The number of slots that a node owns.
     pub(crate) fn assigned(&self) -> usize {
         self.owners.iter().filter(|owner| **owner != NOBODY).count()
     }
 
-    /// Whether these keys, or channels, are this server's.
+    /// Checks that this server owns these keys or channels, and that all are in one slot.
     pub(crate) fn check<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) -> Result<(), Elsewhere> {
         let mut of_all = None;
         for key in keys {
@@ -160,7 +160,7 @@ impl Cluster {
     }
 }
 
-/// The node that a line describes, if it describes one.
+/// The node that a line describes; `None` for an empty line.
 fn node(line: &str) -> Result<Option<Node>, String> {
     const FORM: &str = "a line is: name host:port slots, such as 0-8191 16383";
     let mut words = line.split_whitespace();
@@ -204,7 +204,7 @@ fn node(line: &str) -> Result<Option<Node>, String> {
     Ok(Some(node))
 }
 
-/// The first part of the machine's name, which is that of a pod.
+/// The machine's host name up to the first dot, which is the name of a pod.
 fn machine() -> String {
     let name = nix::unistd::gethostname().unwrap_or_default();
     name.to_string_lossy().split('.').next().unwrap_or_default().to_owned()

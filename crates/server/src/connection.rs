@@ -1,4 +1,4 @@
-//! One client's socket and the bytes that wait on either side of it.
+//! A client's socket, and the bytes that wait in either direction.
 
 use crate::listen::Speaks;
 use crate::session::Session;
@@ -11,10 +11,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use wire::{memcached, resp};
 
-/// A buffer that has grown beyond this is given back when it is empty.
+/// An empty buffer with a larger capacity is freed.
 const KEEP_MAX: usize = 16 << 10;
 
-/// A socket of either family, or an encrypted one.
+/// A TCP or Unix socket, or an encrypted TCP socket.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Tcp(TcpStream),
@@ -22,7 +22,7 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream>),
 }
 
-/// Reads without what the C library does about threads that may be cancelled.
+/// Reads by a system call, without the C library's handling of thread cancellation.
 fn receive(socket: impl AsFd, into: &mut [u8]) -> io::Result<usize> {
     Ok(rustix::net::recv(socket, into, RecvFlags::empty())?.0)
 }
@@ -33,7 +33,7 @@ fn send(socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
 }
 
 impl Stream {
-    /// As mio registers it.
+    /// The socket in the form that mio registers.
     pub(crate) fn source(&mut self) -> &mut dyn Source {
         match self {
             Self::Tcp(stream) => stream,
@@ -58,30 +58,30 @@ impl Stream {
         }
     }
 
-    /// Bytes it has taken and not yet written.
+    /// The number of bytes that TLS has accepted and not sent yet.
     fn pending(&self) -> usize {
         if let Self::Tls(stream) = self { stream.pending() } else { 0 }
     }
 
-    /// Writes what it has taken.
+    /// Sends the bytes that TLS has accepted.
     fn drain(&mut self) -> io::Result<()> {
         if let Self::Tls(stream) = self { stream.drain() } else { Ok(()) }
     }
 
-    /// Ends it in both directions, whoever else has it open.
+    /// Closes the connection in both directions, even if other owners have the socket open.
     pub(crate) fn shut_down(&self) {
-        // Fails where the other side has left already.
+        // This fails if the other side has closed already.
         let _ = rustix::net::shutdown(self, Shutdown::Both);
     }
 
-    /// Says that nothing more comes, where that is said.
+    /// Announces the end of the stream, if the protocol does that (TLS).
     fn say_goodbye(&mut self) {
         if let Self::Tls(stream) = self {
             stream.close();
         }
     }
 
-    /// Events it is watched for while no reply waits.
+    /// The events to watch for while no reply waits.
     pub(crate) const fn interest(&self) -> Interest {
         match self {
             Self::Tls(_) => Interest::READABLE.add(Interest::WRITABLE),
@@ -100,7 +100,7 @@ impl AsFd for Stream {
     }
 }
 
-/// How a client's bytes are read.
+/// The decoder of a client's bytes.
 #[derive(Debug)]
 pub(crate) enum Codec {
     Redis(resp::Decoder),
@@ -121,7 +121,7 @@ impl Codec {
         }
     }
 
-    /// How many bytes the request being read has at least.
+    /// The least number of bytes of the request that is being read.
     pub(crate) fn wanted(&self) -> usize {
         match self {
             Self::Redis(decoder) => decoder.wanted(),
@@ -137,28 +137,30 @@ impl Codec {
     }
 }
 
-/// A client's connection, owned by one worker.
+/// A client's connection, which one worker owns.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     pub(crate) session: Session,
     pub(crate) decoder: Codec,
-    /// An unfinished command.
+    /// Bytes of an unfinished command.
     pub(crate) input: Vec<u8>,
-    /// Replies that the socket did not take yet; the first `written` bytes it did.
+    /// Replies to send. The socket has accepted the first `written` bytes of them.
     output: Vec<u8>,
     written: usize,
-    /// The output is to be sent with that of other connections, and does not wait.
+    /// The output goes out together with that of other connections; it does not wait for the
+    /// socket.
     pub(crate) is_gathered: bool,
-    /// It is told when the socket takes more.
+    /// The worker waits for the event that the socket accepts more bytes.
     pub(crate) awaits_room: bool,
-    /// Replies kept back while the client backs off.
+    /// Replies that are held back while the client waits after a wrong password.
     pub(crate) held: Vec<u8>,
-    /// Bytes of replies to what is carried out in this turn, of those that are written already.
+    /// Bytes of replies in this turn that were already written.
     pub(crate) replied: usize,
-    /// The client sends no more; there may be something left to read.
+    /// The client sends no more; unread bytes may remain.
     pub(crate) read_closed: bool,
-    /// Since when the output is above the soft limit, in milliseconds of the server's clock.
+    /// The time since which the output is above the soft limit, in milliseconds of the server's
+    /// clock.
     pub(crate) over_soft_since_ms: Option<u64>,
 }
 
@@ -180,17 +182,17 @@ impl Connection {
         }
     }
 
-    /// Writes what was gathered, as far as the socket takes it now: the connection is about to be
-    /// closed.
+    /// Writes the gathered replies, as far as the socket accepts them now. Called before the
+    /// connection is closed.
     pub(crate) fn end(&mut self) {
         if std::mem::take(&mut self.is_gathered) {
-            // Whoever has left already gets none.
+            // A client that has disconnected gets none.
             let _ = self.stream.write(&self.output);
         }
         self.stream.say_goodbye();
     }
 
-    /// Bytes of replies that wait for the socket to take more.
+    /// Bytes of replies that wait until the socket accepts more.
     pub(crate) fn waiting(&self) -> usize {
         if self.is_gathered { 0 } else { self.backlog() }
     }
@@ -200,7 +202,8 @@ impl Connection {
         self.output.len() - self.written + self.stream.pending()
     }
 
-    /// Gathers `replies` behind those that are, and leaves `spare` in their place.
+    /// Appends `replies` to the gathered ones. It leaves an empty buffer in their place, from
+    /// `spare` if it takes the buffer itself.
     pub(crate) fn gather(&mut self, replies: &mut Vec<u8>, spare: impl FnOnce() -> Vec<u8>) {
         if self.is_gathered {
             self.output.append(replies);
@@ -210,22 +213,23 @@ impl Connection {
         }
     }
 
-    /// Takes what was gathered.
+    /// Takes the gathered replies out.
     pub(crate) fn take_gathered(&mut self) -> Vec<u8> {
         self.is_gathered = false;
         std::mem::take(&mut self.output)
     }
 
-    /// Of gathered replies the socket took the first `written` bytes alone.
+    /// Keeps gathered replies of which the socket has accepted only the first `written` bytes.
     pub(crate) fn keep_unsent(&mut self, replies: Vec<u8>, written: usize) {
         self.output = replies;
         self.written = written;
     }
 
-    /// Writes `replies`, or keeps what the socket does not take. Returns the bytes written.
+    /// Sends `replies`, and keeps the rest that the socket does not accept. Returns the number of
+    /// bytes written.
     pub(crate) fn send(&mut self, replies: &[u8]) -> io::Result<usize> {
         if self.waiting() > 0 {
-            // In order: nothing may pass what waits already.
+            // Waiting replies go first, so that the order stays.
             self.output.extend_from_slice(replies);
             return Ok(0);
         }
@@ -245,7 +249,8 @@ impl Connection {
         Ok(sent)
     }
 
-    /// Writes what waits, as much as the socket takes. Returns the bytes written.
+    /// Sends waiting replies, as far as the socket accepts them. Returns the number of bytes
+    /// written.
     pub(crate) fn flush(&mut self) -> io::Result<usize> {
         let before = self.written;
         while self.waiting() > 0 {
@@ -271,7 +276,7 @@ impl Connection {
         Ok(sent)
     }
 
-    /// Gives back memory that is not needed now.
+    /// Frees memory that is not needed now.
     pub(crate) fn shrink(&mut self) {
         if self.input.is_empty() {
             give_back(&mut self.input);
@@ -280,7 +285,7 @@ impl Connection {
     }
 }
 
-/// Empties a buffer, and gives its memory back if it has grown large.
+/// Empties a buffer, and frees its memory if it has grown large.
 pub(crate) fn give_back(buffer: &mut Vec<u8>) {
     buffer.clear();
     if buffer.capacity() > KEEP_MAX {

@@ -1,21 +1,21 @@
-//! Numbers with a fraction, added exactly.
+//! Exact addition of decimal fractions.
 //!
-//! INCRBYFLOAT adds what two texts say and writes 17 digits behind the point at most. Decimal
-//! digits make 0.1 + 0.2 the 0.3 a user expects; binary fractions of 64 bits would not.
+//! INCRBYFLOAT adds two texts and writes at most 17 digits behind the point. With decimal digits
+//! 0.1 + 0.2 is the 0.3 that a user expects. Binary fractions of 64 bits would not give it.
 
 use std::fmt;
 
-/// Digits behind the point of a result.
+/// The largest number of digits behind the point in a result.
 const FRACTION_MAX: i32 = 17;
-/// Largest exponent read: that of the 80-bit floats other servers compute with.
+/// The largest exponent that is read: that of the 80-bit floats in other servers.
 const EXPONENT_MAX: i32 = 4932;
-/// Largest power of two read in hexadecimal, and bits there: beyond what a double can hold, and
-/// soon worked out.
+/// The largest power of two, and the largest number of bits, that is read in hexadecimal. It is
+/// beyond a double, and quickly computed.
 const POWER_MAX: i32 = 2048;
-/// Longest text of a number, as in Redis: more would be computed with for long.
+/// The longest text of a number, in bytes, as in Redis. Longer ones would take long to compute.
 const TEXT_MAX: usize = 5 << 10;
 
-/// ± digits × 10^exponent; the digits are most significant first, without leading zeros.
+/// ± digits × 10^exponent. The most significant digit comes first, without leading zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Decimal {
     negative: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// Reads a number such as `3`, `-1.50`, `.5`, `5.0e3`, `0x1.8p3`; `None` where the text is no
+    /// Reads a number such as `3`, `-1.50`, `.5`, `5.0e3` or `0x1.8p3`; `None` if the text is no
     /// such number.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         if text.len() > TEXT_MAX {
@@ -60,7 +60,7 @@ impl Decimal {
         (number.digits.is_empty() || magnitude.abs() <= i64::from(EXPONENT_MAX)).then_some(number)
     }
 
-    /// Reads hexadecimal digits with a point and a power of two, as C writes floats exactly.
+    /// Reads hexadecimal digits with a point and a power of two, as C prints floats exactly.
     fn parse_hexadecimal(text: &[u8]) -> Option<Self> {
         let end = text.iter().position(|byte| matches!(byte, b'p' | b'P')).unwrap_or(text.len());
         let (mantissa, power) = text.split_at(end);
@@ -80,7 +80,7 @@ impl Decimal {
             number.scale(16, char::from(byte).to_digit(16)? as u8);
             count += 1;
         }
-        // Halves have one digit more each: 2^-n is 5^n * 10^-n.
+        // Each halving adds a decimal digit: 2^-n is 5^n * 10^-n.
         for _ in 0..power.abs() {
             number.scale(if power > 0 { 2 } else { 5 }, 0);
         }
@@ -88,7 +88,7 @@ impl Decimal {
         (count > 0).then(|| number.trimmed())
     }
 
-    /// Multiplies the digits by a small number and adds another.
+    /// Multiplies the digits by `by` and adds `plus`.
     fn scale(&mut self, by: u8, plus: u8) {
         let mut carry = u16::from(plus);
         for digit in self.digits.iter_mut().rev() {
@@ -102,18 +102,18 @@ impl Decimal {
         }
     }
 
-    /// Whether a text is a number without end, such as `inf` or `-Infinity`.
+    /// Whether a text is an infinite number, such as `inf` or `-Infinity`.
     pub(crate) fn is_infinite(text: &[u8]) -> bool {
         let text = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
         text.eq_ignore_ascii_case(b"inf") || text.eq_ignore_ascii_case(b"infinity")
     }
 
-    /// Whether it is larger than any number that is read.
+    /// Whether the number is larger than any number that is read.
     pub(crate) fn is_beyond(&self) -> bool {
         self.digits.len() as i64 + i64::from(self.exponent) > i64::from(EXPONENT_MAX)
     }
 
-    /// Without zeros on either side.
+    /// Removes zeros from both ends of the digits.
     fn trimmed(mut self) -> Self {
         let zeros = self.digits.iter().take_while(|&&digit| digit == 0).count();
         self.digits.drain(..zeros);
@@ -124,7 +124,7 @@ impl Decimal {
         if self.digits.is_empty() { Self::default() } else { self }
     }
 
-    /// The digits as if the exponent were `exponent`, which is not above its own.
+    /// The digits for the exponent `exponent`, which must not be above the number's own.
     fn at(&self, exponent: i32) -> Vec<u8> {
         let mut digits = self.digits.clone();
         if !digits.is_empty() {
@@ -133,7 +133,7 @@ impl Decimal {
         digits
     }
 
-    /// The sum.
+    /// The sum of two numbers.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let exponent = self.exponent.min(other.exponent);
         let (mut a, mut b) = (self.at(exponent), other.at(exponent));
@@ -165,7 +165,7 @@ impl Decimal {
         Self { negative, digits, exponent }.trimmed()
     }
 
-    /// Rounded to so many digits behind the point as a result may have, halves to even.
+    /// Rounds to the digits behind the point that a result may have, halves to even.
     fn rounded(&self) -> Self {
         let excess = -FRACTION_MAX - self.exponent;
         if excess <= 0 {
@@ -190,7 +190,7 @@ impl Decimal {
 }
 
 impl fmt::Display for Decimal {
-    /// Plain digits, without an exponent and without zeros behind the point.
+    /// Plain digits, without an exponent and without trailing zeros behind the point.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.rounded();
         if number.digits.is_empty() {
@@ -269,7 +269,7 @@ mod tests {
             prop_assert_eq!(sum(&a.to_string(), &b.to_string()), Some(expected));
         }
 
-        /// What is written can be counted on.
+        /// A number that was written parses back to the same number.
         #[test]
         fn reads_what_it_writes(text in "-?[0-9]{0,20}\\.?[0-9]{0,25}(e-?[0-9]{1,2})?") {
             if let Some(number) = Decimal::parse(text.as_bytes()) {

@@ -1,9 +1,9 @@
-//! How many files the process may open, and so how many clients it may have.
+//! The number of files that the process may open, which limits its clients.
 //!
-//! Each connection is an open file, and where none is left nothing works any more: no client and no
-//! probe is accepted, no log and no dump is written. So the limit of the system (`ulimit -n`) is
-//! raised to what the settings need, up to the hard limit; else `maxclients` is lowered, as
-//! Redis does:
+//! Each connection is an open file. When none is left, nothing works: the server accepts no client
+//! and no probe, and writes no log and no dump. So the limit of the system (`ulimit -n`) is raised
+//! to the need of the settings, up to the hard limit. If that is not enough, `maxclients` is
+//! lowered, as in Redis:
 //!
 //! ```text
 //! ulimit -n = files of the server's own + http-maxclients + maxclients
@@ -12,36 +12,36 @@
 use crate::config::{Error, Settings};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Files that are open beside connections and what each thread waits with: listeners, the log,
-/// dumps, a warm restart, certificates. As many as Redis keeps back.
+/// Open files beside connections and the files of each thread: listeners, the log, dumps, a warm
+/// restart, certificates. Redis reserves as many.
 const OWN: usize = 32;
-/// Files that each worker waits with.
+/// The files by which each worker waits for events.
 const PER_WORKER: usize = 3;
-/// Connections to HTTP that are kept room for where room is scarce, and their share elsewhere.
+/// If files are scarce, HTTP gets its share of them, but at least the least number.
 const HTTP_LEAST: usize = 8;
 const HTTP_SHARE: usize = 8;
 
-/// Connections that there may be: of clients, and to HTTP.
+/// The numbers of connections: of clients, and to HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Room {
     clients: usize,
     http: usize,
 }
 
-/// Files of the server's own.
+/// The number of the server's own files.
 fn own(settings: &Settings) -> usize {
     let ports = settings.bind.len() * settings.extra_ports().len();
     OWN + PER_WORKER * settings.io_threads + ports
 }
 
-/// Connections that the settings ask for.
+/// The number of connections for which the settings ask.
 const fn wanted(settings: &Settings) -> Room {
     let has_http = !matches!(settings.http_port, Some(0));
     let http = if has_http { settings.http_maxclients } else { 0 };
     Room { clients: settings.maxclients, http }
 }
 
-/// The part of it that `limit` files allow, beside `own`.
+/// The part of `wanted` that a limit of `limit` files allows, beside `own` files.
 fn allowed(limit: usize, own: usize, wanted: Room) -> Room {
     let room = limit.saturating_sub(own);
     if wanted.clients + wanted.http <= room {
@@ -51,7 +51,7 @@ fn allowed(limit: usize, own: usize, wanted: Room) -> Room {
     Room { clients: wanted.clients.min(room.saturating_sub(http)), http }
 }
 
-/// Raises the limit to `files`, as far as the hard limit lets it; the limit then.
+/// Raises the limit to `files`, as far as the hard limit allows. Returns the new limit.
 fn raise(files: usize) -> usize {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return files };
     let wanted = files as u64;
@@ -63,17 +63,18 @@ fn raise(files: usize) -> usize {
     raised.map_or(soft, |()| most) as usize
 }
 
-/// Raises the limit for what the settings ask for; the limit then, and what it allows.
+/// Raises the limit for the connections of the settings. Returns the new limit, and the connections
+/// that it allows.
 fn ask(settings: &Settings) -> (usize, Room) {
     let (own, wanted) = (own(settings), wanted(settings));
     let limit = raise(own + wanted.clients + wanted.http);
     (limit, allowed(limit, own, wanted))
 }
 
-/// Makes the settings ask for no more connections than the system allows, with a line in the log.
+/// Lowers the numbers of connections in the settings to those that the system allows, and logs it.
 ///
 /// # Errors
-/// That there is no room for a single client.
+/// The limit leaves no room for a single client.
 pub(crate) fn fit(settings: &mut Settings) -> Result<(), Error> {
     let ((limit, room), wanted) = (ask(settings), wanted(settings));
     if room.clients == 0 {
@@ -96,10 +97,10 @@ pub(crate) fn fit(settings: &mut Settings) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses settings that ask for more.
+/// Refuses settings that ask for more connections than the system allows.
 ///
 /// # Errors
-/// How many clients there may be.
+/// The number of clients that the system allows.
 pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
     let (limit, room) = ask(settings);
     if room == wanted(settings) {

@@ -1,17 +1,17 @@
-//! The gate of the workers: commands that run alone, and scripts that keep all others waiting.
+//! The gate of the workers: commands that run alone, and scripts that keep all other commands
+//! waiting.
 //!
-//! Each worker carries out the commands of one read in a batch of [`store::Gate`], which tells how
-//! batches and exclusive sections keep out of each other's way. A command that is about more than
-//! one key, and must not be seen half done, asks for an exclusive section with [`Call::alone`]:
-//! EXEC with all its commands, RENAME, MSET and their kin. Every other command is atomic because
-//! its key is.
+//! Each worker runs the commands of one read in a batch of [`store::Gate`], which keeps batches and
+//! exclusive sections apart. A command on several keys that must not be seen half done asks for an
+//! exclusive section with [`Call::alone`]: EXEC with all its commands, RENAME, MSET and related
+//! ones. Every other command is atomic because it accesses one key.
 //!
-//! A section is mostly over in microseconds. That of a script may not be: it says so in
-//! [`Gate::script`], and once it has had the gate for `busy-reply-threshold` milliseconds the other
-//! workers wait no longer. They answer every command with BUSY, outside of any batch, but those
-//! that touch no key and may end the script, which have the flag `ALLOW_BUSY`. A script looks now
-//! and then whether it was killed, and lets the clients of its own thread be answered in the same
-//! way (`worker/standby.rs`).
+//! Most sections end within microseconds. A script may take longer: it announces itself in
+//! [`Gate::script`]. After `busy-reply-threshold` milliseconds the other workers no longer wait for
+//! it. Outside of any batch, they reply BUSY to every command, except those with the flag
+//! `ALLOW_BUSY`, which access no key and may end the script. The script checks from time to time
+//! whether it was killed, and lets the clients of its own thread get the same replies
+//! (`worker/standby.rs`).
 
 use crate::commands::{Call, Failure};
 use crate::shared::{Shared, View};
@@ -19,29 +19,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use store::{Alone, Entered};
 
-/// What clients are told while a script has the gate.
+/// The reply to other clients while a script holds the gate for too long.
 pub(crate) const BUSY: &str = "BUSY Redis is busy running a script. You can only call SCRIPT KILL \
     or SHUTDOWN NOSAVE.";
 
-/// Lets one worker be alone.
+/// The gate through which one worker runs alone.
 #[derive(Debug)]
 pub(crate) struct Gate {
     gate: store::Gate,
     script: Arc<Script>,
 }
 
-/// The script that has the gate, if one has.
+/// The script that holds the gate, if there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
-    /// One more than when it began, in milliseconds of the server's clock; 0 while there is none.
+    /// Its start plus one, in milliseconds of the server's clock; 0 if no script runs.
     began: AtomicU64,
-    /// What was asked of it, and what it has done: bits of the three below.
+    /// Requests to end it and the effects it has had: bits of the three constants below.
     fate: AtomicU8,
 }
 
-/// A client asked it to end.
+/// A client has asked the script to end.
 const KILLED: u8 = 1;
-/// It has written: no client may end it any more.
+/// The script has written, so no client may end it.
 const WRITTEN: u8 = 2;
 /// The server ends, and every script with it.
 const OVER: u8 = 4;
@@ -51,18 +51,18 @@ impl Gate {
         Self { gate: store::Gate::new(workers), script: Arc::default() }
     }
 
-    /// The script that runs alone.
+    /// The state of the script that runs alone.
     pub(crate) const fn script(&self) -> &Arc<Script> {
         &self.script
     }
 
-    /// Ends a batch.
+    /// Ends a batch of this worker.
     #[inline]
     pub(crate) fn leave(&self, worker: usize) {
         self.gate.leave(worker);
     }
 
-    /// Whether a worker is alone, or waits to be: who has more commands ends its batch.
+    /// Whether a worker runs alone or waits to. A worker with more commands then ends its batch.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         self.gate.is_closed()
@@ -70,59 +70,60 @@ impl Gate {
 }
 
 impl Script {
-    /// A script begins, in a worker that is alone.
+    /// Notes that a script begins, in a worker that runs alone.
     pub(crate) fn begin(&self, now_ms: u64) {
         self.fate.fetch_and(OVER, Ordering::AcqRel);
         self.began.store(now_ms + 1, Ordering::Relaxed);
     }
 
-    /// It is over.
+    /// Notes that the script has ended.
     pub(crate) fn end(&self) {
         self.began.store(0, Ordering::Relaxed);
     }
 
-    /// Since when it runs, in milliseconds of the server's clock.
+    /// The start of the running script, in milliseconds of the server's clock; `None` if none runs.
     pub(crate) fn since_ms(&self) -> Option<u64> {
         self.began.load(Ordering::Relaxed).checked_sub(1)
     }
 
-    /// Asks it to end; false if it has written, and goes on.
+    /// Asks the script to end. Returns false if it has written, and so goes on.
     pub(crate) fn kill(&self) -> bool {
         let killed = |fate: u8| (fate & WRITTEN == 0).then_some(fate | KILLED);
         self.fate.fetch_update(Ordering::AcqRel, Ordering::Acquire, killed).is_ok()
     }
 
-    /// Ends it whatever it has done, and every one that begins later.
+    /// Ends the script even if it has written, and every later one.
     pub(crate) fn end_all(&self) {
         self.fate.fetch_or(OVER, Ordering::AcqRel);
     }
 
-    /// It carries out a command that may write; false if it may not, for it was asked to end.
+    /// Notes that the script is about to write. Returns false if it must not, because it was asked
+    /// to end.
     pub(crate) fn writes(&self) -> bool {
         let written = |fate: u8| (fate & (KILLED | OVER) == 0).then_some(fate | WRITTEN);
         self.fate.fetch_update(Ordering::AcqRel, Ordering::Acquire, written).is_ok()
     }
 
-    /// Whether it has written.
+    /// Whether the script has written.
     pub(crate) fn has_written(&self) -> bool {
         self.fate.load(Ordering::Acquire) & WRITTEN != 0
     }
 
-    /// Whether it was asked to end.
+    /// Whether the script was asked to end.
     pub(crate) fn is_killed(&self) -> bool {
         self.fate.load(Ordering::Relaxed) & (KILLED | OVER) != 0
     }
 }
 
 impl Shared {
-    /// Begins a batch of a worker, which waits while another is alone; not for a script that has
-    /// kept it waiting too long.
+    /// Begins a batch of a worker. It waits while another worker runs alone, but not for a script
+    /// that has held the gate for too long.
     #[inline]
     pub(crate) fn enter(&self, view: &View, worker: usize) -> Entered {
         self.gate.gate.enter(worker, || self.is_busy(view))
     }
 
-    /// Whether a script has had the gate for so long that others are told.
+    /// Whether a script has held the gate for so long that other clients get BUSY.
     pub(crate) fn is_busy(&self, view: &View) -> bool {
         let most = view.settings.busy_reply_threshold;
         let since = self.gate.script.since_ms().filter(|_| most > 0);
@@ -132,8 +133,8 @@ impl Shared {
 }
 
 impl<'a> Call<'a> {
-    /// Does `f` while no other worker carries out anything. Where a script is in the way for too
-    /// long `f` is not done, and the rest of the batch is looked at anew.
+    /// Runs `f` while no other worker runs commands. If a script holds the gate for too long, `f`
+    /// does not run, and the rest of the batch is handled anew.
     pub(crate) fn alone<R>(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<R, Failure>,
@@ -148,7 +149,7 @@ impl<'a> Call<'a> {
         f(self)
     }
 
-    /// Waits until this worker is alone.
+    /// Waits until this worker is the only one that runs.
     fn close(&self) -> Option<Alone<'a>> {
         let (shared, view) = (self.shared, self.view);
         shared.gate.gate.close(self.session.client.place.worker, || shared.is_busy(view))
@@ -188,7 +189,7 @@ mod tests {
         stream
     }
 
-    /// Sends lines at once, and checks the beginning of each reply line.
+    /// Sends all lines at once, and checks the beginning of each reply.
     fn check(stream: &mut TcpStream, asked: &[(&str, &str)]) {
         let lines: Vec<_> = asked.iter().flat_map(|(line, _)| [*line, "\r\n"]).collect();
         stream.write_all(lines.concat().as_bytes()).unwrap();
@@ -214,7 +215,7 @@ mod tests {
         start(settings).unwrap()
     }
 
-    /// A script is played by the thread of the test, in the name of one of three workers.
+    /// The thread of the test acts as a script, in the name of one of three workers.
     #[test]
     fn others_are_told_of_a_long_script_and_may_end_it() {
         const SAY: &str = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or";
@@ -241,7 +242,7 @@ mod tests {
         drop(alone);
     }
 
-    /// The rest of a batch waits, and comes in its order, with a later time.
+    /// The rest of a batch waits, and then runs in its order, at a later time.
     #[test]
     fn who_waits_at_the_gate_goes_on() {
         let handle = server();

@@ -1,13 +1,13 @@
-//! Patterns as KEYS, SCAN, CONFIG GET and PSUBSCRIBE know them.
+//! Patterns for KEYS, SCAN, CONFIG GET and PSUBSCRIBE.
 //!
-//! `*` any run of bytes, `?` any byte, `[ab]`, `[a-z]`, `[^a]` one byte of a set, `\` takes the
-//! next byte as it is. Only the last `*` is ever gone back to, so the time is bounded by the
-//! product of the two lengths whatever the pattern.
+//! `*` matches any run of bytes, `?` any byte, `[ab]`, `[a-z]` and `[^a]` one byte of a set; `\`
+//! takes the next byte literally. The match backtracks only to the last `*`, so the product of the
+//! two lengths bounds the time for any pattern.
 
 /// Whether `text` matches `pattern`.
 pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // Where to go on when the run of the last star has to be one byte longer.
+    // The position to continue at when the run of the last star grows by a byte.
     let mut retry: Option<(usize, usize)> = None;
     loop {
         if pattern.get(p) == Some(&b'*') {
@@ -16,7 +16,7 @@ pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
             continue;
         }
         if t == text.len() {
-            // Everything left of the pattern would need a byte.
+            // The rest of the pattern would need another byte.
             if p == pattern.len() {
                 return true;
             }
@@ -34,13 +34,13 @@ pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// Whether `text` matches `pattern`, in any case of letters.
+/// Whether `text` matches `pattern`, ignoring the case of letters.
 pub(crate) fn matches_ignore_case(pattern: &[u8], text: &[u8]) -> bool {
     let (pattern, text) = (pattern.to_ascii_lowercase(), text.to_ascii_lowercase());
     matches(&pattern, &text)
 }
 
-/// Where the pattern goes on if its part at `p` accepts `byte`.
+/// The next position in the pattern if its part at `p` accepts `byte`.
 fn step(pattern: &[u8], p: usize, byte: u8) -> Option<usize> {
     match *pattern.get(p)? {
         b'?' => Some(p + 1),
@@ -50,7 +50,7 @@ fn step(pattern: &[u8], p: usize, byte: u8) -> Option<usize> {
     }
 }
 
-/// A set from behind its bracket. One that is not closed ends with the pattern.
+/// Matches a set from behind its bracket. A set without a closing bracket ends with the pattern.
 fn set(pattern: &[u8], mut p: usize, byte: u8) -> Option<usize> {
     let negated = pattern.get(p) == Some(&b'^');
     if negated {
@@ -113,7 +113,7 @@ mod tests {
         assert!(matches_ignore_case(b"MAX*", b"maxmemory"));
     }
 
-    /// The textbook definition, exponential in the stars.
+    /// The textbook definition, which takes exponential time in the number of stars.
     fn oracle(pattern: &[u8], text: &[u8]) -> bool {
         match (pattern, text) {
             ([], []) => true,

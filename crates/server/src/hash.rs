@@ -1,8 +1,8 @@
 //! Hashes: fields and their values, in one piece of memory or in a tree.
 //!
-//! Small ones, and one field of any length, are one piece like any other value (`packed.rs`). From
-//! [`PACKED_MAX`] on a hash is a tree of the store (`store::Tree`), whose entries are in the order
-//! of a hash of their fields' names:
+//! A small hash, and a hash with one field of any length, is one piece like any other value
+//! (`packed.rs`). Beyond [`PACKED_MAX`] a hash is a tree of the store (`store::Tree`), with its
+//! entries in the order of a hash of their names:
 //!
 //! ```text
 //!    the item's value            an entry's body
@@ -12,16 +12,17 @@
 //!     4        8                  1 to 5
 //! ```
 //!
-//! So one field is found, set or removed in O(log n), whatever the hash holds, and a cursor is a
-//! place in an order that does not change: HSCAN shows what is there all the time exactly once. A
-//! hash that became a tree stays one until it is empty.
+//! So a field is found, set or removed in O(log n) at any size. A cursor is a place in an order
+//! that does not change: HSCAN shows each field that exists all the time exactly once. A hash that
+//! became a tree stays one until it is empty.
 //!
-//! No command holds the lock for more than some fields ([`STEP_FIELDS`], [`STEP_BYTES`]): those
-//! that are about more let go between their steps.
+//! No command holds the lock for more than a bounded number of fields ([`STEP_FIELDS`],
+//! [`STEP_BYTES`]). A command on more fields releases the lock between its steps.
 //!
-//! Fields may die before their key. A dead field is not shown, and goes with the next command that
-//! looks for it. Where every field has a life, the item's own expiry is that of the last, so that
-//! the whole is swept like any dead item; the key's own life is kept aside.
+//! Fields may expire before their key. An expired field is not shown, and the next command that
+//! meets it removes it. If every field has an expiry, the item's own expiry is that of the last
+//! field. So the sweep removes the whole item like any expired one. The key's own expiry is kept
+//! aside.
 
 mod change;
 mod packed;
@@ -35,24 +36,22 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use store::{Change, Entry, Item, Probe, SMALL_TREE, Tree};
 
-/// Bytes from which on a hash of several fields is a tree: to here a write copies it.
+/// Bytes beyond which a hash of several fields is a tree. Up to here a write copies the hash.
 pub(crate) const PACKED_MAX: usize = 4 << 10;
-/// Fields and bytes after which a command lets go of the lock.
+/// Fields and bytes after which a command releases the lock.
 pub(crate) const STEP_FIELDS: usize = 128;
 pub(crate) const STEP_BYTES: usize = 64 << 10;
-/// Limits up to which Redis would keep a hash in one piece: so many fields, of so many bytes.
-const LISTPACK_FIELDS: usize = 128;
-const LISTPACK_BYTES: usize = 64;
 
-/// Hashes names, differently in every run: nobody can make names that stand together.
+/// The seed for hashes of names. It differs in every run, so nobody can choose names with close
+/// ranks.
 static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
 
-/// The place of a field in the order of all, or of a member of a set.
+/// The rank of a field in the order of a tree; also that of a set's member.
 pub(crate) fn rank(name: &[u8]) -> u32 {
     base::hash::bytes(*SEED, name) as u32
 }
 
-/// The name and the value of a field.
+/// The name and the value in an entry's body.
 fn parts(mut body: &[u8]) -> (&[u8], &[u8]) {
     let len = take_len(&mut body).unwrap_or_default();
     body.split_at_checked(len).unwrap_or_default()
@@ -67,25 +66,25 @@ fn body(name: &[u8], value: &[u8]) -> Vec<u8> {
     body
 }
 
-/// Looks for a field by what finds it.
+/// Calls `look` with a probe that finds this field.
 fn probe<R>(name: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
     let order = |body: &[u8]| -> Ordering { parts(body).0.cmp(name) };
     look(&Probe { rank: rank(name), order: &order })
 }
 
-/// The end of a life as it is stored, 0 for none.
+/// A stored expiry; 0 stands for none.
 fn some_life(at: u64) -> Option<u64> {
     (at > 0).then_some(at)
 }
 
-/// A hash to look at.
+/// A hash to read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum View<'a> {
     Packed(&'a [u8]),
     Tree(&'a Tree),
 }
 
-/// A field, its value, and when it dies, in Unix milliseconds.
+/// A field, its value, and its expiry in Unix milliseconds.
 pub(crate) type Field<'a> = (&'a [u8], &'a [u8], Option<u64>);
 
 fn field(entry: Entry<'_>) -> Field<'_> {
@@ -94,7 +93,7 @@ fn field(entry: Entry<'_>) -> Field<'_> {
 }
 
 impl<'a> View<'a> {
-    /// The hash of an item; none of an item that is no hash.
+    /// The hash of an item; `None` for an item that is no hash.
     pub(crate) fn of(item: &Item<'a>) -> Option<Self> {
         match item.kind {
             HASH => Some(Self::Packed(item.value)),
@@ -103,7 +102,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The value of a field, and when it dies.
+    /// The value of a field, and its expiry.
     pub(crate) fn find(self, name: &[u8], now_ms: u64) -> Option<(&'a [u8], Option<u64>)> {
         let found = match self {
             Self::Packed(value) => packed::fields(value, now_ms).find(|found| found.0 == name),
@@ -115,7 +114,7 @@ impl<'a> View<'a> {
         found.map(|(_, value, dies)| (value, dies))
     }
 
-    /// How many fields are alive; of a tree those as well that are dead and not taken out.
+    /// The number of fields. In a tree, expired fields count until they are removed.
     pub(crate) fn len(self, now_ms: u64) -> u64 {
         match self {
             Self::Packed(value) => packed::fields(value, now_ms).count() as u64,
@@ -123,7 +122,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The field before which there are so many.
+    /// The field at `position`.
     pub(crate) fn at(self, position: u64, now_ms: u64) -> Option<Field<'a>> {
         match self {
             Self::Packed(value) => packed::fields(value, now_ms).nth(position as usize),
@@ -131,9 +130,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Shows living fields from this place in the order on, so many of them or a step's bytes, and
-    /// all that stand at the last place. Returns where to go on; none at the end. A hash of one
-    /// piece is shown at once.
+    /// Shows the fields that have not expired, from place `from` in the order on. It shows about
+    /// `most` fields or one step's bytes, and then all others with the last rank. Returns the place
+    /// at which to continue; `None` at the end. A hash in one piece is shown at once.
     pub(crate) fn walk(
         self,
         from: u32,
@@ -162,7 +161,7 @@ impl<'a> View<'a> {
         None
     }
 
-    /// When the next field dies, in Unix milliseconds.
+    /// The earliest expiry of a field, in Unix milliseconds.
     pub(crate) fn next_death(self, now_ms: u64) -> Option<u64> {
         match self {
             Self::Packed(value) => packed::fields(value, now_ms).filter_map(|field| field.2).min(),
@@ -170,7 +169,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether a field has died since it was written.
+    /// Whether a field has expired and is still stored.
     pub(crate) fn has_dead(self, now_ms: u64) -> bool {
         match self {
             Self::Packed(value) => packed::has_dead(value, now_ms),
@@ -178,7 +177,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A number that changes with what is shown.
+    /// A fingerprint of the fields that have not expired.
     pub(crate) fn print(self, now_ms: u64) -> u64 {
         match self {
             Self::Packed(value) => {
@@ -191,17 +190,18 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How Redis would hold it.
-    pub(crate) fn encoding(self) -> &'static str {
-        let is_long = |field: Field<'_>| field.0.len().max(field.1.len()) > LISTPACK_BYTES;
+    /// The encoding in which Redis would hold it: in one piece up to `most` fields whose names and
+    /// values have at most `longest` bytes.
+    pub(crate) fn encoding(self, most: usize, longest: usize) -> &'static str {
+        let is_long = |field: Field<'_>| field.0.len().max(field.1.len()) > longest;
         let (is_large, lives) = match self {
             Self::Packed(value) => {
-                let mut all = packed::fields(value, 0).take(LISTPACK_FIELDS + 1).enumerate();
-                let is_large = all.any(|(at, field)| at == LISTPACK_FIELDS || is_long(field));
+                let mut all = packed::fields(value, 0).take(most.saturating_add(1)).enumerate();
+                let is_large = all.any(|(at, field)| at == most || is_long(field));
                 (is_large, packed::has_lives(value))
             }
             Self::Tree(tree) => {
-                let is_large = tree.len() > LISTPACK_FIELDS as u64;
+                let is_large = tree.len() > most as u64;
                 let long = || tree.from_rank(0).map(field).any(is_long);
                 (is_large || long(), tree.next_death().is_some())
             }
@@ -214,18 +214,18 @@ impl<'a> View<'a> {
     }
 }
 
-/// The note beside the number of a tree: the key's own life.
+/// The note in the item beside the number of its tree: the key's own expiry.
 pub(crate) fn note(life: Option<u64>) -> [u8; 8] {
     life.unwrap_or(0).to_le_bytes()
 }
 
-/// When the item of a hash dies whose key lives until `life`, and whose last field dies at `last`,
-/// if all do: the last field takes the key with it.
+/// The expiry of a hash's item. `life` is the key's expiry, and `last` that of the last field if
+/// all fields expire, because the last field takes the key with it.
 pub(crate) fn ends(life: Option<u64>, last: Option<u64>) -> Option<u64> {
     [life, last].into_iter().flatten().min()
 }
 
-/// When the key's life ends.
+/// The key's own expiry.
 pub(crate) fn life(item: &Item<'_>) -> Option<u64> {
     if item.kind == HASH_TREE {
         let life = item.value.get(4..).and_then(<[u8]>::first_chunk);
@@ -234,7 +234,7 @@ pub(crate) fn life(item: &Item<'_>) -> Option<u64> {
     packed::life(item)
 }
 
-/// The change that lets the key live until then.
+/// The change that sets the key's expiry.
 pub(crate) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
     let (Some(tree), Some(number)) = (item.tree(), item.value.get(..4)) else {
         return packed::live_until(item, at);
@@ -243,8 +243,8 @@ pub(crate) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
     Change::Hold { value: value.into(), kind: item.kind, expires: ends(at, tree.ends()) }
 }
 
-/// A hash as one piece of memory, whatever it is and however long: as it is saved. Of a large tree
-/// the value of its item is no such piece; [`gather`] makes one.
+/// A hash as one piece of memory, as it is saved, of any form and length. `None` for a large tree:
+/// [`gather`] makes one piece of it.
 pub(crate) fn flat<'a>(item: &Item<'a>) -> Option<std::borrow::Cow<'a, [u8]>> {
     let Some(tree) = item.tree() else { return Some(item.value.into()) };
     if tree.bytes() > SMALL_TREE {
@@ -256,7 +256,7 @@ pub(crate) fn flat<'a>(item: &Item<'a>) -> Option<std::borrow::Cow<'a, [u8]>> {
 }
 
 /// Makes one piece of a hash that is a tree, step by step, so that its shard is never locked for
-/// long; none where there is no hash any more. What changes meanwhile is in it or is not.
+/// long; `None` if the hash is gone. A field that changes meanwhile is in the result or not.
 pub(crate) fn gather(
     store: &store::Store,
     key: &store::Key<'_>,
@@ -275,8 +275,8 @@ pub(crate) fn gather(
     writer.map(packed::Writer::finish)
 }
 
-/// The tree of a hash that is one piece too long to be kept so, charged to the key's tenant; none
-/// of any other item. Made without a lock.
+/// Builds the tree of a hash that is one piece and too long to stay one, without a lock. The key's
+/// tenant pays for it; `None` for any other item.
 pub(crate) fn grown<'s>(
     store: &'s store::Store,
     key: &store::Key<'_>,

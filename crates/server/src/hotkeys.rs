@@ -1,26 +1,26 @@
-//! The keys that cost most, while somebody wants to know: HOTKEYS.
+//! HOTKEYS: the keys that cost most, counted while a session runs.
 //!
-//! While nobody does, a batch of commands pays one load. A session counts the time and the bytes of
-//! commands by key, of one command in `sample`, scaled up. Keys are bounded: when there are too
-//! many, the half that cost least is forgotten, so a key that costs much is not.
+//! Without a session, a batch of commands pays one load. A session counts the time and the bytes of
+//! commands by key. It looks at one command in `sample` and scales the counts up. The number of
+//! keys is bounded: when it is reached, the cheaper half is forgotten, so an expensive key stays.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Keys that are counted at once.
+/// The largest number of keys that are counted at once.
 const KEYS_MAX: usize = 8_192;
 
-/// Options of HOTKEYS START.
+/// The options of HOTKEYS START.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) cpu: bool,
     pub(crate) net: bool,
-    /// Keys that are shown.
+    /// The number of keys in the reply.
     pub(crate) count: usize,
     pub(crate) duration: Option<Duration>,
-    /// One command in so many is looked at.
+    /// One command in this many is counted.
     pub(crate) sample: u64,
 }
 
@@ -31,13 +31,13 @@ pub(crate) struct Cost {
     pub(crate) bytes: u64,
 }
 
-/// A session.
+/// A session of HOTKEYS.
 #[derive(Debug)]
 struct Session {
     wanted: Wanted,
     started: Instant,
     started_unix_ms: u64,
-    /// User and system time of the process when it began.
+    /// User and system time of the process at its start, in seconds.
     cpu: (f64, f64),
     ended: Option<Duration>,
     commands: u64,
@@ -52,14 +52,14 @@ pub(crate) struct Report {
     pub(crate) active: bool,
     pub(crate) started_unix_ms: u64,
     pub(crate) duration: Duration,
-    /// User and system time of the process since it began, in seconds.
+    /// User and system time of the process since the session began, in seconds.
     pub(crate) cpu: (f64, f64),
     pub(crate) total: Cost,
     pub(crate) by_cpu: Vec<(Vec<u8>, u64)>,
     pub(crate) by_net: Vec<(Vec<u8>, u64)>,
 }
 
-/// The session, if there is or was one.
+/// The current or the last session, if there is one.
 #[derive(Debug, Default)]
 pub(crate) struct HotKeys {
     active: AtomicBool,
@@ -71,13 +71,13 @@ impl HotKeys {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether commands are counted.
+    /// Whether commands are counted now.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
         self.active.load(Ordering::Relaxed)
     }
 
-    /// Begins a session; false where one is under way.
+    /// Begins a session. Returns false if one is running.
     pub(crate) fn start(&self, wanted: Wanted, unix_ms: u64, cpu: (f64, f64)) -> bool {
         let mut session = self.lock();
         self.end_if_due(session.as_mut());
@@ -98,7 +98,7 @@ impl HotKeys {
         true
     }
 
-    /// Ends the session; false where there never was one.
+    /// Ends the session. Returns false if there never was one.
     pub(crate) fn stop(&self) -> bool {
         let mut session = self.lock();
         let Some(session) = session.as_mut() else { return false };
@@ -118,7 +118,7 @@ impl HotKeys {
         }
     }
 
-    /// Forgets the session; false where it is under way.
+    /// Forgets the session. Returns false if it is still running.
     pub(crate) fn reset(&self) -> bool {
         let mut session = self.lock();
         self.end_if_due(session.as_mut());
@@ -129,7 +129,7 @@ impl HotKeys {
         true
     }
 
-    /// Counts a command, whose cost its keys share.
+    /// Counts a command. Its keys share its cost.
     pub(crate) fn note<'a>(&self, keys: impl ExactSizeIterator<Item = &'a [u8]>, cost: Cost) {
         let mut session = self.lock();
         self.end_if_due(session.as_mut());
@@ -156,7 +156,7 @@ impl HotKeys {
         }
     }
 
-    /// The counts so far, if there is or was a session.
+    /// The counts so far; `None` if there was no session.
     pub(crate) fn report(&self, cpu: (f64, f64)) -> Option<Report> {
         let mut session = self.lock();
         self.end_if_due(session.as_mut());
@@ -180,7 +180,7 @@ impl HotKeys {
     }
 }
 
-/// Forgets the keys that cost least, by what is asked for.
+/// Forgets the cheaper half of the keys, by the costs that the session counts.
 fn forget_half(keys: &mut HashMap<Vec<u8>, Cost>, wanted: Wanted) {
     let median = |cost: fn(&Cost) -> u64| {
         let mut all: Vec<u64> = keys.values().map(cost).collect();
@@ -197,7 +197,7 @@ fn forget_half(keys: &mut HashMap<Vec<u8>, Cost>, wanted: Wanted) {
 mod tests {
     use super::*;
 
-    /// However many keys pass by, the few that cost much are there, with what they cost.
+    /// Expensive keys stay, with their cost, among any number of other keys.
     #[test]
     fn what_costs_much_is_not_forgotten() {
         let hot = HotKeys::default();

@@ -1,33 +1,33 @@
-//! The keys that are asked for most, counted in the batches that are timed anyway.
+//! The most requested keys, counted in the batches that are timed anyway.
 //!
-//! Keys are few however many are asked for (Misra and Gries, 1982): when there are too many, the
-//! median count is taken from all of them, and who has nothing left is forgotten. What is lost of a
-//! count is less than the requests by [`KEYS_MAX`] halves, so a key with a larger share stays.
-//! Counts are halved from time to time, so that the keys of now come to the front.
+//! The number of counted keys is bounded (Misra and Gries, 1982). When there are too many, the
+//! median count is subtracted from all of them, and keys without a rest are forgotten. A count
+//! loses less than the requests divided by half of [`KEYS_MAX`], so a key with a larger share
+//! stays. Counts are halved from time to time, so that currently hot keys come to the front.
 
 use base::TenantId;
 use std::collections::HashMap;
 
-/// Keys that are counted at once by a worker.
+/// The largest number of keys that a worker counts at once.
 const KEYS_MAX: usize = 512;
 
-/// Longer keys are not counted: their bytes would be held here.
+/// The longest key that is counted, in bytes, because the table holds a copy of it.
 const KEY_LEN_MAX: usize = 256;
 
-/// Requests after which the counts are halved.
+/// The number of requests after which the counts are halved.
 const HALVED_AFTER: u64 = 65_536;
 
-/// Of so few requests of a tenant nothing is said.
+/// The least number of requests of a tenant for which hot keys are reported.
 const COUNTED_MIN: u64 = 500;
 
-/// A key is hot from this share of its tenant's requests on. What was forgotten is far less.
+/// A key is hot from this share of its tenant's requests on. The loss of a count is far less.
 const SHARE_MIN: f64 = 0.02;
 
-/// What a worker counted, or all of them.
+/// The counts of a worker, or of all workers together.
 #[derive(Debug, Default)]
 pub(crate) struct Hottest {
     keys: HashMap<(TenantId, Box<[u8]>), u64>,
-    /// Requests of each tenant.
+    /// The number of requests of each tenant.
     requests: Vec<u64>,
 }
 
@@ -57,7 +57,7 @@ impl Hottest {
         }
     }
 
-    /// Adds what another worker counted.
+    /// Adds the counts of another worker.
     pub(crate) fn add(&mut self, other: &Self) {
         for (key, count) in &other.keys {
             *self.keys.entry(key.clone()).or_default() += count;
@@ -68,7 +68,7 @@ impl Hottest {
         }
     }
 
-    /// The hot keys of a tenant, and the share of its requests that each has: the hottest first.
+    /// The hot keys of a tenant, each with its share of the tenant's requests, the hottest first.
     pub(crate) fn of(&self, tenant: TenantId) -> Vec<(&[u8], f64)> {
         let all = self.requests.get(usize::from(tenant)).copied().unwrap_or_default();
         if all < COUNTED_MIN {
@@ -86,7 +86,7 @@ impl Hottest {
 mod tests {
     use super::*;
 
-    /// Among however many others, each with its share; of others nothing is said.
+    /// A hot key is found among many others, with its share; the others are not reported.
     #[test]
     fn hot_keys_are_found() {
         let mut workers = [Hottest::default(), Hottest::default()];

@@ -1,4 +1,4 @@
-//! The thread that keeps house: dead items, a lowered limit, the clock's offset, rates.
+//! The housekeeping thread: expired items, a lowered memory limit, the clock's offset, rates.
 
 use crate::removals;
 use crate::shared::Shared;
@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How often.
+/// The time between two rounds.
 pub(crate) const PERIOD: Duration = Duration::from_millis(100);
-/// Entries and buckets looked at in one sweep.
+/// The number of entries and buckets that one sweep visits.
 const SWEEP_BUCKETS: usize = 16 << 10;
-/// Sweeps one after another while the store is above a lowered limit, or more has died than one
-/// sweep buries: bounds the time taken, and allows for a million deaths a second.
+/// The largest number of sweeps in a row, while the store is above a lowered limit or more items
+/// have expired than one sweep removes. This bounds the time, and allows for a million expired
+/// items a second.
 const SWEEPS_MAX: usize = 8;
-/// Keeps house until the server ends.
+/// Runs the rounds until the server ends.
 pub(crate) fn run(shared: &Arc<Shared>) {
     let mut second = Instant::now();
     let mut last = rates(shared);
@@ -48,7 +49,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
     }
 }
 
-/// Commands, bytes in, bytes out since the start.
+/// Commands, bytes received and bytes sent since the start.
 fn rates(shared: &Shared) -> [u64; 3] {
     let mut sum = [0; 3];
     for worker in &shared.stats.workers {
@@ -59,7 +60,7 @@ fn rates(shared: &Shared) -> [u64; 3] {
     sum
 }
 
-/// The number behind `name` in a file of lines `name: number kB`.
+/// The number behind `name`, in bytes, in a file of lines `name: number kB`.
 fn kilobytes(path: &str, name: &str) -> u64 {
     let text = fs::read_to_string(path).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
@@ -67,20 +68,20 @@ fn kilobytes(path: &str, name: &str) -> u64 {
     number.unwrap_or(0) << 10
 }
 
-/// Bytes of memory the process has; zero where the machine does not tell.
+/// Resident memory of the process in bytes; zero if the system does not tell.
 pub(crate) fn resident() -> u64 {
-    // The shorter of the files that tell: this is asked up to 200 times a second.
+    // Reads the shortest file with this number: it is read up to 200 times a second.
     let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
     pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-/// Bytes of memory the machine has; zero where it does not tell.
+/// Memory of the machine in bytes; zero if the system does not tell.
 pub(crate) fn machine_memory() -> u64 {
     kilobytes("/proc/meminfo", "MemTotal:")
 }
 
-/// Seconds of user and system time the process has taken.
+/// User and system time of the process, in seconds.
 pub(crate) fn cpu_seconds() -> (f64, f64) {
     let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
     let used = getrusage(UsageWho::RUSAGE_SELF);

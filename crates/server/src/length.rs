@@ -1,6 +1,7 @@
-//! Lengths in front of bytes: seven bits a byte, the lowest first, so that short ones take one.
+//! Lengths in front of bytes, with seven bits in each byte, the lowest first. A short length takes
+//! one byte.
 
-/// Takes a length off the front; none where there is no whole one.
+/// Takes a length off the front; `None` if the bytes hold no whole length.
 pub(crate) fn take_len(bytes: &mut &[u8]) -> Option<usize> {
     let (mut len, mut shift) = (0u64, 0);
     loop {
@@ -17,7 +18,7 @@ pub(crate) fn take_len(bytes: &mut &[u8]) -> Option<usize> {
     }
 }
 
-/// Writes a length.
+/// Appends a length.
 pub(crate) fn put_len(out: &mut Vec<u8>, mut len: usize) {
     while len >= 0x80 {
         out.push(len as u8 | 0x80);

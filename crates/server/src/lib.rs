@@ -1,9 +1,10 @@
-//! The daemon: sockets, commands, configuration.
+//! The server: sockets, commands, configuration.
 //!
 //! [`start`] opens the listeners and starts the threads; the returned [`Handle`] ends them. Worker
-//! threads share one store (`worker.rs`), and one may be alone with it (`gate.rs`); an acceptor
-//! hands them connections (`listen.rs`); a thread keeps house (`housekeeping.rs`). Commands are one
-//! list (`commands/mod.rs`), directives another (`config/list/`).
+//! threads share one store (`worker.rs`), and one of them may run alone (`gate.rs`). An acceptor
+//! hands them connections (`listen.rs`), and a thread does the housekeeping (`housekeeping.rs`).
+//! All commands are in one table (`commands/mod.rs`), and all directives in another
+//! (`config/list/`).
 #![forbid(unsafe_code)]
 
 mod acl;
@@ -74,7 +75,7 @@ use std::time::{Duration, Instant};
 use store::Store;
 use worker::{Mailbox, Worker};
 
-/// A running server. Dropping it ends the server.
+/// A running server. Dropping the handle ends the server.
 #[derive(Debug)]
 pub struct Handle {
     shared: Arc<Shared>,
@@ -94,12 +95,12 @@ pub struct Stopper {
 /// Starts a server inside this process.
 ///
 /// # Errors
-/// Settings that do not fit together, or why it cannot listen.
+/// Settings that conflict, or the reason why it cannot listen.
 pub fn start(settings: Settings) -> Result<Handle, Error> {
     start_from(settings, None)
 }
 
-/// Starts a server whose settings came from `file`, which CONFIG REWRITE writes.
+/// Starts a server with settings from `file`, which CONFIG REWRITE writes.
 fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error> {
     let failed = |error: std::io::Error| Error(format!("cannot start: {error}"));
     settings.check()?;
@@ -159,7 +160,8 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     Ok(handle)
 }
 
-/// The first line of the log: that it evicts, how much memory it will use, whose data it holds.
+/// Writes the first line of the log: whether it evicts, how much memory it uses, and which tenants
+/// share it.
 fn announce(shared: &Shared) {
     let view = shared.view();
     let settings = &view.settings;
@@ -191,7 +193,7 @@ fn announce(shared: &Shared) {
     }
 }
 
-/// Room on the stack of a thread: scripts nest as deep as a thousand tables.
+/// The size of a thread's stack, in bytes. Scripts may nest a thousand tables.
 const STACK: usize = 16 << 20;
 
 impl Handle {
@@ -208,39 +210,39 @@ impl Handle {
         self.address
     }
 
-    /// Where metrics are served, if they are.
+    /// The address that serves metrics; `None` if none does.
     pub const fn http_addr(&self) -> Option<SocketAddr> {
         self.http
     }
 
-    /// Everything it listens on.
+    /// All addresses and paths that it listens on.
     pub fn listening(&self) -> &[String] {
         &self.shared.listening
     }
 
-    /// The names of the tenants by their numbers.
+    /// The names of the tenants, by number.
     pub fn tenants(&self) -> Vec<String> {
         self.shared.view().names.clone()
     }
 
-    /// The data.
+    /// The store that holds the data.
     pub fn store(&self) -> &Arc<Store> {
         &self.shared.store
     }
 
-    /// Says that other things of some size live in this process: its resident memory then says
-    /// nothing of the store, and none is set aside for the allocator.
+    /// Declares that other parts of this process use much memory. Then its resident memory says
+    /// nothing about the store, and none is reserved for the allocator.
     pub fn share_process(&self) {
         self.shared.owns_process.store(false, std::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Something that ends the server from elsewhere.
+    /// A [`Stopper`] for this server.
     pub fn stopper(&self) -> Stopper {
         Stopper { shared: self.shared.clone(), bell: self.bell.clone() }
     }
 
-    /// Waits until somebody ends the server; false if a script then runs for longer than `most`.
-    /// The process can only end without its thread, then, and without its data.
+    /// Waits until the server is asked to end. Returns false if a script then runs for longer than
+    /// `most`: the process can end only without that thread, and without saving its data.
     #[must_use]
     pub fn may_end(&self, most: Duration) -> bool {
         self.shared.wait_for_stop();
@@ -254,10 +256,10 @@ impl Handle {
         true
     }
 
-    /// Waits until somebody ends the server.
+    /// Waits until the server is asked to end.
     ///
     /// # Errors
-    /// The data should have been saved and were not.
+    /// The data could not be saved, although the settings ask for it.
     pub fn wait(mut self) -> Result<(), Error> {
         self.join()
     }
@@ -276,7 +278,7 @@ impl Handle {
                 let _ = self.bell.wake();
             }
             let _ = thread.join();
-            // The workers come first: once they have ended, the rest is told.
+            // The workers come first. After they have ended, the other threads are woken.
             let _ = self.bell.wake();
         }
         if was_running { warm::save(&self.shared) } else { Ok(()) }
@@ -286,7 +288,7 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.stopper().stop();
-        // The log has the reason.
+        // The log has the reason for a failure.
         let _ = self.join();
     }
 }

@@ -1,7 +1,7 @@
-//! Listeners, and the thread that hands new connections to the workers in turn.
+//! The listeners, and the thread that hands new connections to the workers in turn.
 //!
-//! One acceptor rather than a listener for each worker: with few clients the kernel's choice among
-//! several listeners leaves workers idle beside busy ones.
+//! There is one acceptor, not a listener for each worker. With few clients the kernel's choice
+//! among several listeners leaves workers idle beside busy ones.
 
 use crate::clients::Peer;
 use crate::config::{Error, Settings};
@@ -20,9 +20,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The token of the mailbox of the acceptor.
+/// The token of the acceptor's mailbox.
 const MAIL: Token = Token(usize::MAX);
-/// How long to wait after the machine has refused a connection, for want of file descriptors.
+/// The pause after the system refused a connection because file descriptors are scarce.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The protocol of a port.
@@ -32,7 +32,7 @@ pub(crate) enum Speaks {
     Memcached,
 }
 
-/// A TCP port, and what is spoken there.
+/// A TCP port with its protocol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Port {
     number: u16,
@@ -40,14 +40,14 @@ pub(crate) struct Port {
     tls: bool,
 }
 
-/// A socket that waits for clients.
+/// A socket that accepts clients.
 #[derive(Debug)]
 pub(crate) enum Listener {
     Tcp(TcpListener, Port),
     Unix(UnixListener, String, Speaks),
 }
 
-/// Opens all that the settings name. The first is the main port, if there is one.
+/// Opens all listeners of the settings. The first is the main port, if there is one.
 pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, Error> {
     let mut listeners = vec![];
     let paths = [
@@ -84,7 +84,7 @@ pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, Error> {
     Ok(listeners)
 }
 
-/// Listens at one address to memcached's protocol.
+/// Listens for memcached's protocol at one address.
 fn open_address(
     settings: &Settings,
     address: SocketAddr,
@@ -98,7 +98,7 @@ fn open_address(
     Ok(())
 }
 
-/// Listens to a port at every address of `bind`.
+/// Listens on a port at every address of `bind`.
 fn open_port(settings: &Settings, port: Port, listeners: &mut Vec<Listener>) -> Result<(), Error> {
     let mut chosen = port.number;
     let mut opened = 0;
@@ -120,7 +120,7 @@ fn open_port(settings: &Settings, port: Port, listeners: &mut Vec<Listener>) -> 
         let address = SocketAddr::new(ip, chosen);
         match listen(address, settings) {
             Ok(listener) => {
-                // A free port is chosen once, for all addresses.
+                // A free port is chosen once, and used for all addresses.
                 chosen = listener.local_addr().map_or(chosen, |address| address.port());
                 listeners.push(Listener::Tcp(listener, Port { number: chosen, ..port }));
                 opened += 1;
@@ -150,8 +150,8 @@ fn listen(address: SocketAddr, settings: &Settings) -> io::Result<TcpListener> {
     }
     socket.set_nonblocking(true)?;
     if address.ip().is_loopback() {
-        // Nothing is congested there: what the system has for the network (bbr) would only take
-        // time for each reply. Connections inherit it.
+        // Loopback has no congestion: the system's algorithm for the network (bbr) would only cost
+        // time for each reply. Connections inherit this.
         let _ = socket.set_tcp_congestion(b"reno");
     }
     hand_down(&socket, settings.tcp_keepalive);
@@ -165,7 +165,7 @@ fn open_path(settings: &Settings, path: &Path, speaks: Speaks) -> Result<Listene
         Error(format!("cannot listen on {}: {error}: choose another unixsocket", path.display()))
     };
     let there = std::fs::symlink_metadata(path);
-    // The socket of a server that is no more; no other file is removed for one.
+    // Removes the socket of a server that has ended, but no other file.
     if there.is_ok_and(|there| there.file_type().is_socket())
         && std::os::unix::net::UnixStream::connect(path).is_err()
     {
@@ -183,7 +183,7 @@ fn open_path(settings: &Settings, path: &Path, speaks: Speaks) -> Result<Listene
     Ok(Listener::Unix(listener, path.display().to_string(), speaks))
 }
 
-/// The number of a group of the machine.
+/// The number of a group of this machine.
 fn group(name: &str) -> Result<u32, Error> {
     let found = nix::unistd::Group::from_name(name).ok().flatten();
     let found = found.ok_or_else(|| {
@@ -195,7 +195,7 @@ fn group(name: &str) -> Result<u32, Error> {
 }
 
 impl Listener {
-    /// Where it listens, as the log and INFO show it.
+    /// The listener's address or path, as the log and INFO show it.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Tcp(listener, port) => {
@@ -214,7 +214,7 @@ impl Listener {
         }
     }
 
-    /// Its number, and where it listens as memcached writes it.
+    /// The number of its socket, and its address in memcached's form.
     pub(crate) fn socket(&self) -> (i32, String) {
         match self {
             Self::Tcp(listener, port) => {
@@ -226,7 +226,7 @@ impl Listener {
         }
     }
 
-    /// Its TCP address.
+    /// Its TCP address; `None` for a Unix socket.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener, ..) => listener.local_addr().ok(),
@@ -265,8 +265,8 @@ impl Listener {
     }
 }
 
-/// What connections inherit from where they are accepted: replies are sent at once, and silent
-/// clients are looked after every `keepalive` seconds, if that is not 0.
+/// Sets the options that accepted connections inherit: replies are sent at once, and silent clients
+/// are probed after `keepalive` seconds, unless that is 0.
 fn hand_down(listener: &impl AsFd, keepalive: u64) {
     let socket = SockRef::from(listener);
     let _ = socket.set_tcp_nodelay(true);
@@ -287,17 +287,17 @@ impl Drop for Listener {
     }
 }
 
-/// The thread that accepts.
+/// The thread that accepts connections.
 pub(crate) struct Acceptor {
     poll: Poll,
     listeners: Vec<Listener>,
     shared: Arc<Shared>,
     next: usize,
-    /// As it is handed down to connections.
+    /// The keepalive that connections inherit, in seconds.
     keepalive: u64,
 }
 
-/// Ends an [`Acceptor`].
+/// Wakes an [`Acceptor`], so that it notices the end of the server.
 pub(crate) type Bell = mio::Waker;
 
 impl Acceptor {
@@ -321,10 +321,10 @@ impl Acceptor {
         Ok((Self { poll, listeners, shared, next: 0, keepalive }, bell))
     }
 
-    /// Accepts until the server ends.
+    /// Accepts connections until the server ends.
     pub(crate) fn run(mut self) {
         let mut events = Events::with_capacity(64);
-        // Listeners that had more connections than could be accepted just then.
+        // Listeners with more connections than could be accepted at that moment.
         let mut again: Vec<usize> = vec![];
         while !self.shared.is_stopping() {
             let wait = if again.is_empty() { None } else { Some(PAUSE) };
@@ -346,7 +346,7 @@ impl Acceptor {
         }
     }
 
-    /// Accepts all that wait at a listener; false where the machine refused.
+    /// Accepts all waiting connections of a listener. Returns false if the system refused one.
     fn accept_all(&mut self, at: usize) -> bool {
         let keepalive = self.shared.view().settings.tcp_keepalive;
         if self.keepalive != keepalive {
@@ -361,7 +361,7 @@ impl Acceptor {
             match self.listeners[at].accept() {
                 Ok((stream, peer, ip)) => self.hand_over(stream, peer, ip),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
-                // The client left before it was accepted.
+                // The client disconnected before it was accepted.
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -381,7 +381,7 @@ impl Acceptor {
         let stranger = ip.is_some_and(|ip| !ip.to_canonical().is_loopback());
         let needs_token = peer.speaks == Speaks::Memcached && !view.tokens.is_empty();
         if settings.protected_mode && settings.is_open() && !needs_token && stranger {
-            // The client learns what to change; nothing of the server is shown.
+            // The client learns which setting to change, but nothing about the server.
             let _ = stream.write(match peer.speaks {
                 Speaks::Redis => b"-DENIED Larder runs in protected mode: no password is set, so \
                   only clients of the same machine are served. Set requirepass, or protected-mode \

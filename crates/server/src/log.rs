@@ -1,8 +1,8 @@
-//! The log of `larder serve`: one event, one line.
+//! The log of `larder serve`: one line for each event.
 //!
-//! What an event says may come from a client: a key, a name, a text of `redis.log`. Whoever logs
-//! need not think of that: each field passes through [`Printable`] here, so that no text can begin
-//! a line of its own or reach the terminal as anything but text.
+//! The text of an event may come from a client: a key, a name, a text of `redis.log`. Each field
+//! passes through [`Printable`] here, so the code that logs need not care. No text can begin a line
+//! of its own, or reach the terminal as anything but text.
 
 use crate::config::{Error, Level};
 use base::printable::Printable;
@@ -17,7 +17,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Sets the level of the log, where there is one.
+/// The function that sets the level of the log, once there is a log.
 static SET: OnceLock<Box<dyn Fn(LevelFilter) + Send + Sync>> = OnceLock::new();
 
 const fn filter(level: Level) -> LevelFilter {
@@ -29,7 +29,7 @@ const fn filter(level: Level) -> LevelFilter {
     }
 }
 
-/// Begins to log from `level` on, to the file or, where none is named, to the standard error.
+/// Begins to log from `level` on, to the file, or to the standard error if `file` is empty.
 pub(crate) fn start(level: Level, file: &str) -> Result<(), Error> {
     let fields = debug_fn(|writer, field, value| {
         if field.name() != "message" {
@@ -38,7 +38,7 @@ pub(crate) fn start(level: Level, file: &str) -> Result<(), Error> {
         write!(Printable(writer), "{value:?}")
     });
     let (filter, handle) = reload::Layer::new(filter(level));
-    // Whoever reads the log may be gone: to tell that would fail as well, and end the thread.
+    // The reader of the log may be gone. Reporting that would fail as well, and end the thread.
     let log = tracing_subscriber::fmt::layer().fmt_fields(fields.delimited(" "));
     let log = log.with_target(false).log_internal_errors(false);
     let begun = tracing_subscriber::registry().with(filter);
@@ -52,14 +52,14 @@ pub(crate) fn start(level: Level, file: &str) -> Result<(), Error> {
         begun.with(log.with_ansi(false).with_writer(Mutex::new(opened))).init();
     }
     let set = move |level| {
-        // It fails only when the log is gone.
+        // This fails only if the log is gone.
         let _ = handle.reload(level);
     };
     let _ = SET.set(Box::new(set));
     Ok(())
 }
 
-/// Logs from another level on.
+/// Changes the lowest level that is logged.
 pub(crate) fn set(level: Level) {
     if let Some(set) = SET.get() {
         set(filter(level));

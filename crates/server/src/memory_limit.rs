@@ -1,18 +1,18 @@
-//! `maxmemory auto` and `maxmemory 80%`: a share of what the machine, or the container, gives.
+//! `maxmemory auto` and `maxmemory 80%`: a share of the memory of the machine or the container.
 //!
-//! A container may be resized while it runs, so the share is worked out anew once a second. What
-//! counts is the lowest of the machine's memory and the limits of the control groups that the
-//! process is in, from its own up to the root.
+//! A container may be resized while it runs, so the share is computed again once a second. It is a
+//! share of the lowest of the machine's memory and the limits of the process's control groups, from
+//! its own up to the root.
 
 use crate::shared::Shared;
 use base::Bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The share that `auto` means: the rest is for clients' buffers, models and the program itself.
+/// The share that `auto` means. The rest is for clients' buffers, models and the program itself.
 pub(crate) const AUTO: f64 = 0.8;
 
-/// Reads a share; `None` for what is none.
+/// Reads a share; `None` if the word is none.
 pub(crate) fn parse(word: &str) -> Option<f64> {
     if word.eq_ignore_ascii_case("auto") {
         return Some(AUTO);
@@ -21,7 +21,7 @@ pub(crate) fn parse(word: &str) -> Option<f64> {
     (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)
 }
 
-/// The bytes of a share; no limit where the machine does not tell.
+/// The bytes of a share; zero (no limit) if the system does not tell.
 pub(crate) fn bytes_of(share: f64) -> Bytes {
     let machine = crate::housekeeping::machine_memory();
     let group = group_limit(Path::new("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"));
@@ -30,7 +30,7 @@ pub(crate) fn bytes_of(share: f64) -> Bytes {
     Bytes((given as f64 * share) as u64)
 }
 
-/// The lowest limit of the control groups named in `membership`.
+/// The lowest limit of the control groups that the file `membership` names.
 fn group_limit(membership: &Path, root: &Path) -> Option<u64> {
     let text = fs::read_to_string(membership).ok()?;
     let mut lowest = None;
@@ -44,7 +44,7 @@ fn group_limit(membership: &Path, root: &Path) -> Option<u64> {
             }
             _ => continue,
         };
-        // Inside a container the path may not be there, and the root is the group itself.
+        // In a container the path may be missing; then the root is the container's own group.
         let below = base.join(path.trim_start_matches('/'));
         for group in below.ancestors().take_while(|group| group.starts_with(&base)) {
             let limit = fs::read_to_string(group.join(file)).ok();
@@ -56,7 +56,7 @@ fn group_limit(membership: &Path, root: &Path) -> Option<u64> {
     lowest
 }
 
-/// Sets `maxmemory` anew if it is a share of what has changed.
+/// Sets `maxmemory` again if it is a share and the memory has changed.
 pub(crate) fn follow(shared: &Shared) {
     let view = shared.view();
     let Some(share) = view.settings.maxmemory_share else { return };
@@ -88,7 +88,7 @@ mod tests {
         assert!(bytes_of(0.5) > Bytes(1 << 20));
     }
 
-    /// The lowest counts, wherever it stands between the process and the root.
+    /// The lowest limit counts, at any level between the process and the root.
     #[test]
     fn limits_of_groups() {
         let dir = tempfile::tempdir().unwrap();

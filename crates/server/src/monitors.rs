@@ -1,8 +1,8 @@
-//! Monitors, clients that watch what others do: MONITOR, and memcached's `watch`.
+//! Monitors: clients that watch other clients, by MONITOR or memcached's `watch`.
 //!
-//! While nobody watches, a batch of commands pays one load. Otherwise each line goes through the
-//! mailbox of the worker that has the watcher, and a watcher that reads too slowly is closed at
-//! the limit of its output like any listener.
+//! Without a monitor, a batch of commands pays one load. Otherwise each line goes through the
+//! mailbox of the monitor's worker. A monitor that reads too slowly is disconnected at the limit of
+//! its output, like any subscriber.
 
 use crate::pubsub::Place;
 use crate::shared::Shared;
@@ -21,9 +21,9 @@ pub(crate) const FETCHERS: u8 = 4;
 pub(crate) const MUTATIONS: u8 = 8;
 /// Removals by memcached's protocol.
 pub(crate) const DELETIONS: u8 = 16;
-/// Connections by memcached's protocol that come and go.
+/// New and closed connections of memcached's protocol.
 pub(crate) const CONNEVENTS: u8 = 32;
-/// Items that are evicted, whoever wrote them.
+/// Evicted items of all clients.
 pub(crate) const EVICTIONS: u8 = 64;
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ struct Watcher {
     id: u64,
     place: Place,
     wants: u8,
-    /// Of a trace, the keys.
+    /// The sample of keys that a trace shows.
     filter: Filter,
 }
 
@@ -40,7 +40,7 @@ struct Watcher {
 pub(crate) struct Monitors {
     wanted: AtomicU8,
     all: Mutex<Vec<Watcher>>,
-    /// Lines shown so far.
+    /// The number of lines so far.
     lines: AtomicU64,
 }
 
@@ -49,7 +49,7 @@ impl Monitors {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody watches any of these.
+    /// Whether any client watches any of these.
     #[inline]
     pub(crate) fn is_wanted(&self, wants: u8) -> bool {
         self.wanted.load(Ordering::Relaxed) & wants != 0
@@ -60,7 +60,7 @@ impl Monitors {
         self.wanted.store(wanted, Ordering::Relaxed);
     }
 
-    /// A client watches these from here on; a trace shows the keys that `filter` keeps.
+    /// Makes a client watch these; a trace shows the keys that `filter` keeps.
     pub(crate) fn join(&self, id: u64, place: Place, wants: u8, filter: Filter) {
         let mut all = self.lock();
         all.retain(|watcher| watcher.id != id);
@@ -68,7 +68,7 @@ impl Monitors {
         self.publish(&all);
     }
 
-    /// A client watches nothing any more.
+    /// Ends the watching of a client.
     pub(crate) fn leave(&self, id: u64) {
         if self.is_wanted(u8::MAX) {
             let mut all = self.lock();
@@ -82,18 +82,18 @@ impl Monitors {
         self.is_wanted(u8::MAX) && self.lock().iter().any(|watcher| watcher.id == id)
     }
 
-    /// How many clients watch by memcached's protocol.
+    /// The number of clients that watch by memcached's protocol.
     pub(crate) fn watchers(&self) -> usize {
         self.lock().iter().filter(|watcher| watcher.wants & (MONITOR | TRACE) == 0).count()
     }
 
-    /// A number for the next line.
+    /// The number of the next line.
     pub(crate) fn next_line(&self) -> u64 {
         self.lines.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Shows a line to those who watch any of `wants`. Of a key's hash, if given, the filters of
-    /// the watchers decide.
+    /// Shows a line to the clients that watch any of `wants`. With the hash of a key, their filters
+    /// decide.
     pub(crate) fn show(&self, shared: &Shared, wants: u8, hash: Option<u64>, line: &[u8]) {
         for watcher in self.lock().iter().filter(|watcher| watcher.wants & wants != 0) {
             if hash.is_none_or(|hash| watcher.filter.keeps(hash)) {

@@ -1,15 +1,14 @@
-//! Keyspace notifications: listeners of certain channels hear what becomes of keys.
+//! Keyspace notifications: messages about keys on certain channels.
 //!
 //! ```text
 //!   __keyspace@0__:user:7   set          what happened to a key
 //!   __keyevent@0__:expired  user:7       which key something happened to
 //! ```
 //!
-//! `notify-keyspace-events` names the classes of events that are told; with none of them an event
-//! costs one test. Items that leave by themselves are told as the store notes them
-//! (`removals.rs`).
+//! `notify-keyspace-events` names the classes of events that are sent. Without classes an event
+//! costs one test. Evictions and expirations are sent when the store notes them (`removals.rs`).
 //!
-//! A key that only some clients can come by is told to those alone.
+//! A notification about a key goes only to clients that can reach the key.
 
 use crate::commands::{self, Call, flag};
 use crate::removals;
@@ -17,9 +16,9 @@ use crate::shared::{Shared, View};
 use base::TenantId;
 use tune::tenant::Origin;
 
-/// Told at `__keyspace@db__:key`.
+/// Sends on `__keyspace@db__:key`.
 pub(crate) const KEYSPACE: u32 = 1;
-/// Told at `__keyevent@db__:event`.
+/// Sends on `__keyevent@db__:event`.
 pub(crate) const KEYEVENT: u32 = 1 << 1;
 /// Commands for keys of any type, such as DEL and EXPIRE.
 pub(crate) const GENERIC: u32 = 1 << 2;
@@ -33,16 +32,16 @@ pub(crate) const SET: u32 = 1 << 5;
 pub(crate) const HASH: u32 = 1 << 6;
 /// Commands for sorted sets.
 pub(crate) const ZSET: u32 = 1 << 7;
-/// Keys that died of age.
+/// Expired keys.
 pub(crate) const EXPIRED: u32 = 1 << 8;
-/// Keys that made room.
+/// Evicted keys.
 pub(crate) const EVICTED: u32 = 1 << 9;
-/// Reads that found nothing.
+/// Reads that found no key.
 pub(crate) const MISS: u32 = 1 << 12;
-/// Keys that were not there before.
+/// Keys that did not exist before.
 pub(crate) const NEW: u32 = 1 << 13;
 
-/// The letters of the classes; those of `A` come first.
+/// The letters of the classes; the ones that `A` includes come first.
 const LETTERS: &[(char, u32)] = &[
     ('g', GENERIC),
     ('$', STRING),
@@ -59,7 +58,7 @@ const LETTERS: &[(char, u32)] = &[
     ('m', MISS),
     ('n', NEW),
 ];
-/// How many of them `A` stands for.
+/// The number of classes that `A` includes.
 const ALL: usize = 10;
 
 fn all() -> u32 {
@@ -76,7 +75,7 @@ pub(crate) fn parse(text: &str) -> Result<u32, String> {
     text.chars().try_fold(0, |sum, letter| Ok(sum | class(letter)?))
 }
 
-/// The letters of classes.
+/// The letters of classes, as the setting shows them.
 pub(crate) fn show(classes: u32) -> String {
     let is_all = classes & all() == all();
     let rest = if is_all { &LETTERS[ALL..] } else { LETTERS };
@@ -84,7 +83,7 @@ pub(crate) fn show(classes: u32) -> String {
     is_all.then_some(&'A').into_iter().chain(letters).collect()
 }
 
-/// A key that something happened to.
+/// The key that an event is about.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     pub(crate) tenant: TenantId,
@@ -92,14 +91,14 @@ pub(crate) struct Place<'a> {
     pub(crate) key: &'a [u8],
 }
 
-/// Tells of an event, if its class is to be told.
+/// Sends an event if the settings include its class.
 pub(crate) fn tell(shared: &Shared, view: &View, class: u32, event: &str, place: Place<'_>) {
     let classes = view.settings.notify;
     if classes & class == 0 {
         return;
     }
     let Place { tenant, db, key } = place;
-    // Where some clients have keys of their own, not everybody may hear of every key.
+    // If some clients have keys of their own, only clients of that tenant may learn about them.
     let is_told_apart = view.settings.tenants.iter().any(crate::config::TenantConfig::is_private);
     let of = is_told_apart.then_some(tenant);
     if classes & KEYSPACE != 0 {
@@ -113,7 +112,7 @@ pub(crate) fn tell(shared: &Shared, view: &View, class: u32, event: &str, place:
 }
 
 impl Call<'_> {
-    /// Something happened to a key of the client.
+    /// Sends an event about a key of the client.
     #[inline]
     pub(crate) fn event(&self, class: u32, event: &str, key: &[u8]) {
         if self.view.settings.notify & class != 0 {
@@ -125,7 +124,7 @@ impl Call<'_> {
         }
     }
 
-    /// The same in another database.
+    /// Sends an event about a key of the client in another database.
     #[cold]
     pub(crate) fn event_in(&self, class: u32, event: &str, db: u8, key: &[u8]) {
         let (user, listener) = (self.session.user.as_deref(), self.session.client.listener);
@@ -133,7 +132,7 @@ impl Call<'_> {
         tell(self.shared, self.view, class, event, Place { tenant, db, key });
     }
 
-    /// A collection has lost elements, and perhaps went with the last of them.
+    /// Sends an event about removed elements, and `del` if the key disappeared with the last one.
     pub(crate) fn lost(&self, class: u32, event: &str, key: &[u8]) {
         if self.view.settings.notify & (class | GENERIC) == 0 {
             return;
@@ -145,13 +144,13 @@ impl Call<'_> {
     }
 }
 
-/// Whether anybody should hear of reads that find nothing, or of new keys.
+/// Whether the settings ask for events about reads without a result, or about new keys.
 #[inline]
 pub(crate) fn looks_for_absent(view: &View) -> bool {
     view.settings.notify & (MISS | NEW) != 0
 }
 
-/// The keys of a command about to be carried out that are not there.
+/// The keys of a command that do not exist before it runs.
 pub(crate) fn before<'a>(call: &Call<'a>) -> Vec<&'a [u8]> {
     let command = commands::find(call.arg(0)).map(commands::get);
     let runs = |command: &&commands::Command| {
@@ -168,7 +167,7 @@ pub(crate) fn before<'a>(call: &Call<'a>) -> Vec<&'a [u8]> {
     places.map(|at| call.arg(at)).filter(is_absent).collect()
 }
 
-/// Tells of those that were read, and of those that are there now.
+/// Sends events for the `absent` keys: a miss if the command read them, or new if they exist now.
 pub(crate) fn after(call: &Call<'_>, absent: &[&[u8]]) {
     let Some(command) = commands::find(call.arg(0)).map(commands::get) else { return };
     for key in absent {
@@ -184,7 +183,7 @@ pub(crate) fn after(call: &Call<'_>, absent: &[&[u8]]) {
 mod tests {
     use super::*;
 
-    /// As redis-server 7 shows what it was given, but for `n` beside `A`, which it forgets.
+    /// redis-server 7 shows the same letters, except that it forgets `n` beside `A`.
     #[test]
     fn classes_are_shown_as_redis_does() {
         for (given, shown) in [

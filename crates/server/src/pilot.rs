@@ -1,12 +1,12 @@
 //! The thread that runs the pilot over the live store (`live`).
 //!
-//! The thread looks at the store a few times an epoch, so that the queues of samples stay short,
-//! and publishes what there is to show on a [`PublishedStatus`] once an epoch. Nothing of the hot
-//! path waits for it: workers pass samples on through bounded queues that drop when full, and read
-//! budgets as they find them.
+//! The thread samples the state of the store a few times in an epoch, so that the queues of samples
+//! stay short. Once an epoch it publishes its results on a [`PublishedStatus`]. The hot path never
+//! waits for it: workers pass samples through bounded queues that drop when full, and read the
+//! current budgets.
 //!
-//! With recipe `static`, or a `maxmemory-policy` that names one itself, the loop is off: nothing is
-//! sampled, timed, modelled or planned, and the thread only looks whether the settings changed.
+//! With recipe `static`, or with a `maxmemory-policy` that names a policy itself, the loop is off:
+//! nothing is sampled, timed, modelled or planned. Then the thread only waits for changed settings.
 
 use crate::config::Settings;
 use crate::pools;
@@ -23,46 +23,46 @@ use tune::planner::guard;
 use tune::snapshot::Candidate;
 use tune::{Pilot, PoolStep, Recipe, recipe};
 
-/// Looks at the store in an epoch: so many that queues do not overflow.
+/// The number of looks at the store in an epoch: enough that the queues do not overflow.
 const LOOKS: u32 = 5;
 
-/// Least and most time between two looks.
+/// The least and the longest time between two looks.
 const LOOK_MIN: Duration = Duration::from_millis(20);
 const LOOK_MAX: Duration = Duration::from_millis(200);
 
-/// Seeds the models: the sample is the same in every run.
+/// The seed of the models: the sample is the same in every run.
 const SEED: u64 = 1;
 
 /// The status that the pilot published last.
 #[derive(Debug, Default)]
 pub(crate) struct PublishedStatus(Mutex<Arc<Shown>>);
 
-/// The pilot as of an epoch.
+/// The results of the pilot at the end of an epoch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
-    /// None while the loop is off.
+    /// The pilot's status; `None` while the loop is off.
     pub(crate) status: Option<Status>,
     /// The pools in force; empty while the loop is off.
     pub(crate) pools: Vec<PoolStep>,
-    /// The curves of each tenant, one a policy.
+    /// The curves of each tenant, one for each policy.
     pub(crate) curves: Vec<(TenantId, Vec<Candidate>)>,
-    /// What sampled keys told of each tenant.
+    /// Further results of the sampled keys, by tenant.
     pub(crate) told: Vec<Told>,
-    /// Plays of the requests of late at other sizes and under other policies.
+    /// Plays of recent requests at other sizes and under other policies.
     pub(crate) replayed: Option<Arc<Replayed>>,
 }
 
-/// What the sampled keys of a tenant told, beside its curves.
+/// Results of a tenant's sampled keys, beside its curves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
-    /// Of the reads of expired keys, those that twice the time to live would have answered.
+    /// The share of reads of expired keys that twice the time to live would have answered.
     pub(crate) twice_the_ttl: Option<f64>,
-    /// Sampled hits by the logarithm of the size.
+    /// The number of sampled hits by the logarithm of the size.
     pub(crate) hits: [u32; SIZES],
 }
 
 impl PublishedStatus {
-    /// The status published last.
+    /// The status that was published last.
     pub(crate) fn shown(&self) -> Arc<Shown> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -73,8 +73,8 @@ impl PublishedStatus {
 }
 
 impl Shown {
-    /// The memory and the policy of the pool a tenant is in, or of all those of its own, where the
-    /// loop is on and pools are not shared by the classes of several tenants.
+    /// The memory and the policy of a tenant's pool, or of all pools that are its own. `None` while
+    /// the loop is off, or if tenants share pools by size class.
     pub(crate) fn pool(&self, tenant: TenantId) -> Option<(Bytes, tune::Evictor)> {
         let own = |pool: &&PoolStep| {
             pool.tenants == [tenant] || pool.tenants.contains(&tenant) && pool.class.is_none()
@@ -85,14 +85,14 @@ impl Shown {
 }
 
 impl Shown {
-    /// The memory of the pools that are a tenant's alone; nothing where it shares one.
+    /// The memory of the pools that belong to this tenant alone; `None` if it shares a pool.
     pub(crate) fn own_pool(&self, tenant: TenantId) -> Option<Bytes> {
         let own: Vec<_> = self.pools.iter().filter(|pool| pool.tenants == [tenant]).collect();
         (!own.is_empty()).then(|| own.iter().map(|pool| pool.budget).sum())
     }
 }
 
-/// The recipe in force: `static` unless the settings leave the policy to the recipe.
+/// The recipe in force: `static`, unless the policy is `auto`.
 pub(crate) fn recipe_of(settings: &Settings) -> Recipe {
     if settings.maxmemory_policy.is_auto() {
         return settings.recipe;
@@ -100,12 +100,12 @@ pub(crate) fn recipe_of(settings: &Settings) -> Recipe {
     recipe::parse("static").unwrap_or(*recipe::ALL[0])
 }
 
-/// Whether the recipe steers the store, or the store is a plain cache.
+/// Whether the recipe steers the store; otherwise the store is a plain cache.
 pub(crate) fn is_steered(settings: &Settings) -> bool {
     recipe_of(settings).steers()
 }
 
-/// The tenants as the settings have them.
+/// The tenants of the settings, for the pilot.
 fn known(view: &View) -> Vec<Known> {
     let known = |at: usize| {
         let tenant = view.tenant(at as TenantId);
@@ -127,7 +127,7 @@ struct Steering<'a> {
     view: Arc<View>,
     known: Vec<Known>,
     live: Live,
-    /// The division at each tenant's last valley.
+    /// The division of memory at each tenant's last valley.
     valleys: HashMap<TenantId, Vec<(String, Bytes)>>,
 }
 
@@ -187,7 +187,7 @@ impl Steering<'_> {
         }
     }
 
-    /// One look, and what follows at the end of an epoch.
+    /// Looks at the store once, and publishes the results at the end of an epoch.
     fn look(&mut self, pilot: &mut Pilot, window_s: u64) {
         let Self { shared, known, live, .. } = self;
         let now = shared.clock.now();
@@ -210,13 +210,14 @@ impl Steering<'_> {
         }
     }
 
-    /// A tenant whose load comes back finds the division that it left.
+    /// Notes the division of memory when a tenant's load falls, and restores it when the load
+    /// returns.
     fn turn(&mut self, pilot: &mut Pilot) {
         for (tenant, turn) in self.shared.transfers.take_turned() {
             match turn {
                 Turn::Valley => _ = self.valleys.insert(tenant, pilot.division()),
                 Turn::Peak => {
-                    // Pages are moved by plans alone.
+                    // Only plans move pages.
                     let division = self.valleys.remove(&tenant);
                     if let Some(division) = division.filter(|_| !self.live.moves_pages()) {
                         let Self { shared, known, live, .. } = self;
@@ -237,8 +238,8 @@ fn tenants_told(pilot: &Pilot, tenants: usize) -> Vec<Told> {
     (0..tenants as TenantId).map(of).collect()
 }
 
-/// Logs what a plan has to say beside its figures, once: a promise that memory cannot keep. How the
-/// policies of a guard compare is nobody's fault: LARDER PLAN has that.
+/// Logs new notes of a plan, such as a promise that memory cannot keep. It leaves out the notes of
+/// a guard, which compare policies: LARDER PLAN shows them.
 fn say(before: &Shown, status: &Status) {
     let notes = |status: &Status| match &status.plan {
         Some(plan) if plan.planner != guard::SPEC.name => plan.notes.clone(),
@@ -250,8 +251,8 @@ fn say(before: &Shown, status: &Status) {
     }
 }
 
-/// The notes that were not among the `known`. One that comes again with other figures is the same:
-/// a plan is made every second, and what a promise needs is a little other in each.
+/// The notes that are not among the `known` ones. Notes that differ only in numbers count as equal,
+/// because a plan is made every second with slightly different numbers.
 fn unsaid<'a>(known: &[String], notes: &'a [String]) -> Vec<&'a String> {
     let is_figure = |word: &str| word.trim_end_matches([';', ',']).parse::<f64>().is_ok();
     let words = |note: &String| -> Vec<String> {
@@ -261,7 +262,7 @@ fn unsaid<'a>(known: &[String], notes: &'a [String]) -> Vec<&'a String> {
     notes.iter().filter(|note| !known.contains(&words(note))).collect()
 }
 
-/// Memory in use and the limit that is divided.
+/// The memory in use, and the limit that is divided.
 pub(crate) fn memory(shared: &Shared) -> (Bytes, Bytes) {
     let store = &shared.store;
     (store.used(), store.limit().saturating_sub(store.reserve()))

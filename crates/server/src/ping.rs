@@ -9,7 +9,7 @@ use std::time::Duration;
 use wire::address::Address;
 use wire::resp::{Reply, encode_command};
 
-/// Bytes of an answer, at most.
+/// The longest answer, in bytes.
 const ANSWER_MAX: usize = 64 << 10;
 
 const EXAMPLES: &str = "\
@@ -22,7 +22,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true, after_help = EXAMPLES)]
 pub struct PingArgs {
-    /// Where it is: redis://[user:password@]host[:port], instead of the flags
+    /// The server's URL: redis://[user:password@]host[:port], instead of the flags
     #[arg(conflicts_with_all = ["host", "port", "socket"])]
     url: Option<String>,
     /// Its host
@@ -51,14 +51,14 @@ pub struct PingArgs {
 trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
-/// Asks.
+/// Sends PING to a server, and AUTH before it if needed.
 ///
 /// # Errors
-/// Why there was no answer, or what was answered instead of PONG.
+/// The reason why there was no answer, or the answer other than PONG.
 pub fn ping(args: &PingArgs) -> Result<(), Error> {
     let wait = Duration::from_secs(args.timeout.max(1));
     let to = match &args.url {
-        // Whichever of its names the server goes by.
+        // All names of the scheme mean the same protocol.
         Some(url) => {
             let rest =
                 ["valkey://", "larder://"].iter().find_map(|scheme| url.strip_prefix(scheme));
@@ -112,14 +112,14 @@ fn connect(
     Err(last)
 }
 
-/// The text of a reply.
+/// Sends a command, and returns the text of the reply.
 fn ask(stream: &mut dyn Stream, words: &[&str]) -> Result<String, Error> {
     let failed = |error: std::io::Error| Error(format!("no answer: {error}"));
     let mut bytes = vec![];
     encode_command(&mut bytes, words);
     stream.write_all(&bytes).map_err(failed)?;
     let (mut answer, mut chunk) = (vec![], [0; 512]);
-    // The server may be anything: an answer that does not end is none.
+    // The server may be anything: an endless answer counts as none.
     while answer.len() < ANSWER_MAX {
         match Reply::decode(&answer) {
             Ok(Some((reply, _))) => {

@@ -1,15 +1,15 @@
-//! How the store evicts where no pilot steers it: one pool of all tenants.
+//! Eviction without a pilot: one pool of all tenants.
 
 use crate::config::Settings;
 use base::{Bytes, TenantId};
 use store::{Evictor, Pool};
 
-/// The evictor the settings name.
+/// The evictor of the settings.
 pub(crate) fn evictor(settings: &Settings) -> Evictor {
     settings.maxmemory_policy.evictor(settings.maxmemory_samples)
 }
 
-/// All tenants in one pool.
+/// One pool with all tenants.
 pub(crate) fn shared_pool(settings: &Settings, tenants: usize) -> Vec<Pool> {
     vec![Pool {
         tenants: (0..tenants as TenantId).collect(),

@@ -1,7 +1,7 @@
-//! Channels: who listens where, over all workers.
+//! Channels: the subscribers of all workers.
 //!
-//! A published message is put into the mailboxes of the workers whose clients listen; each worker
-//! writes it to its own clients. Nothing is kept for whoever listens later.
+//! A published message goes into the mailboxes of the workers with subscribers, and each worker
+//! writes it to its own clients. Messages are not kept for later subscribers.
 
 use crate::glob;
 use crate::worker::{Mailbox, Message};
@@ -9,7 +9,7 @@ use base::TenantId;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Where a client is to be found.
+/// The worker of a client, and its position there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) worker: usize,
@@ -19,13 +19,13 @@ pub(crate) struct Place {
 /// A message on its way to one client.
 #[derive(Clone, Debug)]
 pub(crate) struct Publication {
-    /// The pattern it matched, if the client listens by pattern.
+    /// The pattern that matched, if the client subscribed to a pattern.
     pub(crate) pattern: Option<Arc<[u8]>>,
     pub(crate) channel: Arc<[u8]>,
     pub(crate) message: Arc<[u8]>,
-    /// `smessage` for shard channels.
+    /// Whether it is a message of a shard channel (`smessage`).
     pub(crate) sharded: bool,
-    /// The tenant of the key that it is about, where not every client may hear of it.
+    /// The tenant of the key that the message is about, if only some clients may get it.
     pub(crate) of: Option<TenantId>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     Sharded,
 }
 
-/// Subscribers by channel and pattern.
+/// The subscribers by channel and pattern.
 #[derive(Debug, Default)]
 pub(crate) struct PubSub(Mutex<Tables>);
 
@@ -80,8 +80,8 @@ impl PubSub {
         }
     }
 
-    /// Sends `message` to whoever listens to `channel`, and could come by keys of the tenant it is
-    /// `of`; how many listen.
+    /// Sends `message` to the subscribers of `channel`. With `of`, only clients that can reach keys
+    /// of that tenant get it. Returns the number of subscribers.
     pub(crate) fn publish(
         &self,
         mailboxes: &[Mailbox],
@@ -117,7 +117,7 @@ impl PubSub {
         receivers
     }
 
-    /// The channels with listeners that match.
+    /// The channels with subscribers that match the pattern.
     pub(crate) fn channels(&self, kind: Kind, pattern: Option<&[u8]>) -> Vec<Vec<u8>> {
         let mut tables = self.lock();
         let names = tables.of(kind).keys();
@@ -125,12 +125,12 @@ impl PubSub {
         names.filter(fits).cloned().collect()
     }
 
-    /// How many listen to a channel.
+    /// The number of subscribers of a channel.
     pub(crate) fn listeners(&self, kind: Kind, name: &[u8]) -> usize {
         self.lock().of(kind).get(name).map_or(0, HashMap::len)
     }
 
-    /// How many patterns are listened to.
+    /// The number of patterns with subscribers.
     pub(crate) fn patterns(&self) -> usize {
         self.lock().patterns.len()
     }

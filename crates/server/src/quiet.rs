@@ -1,12 +1,12 @@
-//! An event that may happen a thousand times a second is told in the log once a minute, with its
-//! count.
+//! A log line at most once a minute for an event that may happen a thousand times a second, with
+//! the count of events.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Between two lines of the log.
+/// The least time between two lines of the log, in milliseconds.
 const QUIET_MS: u64 = 60_000;
 
-/// Counts one kind of event, and says when the log is to tell of it.
+/// Counts one kind of event, and decides when to log it.
 #[derive(Debug, Default)]
 pub(crate) struct Quiet {
     all: AtomicU64,
@@ -15,7 +15,7 @@ pub(crate) struct Quiet {
 }
 
 impl Quiet {
-    /// Counts an event. Where a line is due: how many there were since the last line, and in all.
+    /// Counts an event. Returns the count since the last line and the total count if a line is due.
     pub(crate) fn count(&self, now_ms: u64) -> Option<(u64, u64)> {
         let (relaxed, all) = (Ordering::Relaxed, self.all.fetch_add(1, Ordering::Relaxed) + 1);
         let next_ms = self.next_ms.load(relaxed);

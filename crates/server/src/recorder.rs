@@ -1,9 +1,9 @@
-//! Writes the history: once a second what every tenant did since, and each change of settings and
-//! plans when it comes.
+//! Writes the history: once a second the activity of every tenant since then, and each change of
+//! settings and plans when it happens.
 //!
-//! It runs on the pilot's thread, also where the loop is off. Once a minute it notes beside the
-//! figures what the report expects of each tenant for the minute to come, so that it can be held
-//! to it.
+//! It runs on the pilot's thread, even while the loop is off. Once a minute it also notes the miss
+//! ratio that the report expects of each tenant for the next minute. The actual ratio is compared
+//! with it later.
 
 use crate::config::TenantConfig;
 use crate::pilot::recipe_of;
@@ -16,16 +16,16 @@ use ::report::{Change, ChangeKind, Point, Report};
 use base::{Bytes, Causes, TenantId};
 use tune::Pilot;
 
-/// A cache is new for so long, in seconds.
+/// The time for which a cache counts as new, in seconds.
 const STARTED_S: u64 = 300;
 
-/// Seconds between two looks for loads that became others.
+/// The time between two searches for changes of load, in seconds.
 const SHIFTS_S: u64 = 10;
 
-/// The stretch by which curves are held to what is measured, for the minute to come.
+/// The span of measurements to which curves are adjusted for the next minute, in seconds.
 const MEASURED_S: u64 = 120;
 
-/// What a tenant had done when it was looked at last.
+/// The counters of a tenant at the last look.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
     reads: u64,
@@ -34,7 +34,7 @@ struct Before {
     sampled: u64,
 }
 
-/// The settings whose changes are noted.
+/// The settings of which changes are noted.
 #[derive(Clone, Debug, PartialEq)]
 struct Noted {
     recipe: String,
@@ -54,7 +54,7 @@ impl Noted {
         }
     }
 
-    /// The differences, in a phrase each.
+    /// The differences, as one phrase each.
     fn differences(&self, new: &Self) -> Vec<Difference> {
         let mut all = vec![];
         if self.recipe != new.recipe {
@@ -98,7 +98,7 @@ pub(crate) struct Recorder {
     second: u64,
     minute: u64,
     tenants: Vec<Before>,
-    /// What is expected of each tenant in this minute.
+    /// The miss ratio that is expected of each tenant in this minute.
     expected: Vec<Option<f64>>,
     noted: Option<Noted>,
     /// The report of the last minute: what was known before a setting changed.
@@ -108,12 +108,12 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Seconds of requests that figures are of, as of the last second.
+    /// The span of the report's figures, in seconds, as of the last look.
     pub(crate) const fn window_s(&self) -> u64 {
         self.window_s
     }
 
-    /// One look: at most once a second there is something to write.
+    /// Looks once. It writes a point at most once a second.
     pub(crate) fn look(&mut self, shared: &Shared, view: &View, pilot: Option<&Pilot>) {
         let unix_s = shared.clock.now().unix_ms / 1_000;
         if unix_s <= self.second {
@@ -197,8 +197,8 @@ impl Recorder {
     }
 }
 
-/// The miss ratio that the report expects of each tenant with what it holds: as its curve is, by
-/// what was measured in the last minutes. Of a cache that has just started nothing is expected.
+/// The miss ratio that the report expects of each tenant with its current memory: by its curve,
+/// adjusted to the measurements of the last minutes. Empty for a cache that has just started.
 fn expected(shared: &Shared, mut report: Report) -> Vec<Option<f64>> {
     if shared.clock.micros().0 / 1_000_000 < STARTED_S {
         return vec![];
@@ -212,8 +212,8 @@ fn expected(shared: &Shared, mut report: Report) -> Vec<Option<f64>> {
     report.tenants.iter_mut().map(of).collect()
 }
 
-/// Causes that only grow: a read of a key that was never seen stays one in its second, also when it
-/// turns out later that it came too early.
+/// Causes that only grow. A read of an unknown key keeps that cause in its second, even if it later
+/// turns out that the read came too early.
 const fn as_seen(causes: Causes) -> Causes {
     let [never, evicted, expired, deleted, early] = causes;
     [never + early, evicted, expired, deleted, early]

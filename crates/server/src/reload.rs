@@ -1,9 +1,9 @@
-//! SIGHUP: what an operator has changed in the files holds without a restart.
+//! SIGHUP: changed files take effect without a restart.
 //!
-//! The settings are read as a start would read them, and compared with those that were read last.
-//! Only what differs is changed: what CONFIG SET and ACL SETUSER have changed since stays, unless
-//! the file now says another thing about it. A directive of the start is named, for it needs a
-//! restart. Certificates, slots and the passwords of memcached's clients are read anew in any case.
+//! The settings are read like at a start, and compared with the settings that were read last. Only
+//! the differences are applied: changes by CONFIG SET and ACL SETUSER stay, unless the file now
+//! differs about the same setting. A changed directive that needs a restart is named in the log.
+//! Certificates, slots and passwords of memcached's clients are reread in any case.
 
 use crate::config::directive::{self, When};
 use crate::config::{Error, Settings, TenantConfig, User};
@@ -11,7 +11,7 @@ use crate::shared::Shared;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where settings come from.
+/// The sources of the settings: a file, the environment and the command line.
 #[derive(Debug)]
 pub(crate) struct Sources {
     pub(crate) file: Option<PathBuf>,
@@ -20,19 +20,19 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// A file, the environment of this process, and directives with their words.
+    /// The sources: a file, the environment of this process, and directives with their words.
     pub(crate) fn new(file: Option<PathBuf>, arguments: Vec<String>) -> Self {
-        // A variable that is no text is none of the server's.
+        // A variable that is no text is not for the server.
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         Self { file, environment: std::env::vars_os().filter_map(text).collect(), arguments }
     }
 
-    /// Reads them all.
+    /// Reads the settings from all sources.
     ///
     /// # Errors
-    /// The error, and what would mend it.
+    /// The error and its remedy.
     pub(crate) fn read(&self) -> Result<Settings, Error> {
         let mut settings = Settings::default();
         if let Some(file) = &self.file {
@@ -43,15 +43,14 @@ impl Sources {
         Ok(settings)
     }
 
-    /// Whether a directive stands on the command line.
+    /// Whether the command line sets a directive.
     pub(crate) fn asks_for(&self, directive: &str) -> bool {
         let names = self.arguments.iter().filter_map(|word| word.strip_prefix("--"));
         names.map(|name| name.split('=').next().unwrap_or(name)).any(|name| name == directive)
     }
 }
 
-/// Reads everything anew, and says in the log what changed. `last` are the settings that were read
-/// before.
+/// Reads all sources again, and logs the changes. `last` are the settings that were read before.
 pub(crate) fn reload(shared: &Shared, sources: &Sources, last: &mut Settings) {
     let mut said = Changes::default();
     let done = read(sources).and_then(|now| {
@@ -80,11 +79,11 @@ fn read(sources: &Sources) -> Result<Settings, Error> {
     Ok(settings)
 }
 
-/// What a reload did, in words.
+/// The changes of a reload, for the log.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Changes {
     done: Vec<String>,
-    /// Directives that hold after a restart.
+    /// Changed directives that need a restart.
     later: Vec<&'static str>,
 }
 
@@ -104,7 +103,7 @@ impl Changes {
     }
 }
 
-/// Brings over the directives that differ between two readings.
+/// Applies the directives that differ between two readings.
 fn merge(
     settings: &mut Settings,
     last: &Settings,
@@ -121,7 +120,7 @@ fn merge(
             continue;
         }
         let (running, shown) = (known.show(settings), known.show(now));
-        // The password goes with the user default.
+        // The password itself belongs to the user `default`, which is handled with the users.
         if known.name == "requirepass" {
             settings.requirepass.clone_from(&now.requirepass);
             said.done.push(known.name.to_owned());

@@ -1,6 +1,5 @@
-//! Items that leave by themselves, evicted or dead of age, and who is told: memcached's `watch
-//! evictions`, clients that track what they have read, and listeners of keyspace notifications.
-//! Fields of hashes die by themselves as well.
+//! Reports evicted and expired items to the clients that ask for them, by `watch evictions` of
+//! memcached, client tracking, or keyspace notifications. Fields of hashes expire as well.
 
 use crate::hash::View;
 use crate::memcached;
@@ -10,8 +9,8 @@ use crate::shared::Shared;
 use std::sync::atomic::Ordering;
 use store::{Item, Now, RemovalCause};
 
-/// Tells of what left since the last call. Who begins to listen calls it first: from then on the
-/// store notes what leaves.
+/// Reports the removals since the last call. A new listener calls it first: from then on the store
+/// notes removals.
 pub(crate) fn tell(shared: &Shared) {
     let (tracked, view) = (shared.tracking.is_active(), shared.view());
     let told = view.settings.notify & (notify::EXPIRED | notify::EVICTED | notify::HASH) != 0;
@@ -51,12 +50,13 @@ pub(crate) fn tell(shared: &Shared) {
     }
 }
 
-/// Tells of the hashes of which a field is dead by now.
+/// Reports the hashes of which a field has expired by now.
 fn tell_of_fields(shared: &Shared, view: &crate::shared::View) {
     let (now, max) = (shared.clock.now(), view.settings.tracking_max_keys);
     for (tenant, db, bytes) in shared.tracking.due(now.unix_ms) {
         let key = shared.store.key(tenant, db, &bytes);
-        // A writer of the hash meanwhile took the dead field out, and said so.
+        // If another client wrote the hash meanwhile, it has removed the expired field and reported
+        // it.
         let is_dead =
             |item: &Item<'_>| View::of(item).is_some_and(|hash| hash.has_dead(now.unix_ms));
         if shared.store.peek(&key, now, is_dead) == Some(true) {
@@ -68,8 +68,8 @@ fn tell_of_fields(shared: &Shared, view: &crate::shared::View) {
     }
 }
 
-/// Has the next death of a field of this key told, if it is a hash with mortal fields; of at most
-/// `max` keys.
+/// Notes the next expiry of a field of this key, if it is a hash with such fields. At most `max`
+/// keys are noted.
 pub(crate) fn note_death(shared: &Shared, max: usize, key: &store::Key<'_>, now: Now) {
     let next = |item: &Item<'_>| View::of(item)?.next_death(now.unix_ms);
     if let Some(at) = shared.store.peek(key, now, next).flatten() {

@@ -1,4 +1,4 @@
-//! The report: every fact that LARDER, the dashboard, `larder top` and metrics show, gathered once
+//! The report: every fact that LARDER, the dashboard, `larder top` and the metrics show, gathered
 //! from the store, the pilot and the history.
 
 use crate::hottest::Hottest;
@@ -18,16 +18,16 @@ use tune::Target;
 use tune::pilot::SIZES;
 use tune::tape::Played;
 
-/// Tenants whose items are told by size: each takes a look at all shards.
+/// The largest number of tenants with a division by size, because each needs a look at all shards.
 const SIZED_MAX: usize = 64;
 
-/// Hot keys of a tenant that are shown.
+/// The largest number of hot keys for each tenant.
 const HOT_KEYS_MAX: usize = 8;
 
-/// Changes that are shown.
+/// The largest number of changes.
 const CHANGES_MAX: usize = 64;
 
-/// The last report, and what making reports took in this second.
+/// The last report, and the time that reports took in this second.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     second: u64,
@@ -35,8 +35,8 @@ pub(crate) struct Reports {
     last: Option<Arc<Report>>,
 }
 
-/// All that is known now, or was known within the last second if reports took a twentieth of it:
-/// whoever asks all the time does not keep a worker from its clients.
+/// The current report. If reports have taken a twentieth of this second, it is the last one. So a
+/// client that asks all the time does not keep a worker from other clients.
 pub(crate) fn report(shared: &Shared) -> Arc<Report> {
     const SPENT_MAX: Duration = Duration::from_millis(50);
     let second = shared.clock.micros().0 / 1_000_000;
@@ -58,14 +58,14 @@ pub(crate) fn report(shared: &Shared) -> Arc<Report> {
     made
 }
 
-/// All that is known now.
+/// A report that is made now.
 pub(crate) fn new_report(shared: &Shared) -> Report {
-    // A copy, or the pilot would wait for whoever asks.
+    // This is a copy, so that the pilot does not wait for this report.
     let history = shared.lock_history().clone();
     report_of(shared, &history)
 }
 
-/// All that is known now, with what happened so far.
+/// A report that is made now, with this history.
 pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     let view = shared.view();
     let shown = shared.published.shown();
@@ -100,7 +100,7 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     let mut server = server(shared, &view, &shown, now_unix_s);
     server.models += history.bytes() as u64;
     let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();
-    // What adds up is added; of very many tenants not all have a series.
+    // Totals are sums of rows; if tenants are very many, not all have a series.
     let recent = if tenants.len() < TENANTS_MAX {
         Recent::sum(tenants.iter().map(|tenant| &tenant.recent))
     } else {
@@ -114,7 +114,7 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
         forecasts: Forecasts::of(history.errors()),
         ..Report::default()
     };
-    // Of the load before the last change nothing is foretold.
+    // Claims rest on no load from before the last change.
     let since = shared.clock.micros().saturating_sub(Micros::from_secs(recent_s));
     if let Some(replayed) = shown.replayed.as_ref().filter(|replayed| replayed.at > since) {
         plays::take(&mut report, replayed, policy_name);
@@ -208,7 +208,7 @@ fn sizes(shared: &Shared, id: TenantId, told: Option<&Told>) -> Vec<SizeClass> {
         if class.items == 0 {
             continue;
         }
-        // Items with pages to themselves have no size in common: their mean stands for them.
+        // Items with pages to themselves have no chunk size, so their mean size is used.
         let size = if class.chunk.0 > 0 { class.chunk.0 } else { class.bytes.0 / class.items };
         let power = size.max(1).ilog2();
         let sum =
@@ -224,7 +224,7 @@ fn sizes(shared: &Shared, id: TenantId, told: Option<&Told>) -> Vec<SizeClass> {
     all.into_values().collect()
 }
 
-/// Misses and memory by the class of what a miss costs.
+/// Misses and memory by the class of the cost of a miss.
 fn costs(shared: &Shared, id: TenantId) -> Vec<CostClass> {
     let all = shared.store.penalty_class_stats(id);
     let known = all.iter().filter(|class| class.misses > 0 && class.class > 0);

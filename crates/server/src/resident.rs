@@ -1,10 +1,10 @@
-//! Resident memory, kept near the limit by a *reserve*: what is set aside of `maxmemory` for memory
-//! that the store does not charge.
+//! Resident memory, kept near the limit by a *reserve*: a part of `maxmemory` for memory that the
+//! store does not charge.
 //!
-//! Pages lose nothing between items, so what is left is the server itself, its models and the
-//! buffers of its clients. Ten times a second resident memory is compared with what is used: if the
-//! store were as full as it may be and the ratio stayed, would it be within 3 % of the limit? If
-//! not, the reserve grows; otherwise it melts.
+//! Pages have no gaps between items, so the rest is the server itself, its models and the buffers
+//! of its clients. Ten times a second resident memory is compared with the used bytes. Would it
+//! stay within 3 % above the limit if the store were full and the ratio the same? If not, the
+//! reserve grows; otherwise it shrinks.
 
 use crate::housekeeping::resident;
 use crate::shared::Shared;
@@ -13,23 +13,25 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// How often resident memory is measured, and the reserve set.
+/// The time between two measurements.
 const PERIOD: Duration = Duration::from_millis(100);
-/// Resident memory may be so much of the limit.
+/// The largest ratio of resident memory to the limit.
 const RESIDENT_MAX: f64 = 1.03;
-/// A limit of less than so many times what the empty server takes is small: there the server itself
-/// is not counted.
+/// A limit below this many times the memory of the empty server is small. Then the server itself is
+/// not counted.
 const SMALL: u64 = 16;
-/// The reserve is never more than this share of the limit: beyond that it is not the allocator.
+/// The reserve is at most this share of the limit: a larger need has other causes than the
+/// allocator.
 const RESERVE_MAX: f64 = 0.4;
-/// The part left of a reserve that is not needed, each time: half of it in five seconds.
+/// The part of an unneeded reserve that stays after each period: half of it is gone in five
+/// seconds.
 const MELT: f64 = 0.986;
-/// Resident memory that is not held against the limit: that of the empty server, and so much for
-/// models and buffers.
+/// Resident memory that does not count if the limit is small: that of the empty server, and this
+/// much for models and buffers.
 const BASE_MAX: u64 = 16 << 20;
 const MODELS: u64 = 8 << 20;
 
-/// Watches until the server ends.
+/// Measures until the server ends.
 pub(crate) fn run(shared: &Arc<Shared>) {
     let empty = resident().min(BASE_MAX);
     while !shared.is_stopping() {
@@ -42,7 +44,7 @@ fn reserve_max(limit: Bytes) -> Bytes {
     Bytes((RESERVE_MAX * limit.as_f64()) as u64)
 }
 
-/// Measures resident memory, and sets the reserve that follows.
+/// Measures resident memory, and sets the reserve.
 fn watch_memory(shared: &Shared, empty: u64) {
     let (used, limit) = shared.memory();
     let base = if limit.0 >= SMALL * empty { 0 } else { empty + MODELS };
@@ -60,11 +62,11 @@ fn watch_memory(shared: &Shared, empty: u64) {
     }
 }
 
-/// The reserve that follows from resident memory, of which `used` is accounted, and the limit.
+/// The next reserve. `used` is the part of resident memory that the store charges.
 fn next_reserve(reserve: Bytes, resident: u64, used: Bytes, limit: Bytes) -> Bytes {
     let (limit, resident) = (limit.as_f64(), resident as f64);
     let (bound, room) = (RESIDENT_MAX * limit, limit - reserve.as_f64());
-    // What would be resident with all of the room in use.
+    // The resident memory to expect when the whole room is in use.
     let expected = resident + (room - used.as_f64()).max(0.0);
     let needed = if expected > bound { limit - room * bound / expected } else { 0.0 };
     let melted = reserve.as_f64() * MELT - 1.0;
@@ -75,7 +77,7 @@ fn next_reserve(reserve: Bytes, resident: u64, used: Bytes, limit: Bytes) -> Byt
 mod tests {
     use super::*;
 
-    /// An allocator that takes 20 % more than it is asked for must end at what the limit allows.
+    /// With an allocator that takes 20 % more than asked, resident memory must settle at the limit.
     #[test]
     fn the_reserve_finds_its_level() {
         let limit = Bytes(1_000 << 20);

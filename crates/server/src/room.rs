@@ -1,20 +1,20 @@
-//! The size that a write may come to, known before its value is built: a write that will be refused
-//! takes no memory, and makes nobody wait or leave.
+//! Checks of a write's size before its value is built, so that a refused write takes no memory,
+//! evicts nothing and keeps no other client waiting.
 //!
-//! The store refuses what does not fit as well, but it sees a value only once there is one. So a
-//! command whose result has a length that is known beforehand asks here first, and a command that
-//! makes a value of the one before asks again where it sees that one, before it makes it.
+//! The store refuses too large values as well, but only once they exist. So a command that knows
+//! the length of its result checks it here first. A command that derives a value from the old one
+//! checks again when it sees the old value, before it builds the new one.
 
 use crate::shared::{Shared, View};
 use base::{Bytes, TenantId};
 use store::Error;
 
-/// Values up to this length are made without asking: the store refuses them as well.
+/// Values up to this length are built without a check; the store itself refuses them if needed.
 const SMALL: usize = 16 << 10;
-/// A part of the memory there is, above which it is also asked what is kept for others.
+/// A value above one part in this number also must respect the memory protected for other tenants.
 const LARGE: u64 = 16;
 
-/// Whether what takes so many bytes is written without asking.
+/// Whether a value of this many bytes is written without a check.
 pub(crate) const fn is_small(bytes: usize) -> bool {
     bytes <= SMALL
 }
@@ -22,18 +22,18 @@ pub(crate) const fn is_small(bytes: usize) -> bool {
 /// The room for a value of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// Bytes of the longest value.
+    /// The longest value, in bytes.
     value_max: u64,
-    /// Bytes of an item, whatever is evicted for it.
+    /// The largest item in bytes, if everything else may be evicted.
     item_max: u64,
-    /// The same, without what is kept for other tenants.
+    /// The largest item in bytes without the memory protected for other tenants.
     left: u64,
-    /// Bytes that are free, where nothing is evicted.
+    /// The free bytes, if nothing may be evicted.
     free: Option<u64>,
 }
 
 impl Room {
-    /// The room for a value of at least `len` bytes. To be asked without a lock of the store.
+    /// The room for a value of at least `len` bytes. The caller must hold no lock of the store.
     pub(crate) fn of(shared: &Shared, view: &View, tenant: TenantId, len: usize) -> Self {
         let value_max = view.settings.proto_max_bulk_len.0;
         if is_small(len) {
@@ -51,12 +51,12 @@ impl Room {
         Self { value_max, item_max, left: item_max.saturating_sub(kept), free }
     }
 
-    /// Bytes that an item may have, whatever is evicted for it.
+    /// The largest item in bytes, if everything else may be evicted.
     pub(crate) const fn item_max(&self) -> u64 {
         self.item_max
     }
 
-    /// Refuses a value of `len` bytes that cannot be stored in the place of one of `old`.
+    /// Refuses a value of `len` bytes that cannot replace one of `old` bytes.
     pub(crate) fn check(&self, old: usize, len: usize) -> Result<(), Error> {
         if len as u64 > self.value_max {
             let (need, limit) = (Bytes(len as u64), Bytes(self.value_max));
@@ -68,7 +68,7 @@ impl Room {
         self.check_growth(store::charge(0, len, false))
     }
 
-    /// Refuses an item that becomes so many bytes larger, and can never have as many.
+    /// Refuses an item that needs `need` bytes, if it can never have them.
     pub(crate) fn check_growth(&self, need: u64) -> Result<(), Error> {
         if need > self.item_max {
             return Err(Error::TooLarge { need: Bytes(need), limit: Bytes(self.item_max) });

@@ -1,4 +1,4 @@
-//! `larder serve`: the server as a process of its own.
+//! `larder serve`: the server as its own process.
 
 use crate::config::directive::{self, When};
 use crate::config::{Error, Level, Settings, ignored};
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a script may keep the server from ending.
+/// The longest time that a script may delay the end of the server.
 const SCRIPT_ENDS_IN: Duration = Duration::from_millis(1_500);
 
 const AFTER_HELP: &str = "\
@@ -46,13 +46,13 @@ pub struct Args {
     rest: Vec<String>,
 }
 
-/// Serves until it is told to end by SIGTERM, SIGINT or SHUTDOWN. SIGUSR1 saves a copy.
+/// Serves until SIGTERM, SIGINT or SHUTDOWN ends it. SIGUSR1 saves a copy.
 ///
 /// # Errors
-/// The error in the configuration, or why it cannot listen.
+/// The error in the configuration, or the reason why it cannot listen.
 pub fn run(args: Args) -> Result<(), Error> {
     let mut rest = args.rest;
-    // Behind the file these are words like any other.
+    // Behind the file these are ordinary words.
     let mut flag = |name: &str| {
         let before = rest.len();
         rest.retain(|word| word != name);
@@ -68,7 +68,7 @@ pub fn run(args: Args) -> Result<(), Error> {
         Some(first) if !first.starts_with('-') => Some(PathBuf::from(rest.remove(0))),
         _ => None,
     };
-    // Before another folder may be the present one.
+    // The path is resolved before the current folder may change.
     let file = file.map(|file| std::fs::canonicalize(&file).unwrap_or(file));
     let mut asked = memcached::flags::Serve { directives: rest, ..Default::default() };
     if as_memcached {
@@ -104,7 +104,7 @@ pub fn run(args: Args) -> Result<(), Error> {
     configured.read_users()?;
     let handle = start_from(settings, sources.file.clone())?;
     let has_pidfile = write_pidfile(&pidfile, &sources)?;
-    // Before anybody is told that it is there.
+    // Signals are watched before anything announces the server.
     let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1];
     let mut signals = signal_hook::iterator::Signals::new(signals)
         .map_err(|error| Error(format!("cannot watch for signals: {error}")))?;
@@ -124,7 +124,7 @@ pub fn run(args: Args) -> Result<(), Error> {
                 reload(&shared, &sources, &mut configured);
                 continue;
             }
-            // memcached's graceful end.
+            // With memcached's flags, SIGUSR1 is memcached's graceful end.
             if signal == SIGUSR1 && !as_memcached {
                 let shared = shared.clone();
                 std::thread::spawn(move || warm::copy(&shared));
@@ -149,14 +149,14 @@ pub fn run(args: Args) -> Result<(), Error> {
     ended
 }
 
-/// Whether systemd started this process and waits for a word of it.
+/// Whether systemd started this process and waits for its report.
 fn is_supervised() -> bool {
     std::env::var_os("NOTIFY_SOCKET").is_some()
 }
 
-/// Writes the number of this process; whether there is a file now. As with Redis, a path of a file
-/// of settings that cannot be written is only a warning: the folder may be one of another machine.
-/// A path on the command line was meant.
+/// Writes the process id to a file. Returns whether the file exists now. As in Redis, it is only a
+/// warning if a path in a settings file cannot be written: its folder may be on another machine. A
+/// path on the command line is meant for this machine, so a failure is an error.
 fn write_pidfile(path: &str, sources: &Sources) -> Result<bool, Error> {
     if path.is_empty() {
         return Ok(false);
@@ -175,7 +175,7 @@ fn write_pidfile(path: &str, sources: &Sources) -> Result<bool, Error> {
     }
 }
 
-/// Ends the process, whatever its threads do.
+/// Ends the process without waiting for its threads.
 fn end_without_script(shared: &Shared, pidfile: Option<&str>) -> ! {
     if let Some(pidfile) = pidfile {
         let _ = std::fs::remove_file(pidfile);
@@ -186,7 +186,7 @@ fn end_without_script(shared: &Shared, pidfile: Option<&str>) -> ! {
     std::process::exit(i32::from(is_lost));
 }
 
-/// Tells systemd, where that started it and asked to be told.
+/// Reports the state to systemd, if systemd asked for that.
 fn notify(state: sd_notify::NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::warn!("systemd cannot be told: {error}");
@@ -203,7 +203,7 @@ fn print_json(handle: &Handle) {
         "tenants": handle.tenants(),
     });
     let mut out = std::io::stdout().lock();
-    // Whoever reads this may be gone; the server serves all the same.
+    // The reader may be gone; the server serves all the same.
     let _ = writeln!(out, "{document}").and_then(|()| out.flush());
 }
 

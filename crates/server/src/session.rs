@@ -1,4 +1,4 @@
-//! The state of a connection besides its bytes.
+//! The state of a connection, except its bytes.
 
 use crate::acl::{Denied, User};
 use crate::blocked::Wait;
@@ -13,23 +13,23 @@ use std::sync::atomic::Ordering;
 use tune::tenant::{Origin, Owners};
 use wire::resp::Protocol;
 
-/// Which replies a client wants to have, as CLIENT REPLY sets it.
+/// The replies that a client wants, as CLIENT REPLY sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Mute {
-    /// All.
+    /// All replies.
     #[default]
     No,
-    /// Not that of the command after CLIENT REPLY SKIP.
+    /// All replies, except that to the command after CLIENT REPLY SKIP.
     Next,
-    /// Not this one.
+    /// All replies, except that to this command.
     This,
-    /// None.
+    /// No replies.
     Always,
 }
 
 impl Mute {
-    /// Whether the reply to the command that was carried out is not wanted; the next is another
-    /// question.
+    /// Whether the client does not want the reply to the command that has just run. Moves on to the
+    /// state for the next command.
     #[inline]
     pub(crate) const fn is_muted(&mut self) -> bool {
         match self {
@@ -45,25 +45,25 @@ impl Mute {
     }
 }
 
-/// Commands between MULTI and EXEC.
+/// The commands between MULTI and EXEC.
 #[derive(Debug, Default)]
 pub(crate) struct Transaction {
-    /// Written one after another as they came.
+    /// The commands as encoded, one after another.
     pub(crate) bytes: Vec<u8>,
     pub(crate) commands: usize,
-    /// One of them was refused, so EXEC will refuse all.
+    /// One of the commands was refused, so EXEC refuses all.
     pub(crate) broken: bool,
-    /// The flags of all of them.
+    /// The flags of all commands together.
     pub(crate) flags: u32,
-    /// The database that the next of them will be carried out in, where one before it chooses.
+    /// The database in which the next command will run, if an earlier one selects it.
     pub(crate) db: Option<u8>,
 }
 
-/// The keys that EXEC depends on, each with its database, and a hash of what each held; `None`
-/// where there was nothing.
+/// The keys that EXEC depends on, each with its database, and a hash of its contents at WATCH;
+/// `None` for a missing key.
 pub(crate) type Watched = HashMap<(u8, Vec<u8>), Option<u64>>;
 
-/// Where a client listens.
+/// The channels and patterns to which a client is subscribed.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
     pub(crate) channels: BTreeSet<Vec<u8>>,
@@ -80,7 +80,7 @@ impl Subscriptions {
         }
     }
 
-    /// Whether what is published is for one of these.
+    /// Whether a published message is for one of these subscriptions.
     pub(crate) fn has(&self, publication: &Publication) -> bool {
         let channel = &publication.channel[..];
         match &publication.pattern {
@@ -90,7 +90,7 @@ impl Subscriptions {
         }
     }
 
-    /// The count that SUBSCRIBE answers.
+    /// The count in the reply of SUBSCRIBE.
     pub(crate) fn count(&self, kind: Kind) -> usize {
         match kind {
             Kind::Sharded => self.sharded.len(),
@@ -103,30 +103,30 @@ impl Subscriptions {
     }
 }
 
-/// How a client tracks the keys it reads, as CLIENT TRACKING set it.
+/// The way in which a client tracks the keys it reads, as CLIENT TRACKING sets it.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracks {
-    /// The client told instead; 0 for the client itself.
+    /// The client that gets the invalidations instead; 0 for the client itself.
     pub(crate) redirect: u64,
     pub(crate) prefixes: Option<Vec<Vec<u8>>>,
     pub(crate) opt_in: bool,
     pub(crate) opt_out: bool,
     pub(crate) no_loop: bool,
-    /// The word of CLIENT CACHING about the next command.
+    /// The word of CLIENT CACHING, about the next command.
     pub(crate) caching: Option<bool>,
 }
 
 /// [`Session::waits_until_ms`] of a client whose next command waits for the end of a pause.
 const PAUSED: u64 = u64::MAX;
-/// The same where who looks at the commands of the batch is to be found out anew.
+/// The batch ends here, because the command has changed which hooks apply to later commands.
 const LOOKS_AGAIN: u64 = u64::MAX - 1;
-/// The next command waits until the replies so far are gone, or others had their turn.
+/// The next command waits until the replies so far are sent, or other clients have had their turn.
 const HELD_BACK: u64 = u64::MAX - 2;
-/// The batch ends here, for another worker is to be alone; the rest is another batch.
+/// The batch ends here, because another worker is about to run alone. The rest is another batch.
 const TURNED_AWAY: u64 = u64::MAX - 3;
-/// The reply to a command is above what its client may make the server hold.
+/// The reply to a command exceeds the memory that its client may use.
 const OVERFLOWS: u64 = u64::MAX - 4;
-/// A command waits for what others write.
+/// A command is blocked until another client writes.
 const BLOCKED: u64 = u64::MAX - 5;
 
 /// A connection as commands see it.
@@ -136,51 +136,51 @@ pub(crate) struct Session {
     pub(crate) client: Arc<Client>,
     pub(crate) protocol: Protocol,
     pub(crate) db: u8,
-    /// The user, once it is known.
+    /// The user, once the client has authenticated.
     pub(crate) user: Option<String>,
-    /// Whether its commands must be looked at: it is not known yet, or may not do everything.
+    /// Whether its commands must be checked: it has not authenticated, or may not do everything.
     pub(crate) limited: bool,
-    /// Permissions of the user.
+    /// The permissions of the user.
     rights: Option<Arc<User>>,
     /// The tenants that own the client's keys.
     pub(crate) owners: Owners,
-    /// Of the settings that `owners` was made from.
+    /// The generation of the settings from which `owners` was computed.
     generation: u64,
-    /// To be closed once the replies are written.
+    /// The connection is closed after its replies are written.
     pub(crate) closing: bool,
-    /// Why it ends, in the words of memcached's `watch connevents`.
+    /// The reason why it ends, in the words of memcached's `watch connevents`.
     pub(crate) ending: &'static str,
-    /// Lines that a watcher by memcached's protocol has missed since it was last shown one.
+    /// The lines that a watcher of memcached's protocol has missed since the last line it got.
     pub(crate) skipped: u64,
     pub(crate) mute: Mute,
-    /// The command that is carried out wrote what is sent though replies are not.
+    /// The running command wrote output that is sent even if replies are muted.
     pub(crate) pushed: bool,
-    /// Reads leave no trace, as CLIENT NO-TOUCH asks.
+    /// Its reads do not affect recency (CLIENT NO-TOUCH).
     pub(crate) no_touch: bool,
     pub(crate) transaction: Option<Transaction>,
-    /// Commands of a transaction are being carried out, of which none waits.
+    /// Commands of a transaction are running; none of them may block.
     pub(crate) executing: bool,
-    /// A script carries out commands.
+    /// A script runs commands.
     pub(crate) scripted: bool,
     pub(crate) watched: Watched,
-    /// The command that waits.
+    /// The blocked command.
     pub(crate) blocked: Option<Box<Wait>>,
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     pub(crate) tracks: Option<Box<Tracks>>,
-    /// Watches what others do: MONITOR, or memcached's `watch`.
+    /// It watches other clients, by MONITOR or memcached's `watch`.
     pub(crate) watching: bool,
-    /// Commands that were timed alone since the last look, and their microseconds.
+    /// The commands that were timed alone since the last group, and their microseconds.
     pub(crate) timed_alone: usize,
     pub(crate) timed_alone_us: u64,
     needs_token: bool,
-    /// It tried a wrong password: until then, in milliseconds of the server's clock, it is neither
-    /// answered nor read.
+    /// The client sent a wrong password: until this time, in milliseconds of the server's clock, it
+    /// is neither answered nor read. Values near the maximum are the states above.
     pub(crate) waits_until_ms: u64,
 }
 
 impl Session {
-    /// A session of a client that has just connected. One that `needs_token` must authenticate even
-    /// if the default user needs no password.
+    /// The session of a client that has just connected. With `needs_token` it must authenticate
+    /// even if the default user needs no password.
     pub(crate) fn new(client: Arc<Client>, view: &View, needs_token: bool) -> Self {
         let mut session = Self {
             client,
@@ -214,21 +214,22 @@ impl Session {
         session
     }
 
-    /// Forgets who the client is: the default user if that needs no password, else nobody.
+    /// Logs the client out: it becomes the default user if that needs no password, otherwise no
+    /// user.
     pub(crate) fn leave(&mut self, view: &View) {
         let open = view.settings.is_open() && !self.needs_token;
         let user = open.then(|| crate::config::DEFAULT_USER.to_owned());
         self.set_user(user, view);
     }
 
-    /// The client is `user` from here on.
+    /// Makes the client `user` from here on.
     pub(crate) fn set_user(&mut self, user: Option<String>, view: &View) {
         self.client.labels().user = user.clone().unwrap_or_default();
         self.user = user;
         self.resolve(view);
     }
 
-    /// The client works in `db` from here on.
+    /// Selects the database `db` for the client from here on.
     pub(crate) fn set_db(&mut self, db: u8, view: &View) {
         self.db = db;
         self.client.db.store(db, Ordering::Relaxed);
@@ -241,7 +242,7 @@ impl Session {
         self.client.protocol.store(number, Ordering::Relaxed);
     }
 
-    /// Follows changed settings.
+    /// Applies changed settings.
     #[inline]
     pub(crate) fn follow(&mut self, view: &View) {
         if self.generation != view.generation {
@@ -249,13 +250,13 @@ impl Session {
         }
     }
 
-    /// Works out what the client may do, and whose its keys are.
+    /// Computes the client's permissions, and the tenants that own its keys.
     fn resolve(&mut self, view: &View) {
         self.generation = view.generation;
         let rights = self.user.as_deref().and_then(|name| view.settings.user(name));
         self.limited = match (&self.user, rights) {
             (Some(_), Some(user)) => !user.is_unlimited(),
-            // A name from memcached's own file.
+            // The name is from memcached's own file.
             (Some(_), None) => self.client.speaks == Speaks::Redis || !self.needs_token,
             (None, _) => true,
         };
@@ -267,8 +268,8 @@ impl Session {
         });
     }
 
-    /// Whether the user may call the command with this number, of a client that is `limited`; a
-    /// command that is queued, in the database it will be carried out in.
+    /// Checks a call of the command with this number by a `limited` client. A queued command is
+    /// checked in the database in which it will run.
     #[cold]
     pub(crate) fn permits(&self, number: u16, args: &[&[u8]]) -> Result<(), Denied> {
         let queued = self.transaction.as_ref().and_then(|transaction| transaction.db);
@@ -278,14 +279,14 @@ impl Session {
         }
     }
 
-    /// Whether the user may call this command, and read any key.
+    /// Whether the user may call this command, and read every key.
     pub(crate) fn reads_all(&self, args: &[&[u8]]) -> bool {
         let number = args.first().and_then(|name| crate::commands::find(name));
         let may = |user: &Arc<User>| number.is_some_and(|it| user.reads_all(it, args, self.db));
         !self.limited || self.rights.as_ref().is_some_and(may)
     }
 
-    /// Whether its user is still there, and may listen wherever it does.
+    /// Whether the user still exists, and may keep all its subscriptions.
     pub(crate) fn may_stay(&self, view: &View) -> bool {
         let Some(name) = &self.user else { return true };
         let Some(user) = view.settings.user(name) else { return view.tokens.knows(name) };
@@ -296,8 +297,9 @@ impl Session {
         })
     }
 
-    /// The tenants of every key the client could come by in any database: whoever works in the key
-    /// space of a user or a port has that alone, everybody else all that is seen by everyone.
+    /// The tenants of all keys that the client can reach in any database. A client in the key space
+    /// of a user or a port reaches only that. Every other client reaches all keys that are visible
+    /// to everyone.
     pub(crate) fn reachable(&self, view: &View) -> Vec<TenantId> {
         let mut tenants = vec![];
         for db in 0..view.settings.databases {
@@ -310,7 +312,7 @@ impl Session {
         tenants
     }
 
-    /// Whether the next command may be carried out.
+    /// Whether the next command may run.
     #[inline]
     pub(crate) const fn goes_on(&self) -> bool {
         !self.closing && self.waits_until_ms == 0
@@ -321,7 +323,8 @@ impl Session {
         self.waits_until_ms > 0 && self.waits_until_ms < BLOCKED
     }
 
-    /// The next command waits until the replies so far are gone, or others had their turn.
+    /// Makes the next command wait until the replies so far are sent, or other clients have had
+    /// their turn.
     pub(crate) const fn hold_back(&mut self) {
         if self.goes_on() {
             self.waits_until_ms = HELD_BACK;
@@ -332,24 +335,24 @@ impl Session {
         self.waits_until_ms == HELD_BACK
     }
 
-    /// The reply to a command is above what may wait for the client, which ends for that.
+    /// Notes that a reply exceeds the limit for this client, which is disconnected for that.
     #[cold]
     pub(crate) const fn overflow(&mut self) {
         self.waits_until_ms = OVERFLOWS;
     }
 
-    /// Whether a command said so.
+    /// Whether a reply exceeded the limit.
     pub(crate) const fn overflows(&self) -> bool {
         self.waits_until_ms == OVERFLOWS
     }
 
-    /// The next command waits for the end of a pause.
+    /// Makes the next command wait for the end of a pause.
     pub(crate) fn pause(&mut self) {
         self.waits_until_ms = PAUSED;
         self.client.paused.store(true, Ordering::Relaxed);
     }
 
-    /// The pause is over.
+    /// Ends the wait for a pause.
     pub(crate) fn go_on(&mut self) {
         self.waits_until_ms = 0;
         self.client.paused.store(false, Ordering::Relaxed);
@@ -359,14 +362,14 @@ impl Session {
         self.waits_until_ms == PAUSED
     }
 
-    /// A command waits for what others write.
+    /// Blocks the client until another client writes.
     pub(crate) fn block(&mut self, wait: Wait) {
         self.blocked = Some(Box::new(wait));
         self.waits_until_ms = BLOCKED;
         self.client.blocked.store(true, Ordering::Relaxed);
     }
 
-    /// It waits no longer.
+    /// Ends the blocking. Returns the blocked command.
     pub(crate) fn unblock(&mut self) -> Option<Box<Wait>> {
         let wait = self.blocked.take()?;
         self.waits_until_ms = 0;
@@ -374,17 +377,17 @@ impl Session {
         Some(wait)
     }
 
-    /// The command that is carried out changes who looks at those that follow it.
+    /// Ends the batch, because the running command changes the hooks of later commands.
     pub(crate) const fn look_again(&mut self) {
         self.waits_until_ms = LOOKS_AGAIN;
     }
 
-    /// Whether a command said so.
+    /// Whether a command has ended the batch in that way.
     pub(crate) const fn is_looking_again(&self) -> bool {
         self.waits_until_ms == LOOKS_AGAIN
     }
 
-    /// The rest of the batch waits until another worker was alone.
+    /// Makes the rest of the batch wait until another worker has run alone.
     #[cold]
     pub(crate) const fn turn_away(&mut self) {
         if self.goes_on() {
@@ -392,7 +395,7 @@ impl Session {
         }
     }
 
-    /// Whether the batch ended early since the last time, and the rest is to be carried out.
+    /// Whether the batch ended early since the last call, so that the rest must still run.
     pub(crate) const fn looks_again(&mut self) -> bool {
         let looks = self.is_looking_again() || self.waits_until_ms == TURNED_AWAY;
         if looks {
@@ -401,7 +404,7 @@ impl Session {
         looks
     }
 
-    /// Slows a client down that tried a wrong password.
+    /// Delays a client that sent a wrong password.
     pub(crate) fn back_off(&mut self, shared: &Shared, view: &View) {
         let (now_ms, most) = (shared.clock.micros().0 / 1_000, view.settings.auth_delay_max);
         let delay_ms = shared.attempts.delay_ms(&self.client.address, now_ms, most);
@@ -416,19 +419,19 @@ impl Session {
         self.client.queued.store(-1, Ordering::Relaxed);
     }
 
-    /// Whether the client may only subscribe and unsubscribe: version 2 has no way to tell a
-    /// message from a reply.
+    /// Whether the client may only subscribe and unsubscribe: RESP2 cannot distinguish a message
+    /// from a reply.
     #[inline]
     pub(crate) fn only_listens(&self) -> bool {
         self.subscriptions.is_some() && self.protocol == Protocol::Resp2
     }
 
-    /// Whether messages reach the client that answer no command.
+    /// Whether the client may get messages that are no replies.
     pub(crate) fn listens(&self) -> bool {
         self.subscriptions.is_some() || self.watching
     }
 
-    /// Listens nowhere any more.
+    /// Ends all subscriptions.
     pub(crate) fn unsubscribe_all(&mut self, shared: &Shared) {
         let Some(mut subscriptions) = self.subscriptions.take() else { return };
         for kind in [Kind::Channel, Kind::Pattern, Kind::Sharded] {

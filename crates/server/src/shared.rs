@@ -1,8 +1,8 @@
 //! The state that all threads of a server share, and how its settings change while it runs.
 //!
-//! Settings are a value, replaced whole: a [`View`] is published and counted, and each worker takes
-//! the new one between two batches of commands. So a command sees one set of settings, and reading
-//! one costs nothing.
+//! Settings are a value that is replaced as a whole. A new [`View`] is published with a generation
+//! number, and each worker adopts it between two batches. So a command sees one set of settings,
+//! and reading a setting costs nothing.
 
 use crate::acl;
 use crate::ages::Accesses;
@@ -44,35 +44,35 @@ use store::{Bounds, Evictable, Key, Now, Scope, Store, TREE};
 use tune::tenant::{Finders, Origin, Owners};
 use wire::slots::slot;
 
-/// The settings of a moment, and what follows from them.
+/// The settings at one moment, and values computed from them.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) settings: Settings,
     /// The name of each tenant by its number. Tenants are never renumbered.
     pub(crate) names: Vec<String>,
     numbers: HashMap<String, TenantId>,
-    /// Who has which slots, where this server is one of several.
+    /// The owners of the slots; `None` outside of a cluster.
     pub(crate) cluster: Option<Arc<Cluster>>,
-    /// Certificates, where a port speaks TLS.
+    /// The certificates; `None` if no port uses TLS.
     pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
-    /// Passwords of memcached's protocol.
+    /// The passwords of memcached's protocol.
     pub(crate) tokens: Arc<memcached::Tokens>,
-    /// Counts changes.
+    /// The number of changes so far.
     pub(crate) generation: u64,
 }
 
 impl View {
-    /// The tenants in order of configuration, with their numbers.
+    /// The tenants in the order of the configuration, with their numbers.
     pub(crate) fn tenants(&self) -> impl Iterator<Item = (TenantId, &TenantConfig)> {
         self.settings.tenants.iter().map(|tenant| (self.numbers[&tenant.name], tenant))
     }
 
-    /// The number of a tenant by its name.
+    /// The number of the tenant with this name.
     pub(crate) fn number(&self, name: &str) -> Option<TenantId> {
         self.numbers.get(name).copied()
     }
 
-    /// The tenant of that number as configured; one without bounds where no line is left of it.
+    /// The configuration of the tenant with this number; one without bounds if its line is gone.
     pub(crate) fn tenant(&self, number: TenantId) -> TenantConfig {
         let name = &self.names[number as usize];
         let found = self.settings.tenants.iter().find(|tenant| tenant.name == *name);
@@ -86,13 +86,13 @@ impl View {
         Owners::new(self.tenants(), origin)
     }
 
-    /// The most that a tenant may use.
+    /// The maximum of a tenant's memory.
     pub(crate) fn max_of(&self, number: TenantId) -> Option<Bytes> {
         let name = self.names.get(usize::from(number))?;
         self.settings.tenants.iter().find(|tenant| tenant.name == *name)?.max
     }
 
-    /// What HELLO and INFO call it.
+    /// The mode in the replies of HELLO and INFO.
     pub(crate) const fn mode(&self) -> &'static str {
         if self.cluster.is_some() { "cluster" } else { "standalone" }
     }
@@ -112,12 +112,12 @@ impl View {
     }
 }
 
-/// When slots have moved, each thread has seen it after this time: nothing more is written to those
-/// that went.
+/// After this time each thread has seen a change of slots, and writes no more to slots that moved
+/// away.
 const SETTLES: Duration = Duration::from_millis(100);
 
-/// Deletes the items of slots that are not this server's. A thread of its own does, for it looks at
-/// every item.
+/// Deletes the items of slots that this server does not own. It visits every item, so it runs on a
+/// thread of its own.
 fn empty_slots(store: &Store, cluster: &Cluster, now: Now) {
     let (mut lost, mut cursor) = (vec![], 0);
     loop {
@@ -145,38 +145,38 @@ pub(crate) struct Shared {
     pub(crate) pubsub: PubSub,
     /// Scripts and functions in Lua.
     pub(crate) scripts: Scripts,
-    /// Clients that keep what they have read.
+    /// Clients that cache what they read.
     pub(crate) tracking: Tracking,
-    /// Whether the store notes what leaves by itself.
+    /// Whether the store notes evictions and expirations.
     pub(crate) removals_noted: AtomicBool,
-    /// Whether commands wait.
+    /// Whether commands wait (CLIENT PAUSE).
     pub(crate) pause: Pause,
-    /// Clients that wait for what others write.
+    /// Clients that are blocked until another client writes.
     pub(crate) blocked: Blocked,
-    /// Which worker is alone.
+    /// The gate through which one worker runs alone.
     pub(crate) gate: Gate,
-    /// Clients that watch what others do.
+    /// Clients that watch other clients.
     pub(crate) monitors: Monitors,
     pub(crate) slowlog: SlowLog,
-    /// Commands with many bytes, and commands whose replies have many.
+    /// Commands with many bytes, and commands with many bytes in their reply.
     pub(crate) large_requests: SlowLog,
     pub(crate) large_replies: SlowLog,
     pub(crate) hotkeys: HotKeys,
-    /// The log of refusals.
+    /// The log of ACL refusals.
     pub(crate) acl_log: acl::Log,
-    /// Addresses that tried wrong passwords.
+    /// Addresses that sent wrong passwords.
     pub(crate) attempts: Attempts,
-    /// Counts of memcached's `stats detail`.
+    /// The counts of memcached's `stats detail`.
     pub(crate) detail: memcached::Detail,
-    /// From which memcached's clients are told how old items are.
+    /// Past accesses, from which the idle times for memcached's clients are computed.
     pub(crate) accesses: Accesses,
-    /// Addresses that came with memcached's binary protocol.
+    /// Clients that used memcached's binary protocol.
     pub(crate) binary: memcached::Binary,
-    /// Connections that the machine refused.
+    /// Connections that the system refused.
     unaccepted: Quiet,
-    /// Flushes that memcached's clients want later: when, and of which tenant.
+    /// The later flushes of memcached's clients: their time, and their tenants.
     flushes: Mutex<Vec<(u64, Vec<TenantId>)>>,
-    /// The last number given to a written value (memcached's cas).
+    /// The last cas given to a written value.
     cas: AtomicU64,
     /// The warm-restart file of an earlier run, and of this one.
     pub(crate) warm: Warm,
@@ -184,38 +184,38 @@ pub(crate) struct Shared {
     pub(crate) transfers: Transfers,
     /// The status that the pilot publishes.
     pub(crate) published: PublishedStatus,
-    /// What happened, at several resolutions.
+    /// The history of the server, at several resolutions.
     pub(crate) history: Mutex<History>,
-    /// The last report that somebody asked for.
+    /// The last report.
     pub(crate) reports: Mutex<Reports>,
     pub(crate) mailboxes: Vec<Mailbox>,
-    /// Parts of the store.
+    /// The number of shards of the store.
     pub(crate) shards: usize,
-    /// Ports and paths listened on.
+    /// The ports and paths of the listeners.
     pub(crate) listening: Vec<String>,
-    /// What the first worker waits with.
+    /// The driver of the first worker: io_uring or epoll.
     driver: OnceLock<&'static str>,
-    /// The same, by the numbers of their sockets and as memcached writes addresses.
+    /// The listeners again, by socket number and with addresses in memcached's form.
     pub(crate) sockets: Vec<(i32, String)>,
-    /// Forty hexadecimal digits of this run.
+    /// Forty hexadecimal digits that identify this run.
     pub(crate) run_id: String,
-    /// The file it was started with.
+    /// The settings file of the start.
     pub(crate) file: Option<PathBuf>,
     pub(crate) started_unix: u64,
-    /// Set when the server is to end, and the thread that waits for that.
+    /// Whether the server is ending, and the thread that waits for that.
     stopping: AtomicBool,
     waiting: OnceLock<Thread>,
-    /// Whether resident memory of the process says something of the store.
+    /// Whether the process's resident memory tells something about the store.
     pub(crate) owns_process: AtomicBool,
     view: RwLock<Arc<View>>,
     generation: AtomicU64,
-    /// Held while settings change.
+    /// Locked while settings change.
     changing: Mutex<()>,
-    /// Who deletes the items of slots that went to other servers.
+    /// The thread that deletes the items of slots that moved to other servers.
     emptying: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Parts of the store for each thread: so many that two threads rarely meet in one.
+/// The number of shards for each thread: enough that two threads rarely need the same.
 const SHARDS_PER_THREAD: usize = 4;
 
 impl Shared {
@@ -258,7 +258,7 @@ impl Shared {
         });
         store.set_evictable(settings.maxmemory_policy.evictable());
         store.set_admission(settings.admission);
-        // From the first request on, and not from the pilot's first look.
+        // The stopwatch runs from the first request on, not only from the pilot's first look.
         store.set_stopwatch(pilot::is_steered(settings));
         for number in 0..view.names.len() as TenantId {
             store.set_hinted(number, view.tenant(number).hinted);
@@ -313,28 +313,28 @@ impl Shared {
         Ok(shared)
     }
 
-    /// The settings now.
+    /// The current settings.
     pub(crate) fn view(&self) -> Arc<View> {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What happened so far.
+    /// Locks the history.
     pub(crate) fn lock_history(&self) -> MutexGuard<'_, History> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The settings now, if they are not those of `known`.
+    /// The current settings, if they are newer than `known`.
     #[inline]
     pub(crate) fn newer(&self, known: &View) -> Option<Arc<View>> {
         (self.generation.load(Ordering::Acquire) != known.generation).then(|| self.view())
     }
 
-    /// While this is held no setting changes.
+    /// Prevents changes of settings while the guard is held.
     pub(crate) fn lock_changes(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes settings: all of what `change` does, or nothing.
+    /// Changes settings: applies everything that `change` does, or nothing.
     pub(crate) fn change<E: From<config::Error>>(
         &self,
         change: impl FnOnce(&mut Settings) -> Result<(), E>,
@@ -388,7 +388,7 @@ impl Shared {
         }
         self.store.set_evictable(new.settings.maxmemory_policy.evictable());
         self.store.set_admission(new.settings.admission);
-        // Where a pilot steers, the pools are its own; it sees the change at its next look.
+        // With a pilot, the pools are the pilot's own. It sees the change at its next look.
         if !pilot::is_steered(&new.settings) {
             self.store.set_pools(&crate::pools::shared_pool(&new.settings, new.names.len()));
         }
@@ -396,7 +396,7 @@ impl Shared {
         let rules_changed = new.settings.tenants != old.settings.tenants;
         let slots_changed = new.cluster != old.cluster;
         if slots_changed && let Some(emptying) = self.emptying().take() {
-            // A slot that comes back is empty before it is served again.
+            // A slot that comes back must be empty before it is served again.
             let _ = emptying.join();
         }
         let new = Arc::new(new);
@@ -417,7 +417,7 @@ impl Shared {
             self.forget_unfindable(&new);
         }
         if slots_changed {
-            // Clients that wait for keys of slots which are gone are sent on.
+            // Blocked clients that wait for keys of moved slots are redirected.
             self.mailboxes.iter().for_each(Mailbox::wake);
             self.tracking.forget_all(self, None);
             *self.emptying() = new.cluster.clone().map(|cluster| {
@@ -435,8 +435,8 @@ impl Shared {
         self.emptying.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops the items that no client finds any more because their keys now belong to another
-    /// tenant. They must go: should the rule come back, they would be answers long out of date.
+    /// Deletes the items that no client can reach any more, because their keys now belong to
+    /// another tenant. If the rule came back, clients would get stale values.
     pub(crate) fn forget_unfindable(&self, view: &View) {
         let now = self.clock.now();
         for tenant in 0..view.names.len() as TenantId {
@@ -461,14 +461,14 @@ impl Shared {
         self.tracking.forget_all(self, None);
     }
 
-    /// Empties a part of the store.
+    /// Deletes all items in a scope.
     pub(crate) fn flush(&self, scope: Scope) {
         let flushed = self.store.flush(scope);
         self.stats.flushed.fetch_add(flushed, Ordering::Relaxed);
         self.tracking.forget_all(self, None);
     }
 
-    /// Wakes the first of those who wait for what a key holds.
+    /// Wakes the first client that waits for the kind of value that a key holds.
     #[cold]
     pub(crate) fn wake_first(&self, key: &Key<'_>, now: Now) {
         if let Some(kind) = self.store.peek(key, now, |item| item.kind & !TREE) {
@@ -476,7 +476,7 @@ impl Shared {
         }
     }
 
-    /// A client waits for these keys no more; the next may try.
+    /// Ends a client's wait for these keys, and wakes the next client of each.
     pub(crate) fn end_wait(&self, keys: &[Awaited], client: u64, now: Now) {
         self.blocked.leave(keys, client);
         if self.blocked.any() {
@@ -486,7 +486,7 @@ impl Shared {
         }
     }
 
-    /// Sums over all tenants.
+    /// The sums over all tenants.
     pub(crate) fn counters(&self) -> store::Counters {
         let mut sum = store::Counters::default();
         for tenant in 0..self.store.tenants() as TenantId {
@@ -495,17 +495,17 @@ impl Shared {
         sum
     }
 
-    /// A number that no value was given before.
+    /// A cas that no value had before.
     pub(crate) fn next_cas(&self) -> u64 {
         self.cas.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The last of these numbers.
+    /// The last cas.
     pub(crate) fn last_cas(&self) -> u64 {
         self.cas.load(Ordering::Relaxed)
     }
 
-    /// Counts on from the numbers of an earlier run.
+    /// Continues after the last cas of an earlier run.
     pub(crate) fn begin_cas(&self, last: u64) {
         self.cas.fetch_max(last, Ordering::Relaxed);
     }
@@ -519,7 +519,7 @@ impl Shared {
         self.flushes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets what [`Self::flush_later`] was told of these tenants.
+    /// Removes these tenants from all flushes of [`Self::flush_later`].
     pub(crate) fn forget_flushes(&self, tenants: &[TenantId]) {
         let mut flushes = self.lock_flushes();
         for (_, whose) in flushes.iter_mut() {
@@ -528,12 +528,12 @@ impl Shared {
         flushes.retain(|(_, whose)| !whose.is_empty());
     }
 
-    /// Empties these tenants once the clock shows `due_ms`.
+    /// Deletes the items of these tenants once the clock reaches `due_ms` (Unix milliseconds).
     pub(crate) fn flush_later(&self, due_ms: u64, tenants: Vec<TenantId>) {
         self.lock_flushes().push((due_ms, tenants));
     }
 
-    /// Empties whom [`Self::flush_later`] named and whose time has come.
+    /// Does the flushes of [`Self::flush_later`] that are due.
     pub(crate) fn flush_due(&self) {
         let now_ms = self.clock.now().unix_ms;
         let due: Vec<_> = self.lock_flushes().extract_if(.., |(due, _)| *due <= now_ms).collect();
@@ -542,7 +542,7 @@ impl Shared {
         }
     }
 
-    /// Tells, once a minute, that the machine refused a connection.
+    /// Logs, at most once a minute, that the system refused a connection.
     pub(crate) fn note_unaccepted(&self, error: &std::io::Error) {
         if let Some((since, all)) = self.unaccepted.count(self.clock.micros().0 / 1_000) {
             tracing::warn!(
@@ -552,22 +552,22 @@ impl Shared {
         }
     }
 
-    /// What workers wait with.
+    /// The name of the workers' driver.
     pub(crate) fn driver(&self) -> &'static str {
         self.driver.get().copied().unwrap_or("epoll")
     }
 
-    /// The first worker says what it waits with.
+    /// Notes the driver of the first worker.
     pub(crate) fn note_driver(&self, name: &'static str) {
         self.driver.get_or_init(|| name);
     }
 
-    /// Whether the server is to end.
+    /// Whether the server is ending.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Waits until the server is to end.
+    /// Waits until the server is ending.
     pub(crate) fn wait_for_stop(&self) {
         self.waiting.get_or_init(std::thread::current);
         while !self.is_stopping() {
@@ -575,7 +575,7 @@ impl Shared {
         }
     }
 
-    /// Ends the server: every thread is told.
+    /// Ends the server, and wakes all threads that must know.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         if let Some(waiting) = self.waiting.get() {
@@ -587,18 +587,18 @@ impl Shared {
         }
     }
 
-    /// Bytes of memory the process has.
+    /// The resident memory of the process.
     pub(crate) fn resident(&self) -> Bytes {
         Bytes(self.stats.resident.load(Ordering::Relaxed))
     }
 
-    /// Bytes of data and its metadata, and what they may be.
+    /// The memory of data and metadata in use, and its limit.
     pub(crate) fn memory(&self) -> (Bytes, Bytes) {
         (self.store.used(), self.store.limit())
     }
 
-    /// Whether no item would leave for another: the policy lets none, or there can be none that it
-    /// lets.
+    /// Whether no item can be evicted for another: the policy does not evict, or there can be no
+    /// item that it may evict.
     pub(crate) fn nothing_leaves(&self, view: &View) -> bool {
         let policy = view.settings.maxmemory_policy;
         let is_picky = policy.evictable() != Evictable::Any;

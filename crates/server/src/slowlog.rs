@@ -1,27 +1,26 @@
 //! The slow log: commands that took longer than `slowlog-log-slower-than`.
 //!
-//! Two readings of the clock for each command would cost more than a GET. Commands that take a step
-//! or two (those flagged fast, and SET) are timed in groups: of up to 16 that a client sent
-//! together, so each for itself where there is no pipeline. Of a group that took long the largest
-//! command is kept, with a note of how many others there were. All other commands are timed each
-//! for itself. So nothing slow is missed.
+//! Two readings of the clock for each command would cost more than a GET. Brief commands (the fast
+//! ones, and SET) are timed in groups of up to 16 that a client sent together. Without a pipeline
+//! each is timed by itself. If a group took long, its largest command is logged, with the number of
+//! others. All other commands are timed one by one. So nothing slow is missed.
 //!
-//! Two more logs of the same form keep commands whose own bytes, or those of their reply, are many.
+//! Two more logs of the same form keep commands that have many bytes, or many bytes in their reply.
 
 use crate::clients::Client;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Arguments kept of a command, and bytes of each.
+/// The number of arguments that are kept of a command, and of bytes of each.
 const ARGS_MAX: usize = 32;
 const BYTES_MAX: usize = 128;
 
-/// A command that is kept.
+/// A logged command.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) id: u64,
     pub(crate) unix_s: u64,
-    /// Microseconds, or bytes.
+    /// Microseconds for the slow log, bytes for the others.
     pub(crate) amount: u64,
     pub(crate) args: Vec<Vec<u8>>,
     pub(crate) address: String,
@@ -35,11 +34,11 @@ pub(crate) struct SlowLog(Mutex<Entries>);
 #[derive(Debug, Default)]
 struct Entries {
     next: u64,
-    /// The newest first.
+    /// All entries, the newest first.
     all: VecDeque<Entry>,
 }
 
-/// The arguments as they are kept.
+/// The arguments in the form in which they are kept.
 fn kept<'a>(args: impl ExactSizeIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
     let count = args.len();
     let shown = if count > ARGS_MAX { ARGS_MAX - 1 } else { count };
@@ -64,7 +63,7 @@ impl SlowLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a command, of which so many are kept.
+    /// Logs a command. The log keeps at most `max` entries.
     pub(crate) fn add<'a>(
         &self,
         client: &Client,
@@ -87,7 +86,7 @@ impl SlowLog {
         entries.all.truncate(max);
     }
 
-    /// The newest, up to `count`.
+    /// The newest entries, at most `count`.
     pub(crate) fn newest(&self, count: usize) -> Vec<Entry> {
         self.lock().all.iter().take(count).cloned().collect()
     }

@@ -1,11 +1,12 @@
-//! Counters of the server, each worker for itself.
+//! The counters of the server, separate for each worker.
 //!
-//! A counter has one writer, so counting is a load and a store without a locked instruction, and no
-//! two workers share a cache line. Readers add the workers up.
+//! A counter has one writer, so counting is a load and a store without a locked instruction. No two
+//! workers share a cache line. Readers add up the workers.
 //!
-//! The time of commands is measured in the first [`TIMED_FIRST`] batches of a second, and in one of
-//! [`TIMED_EVERY`] beyond: two readings of the clock for each command would cost more than a GET. A
-//! quiet server so times everything; of a busy one each timed call stands for those left out.
+//! The time of commands is measured in the first [`TIMED_FIRST`] batches of a second, and then in
+//! one of [`TIMED_EVERY`]. Two readings of the clock for each command would cost more than a GET.
+//! So a quiet server times every command. On a busy server each timed call stands for the calls
+//! that were not timed.
 
 use crate::hottest::Hottest;
 use crate::quiet::Quiet;
@@ -14,12 +15,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many batches of each second are timed, and then one of [`TIMED_EVERY`].
+/// The number of batches in each second that are all timed, and the interval of timed batches after
+/// them.
 const TIMED_FIRST: u64 = 64;
 const TIMED_EVERY: u64 = 64;
 
-/// For how many batches this one of a second, counted from 1, stands if it is timed; 0 if it is
-/// not.
+/// The number of batches for which this batch of a second (counted from 1) stands if it is timed; 0
+/// if it is not timed.
 pub(crate) const fn weight(batch: u64) -> u64 {
     match batch {
         0..=TIMED_FIRST => 1,
@@ -28,12 +30,12 @@ pub(crate) const fn weight(batch: u64) -> u64 {
     }
 }
 
-/// A number that one thread counts up and any may read.
+/// A number that one thread counts up and any thread may read.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds `n`. Only ever called by the one thread that owns the counter.
+    /// Adds `n`. Only the thread that owns the counter may call it.
     #[inline]
     pub(crate) fn add(&self, n: u64) {
         self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Relaxed);
@@ -44,7 +46,7 @@ impl Counter {
     }
 }
 
-/// Counters of one command.
+/// The counters of one command.
 #[derive(Debug, Default)]
 pub(crate) struct PerCommand {
     pub(crate) calls: Counter,
@@ -54,7 +56,7 @@ pub(crate) struct PerCommand {
     pub(crate) timed_us: Counter,
 }
 
-/// Counters of one worker.
+/// The counters of one worker.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Worker {
@@ -66,9 +68,9 @@ pub(crate) struct Worker {
     pub(crate) polls: Counter,
     /// Memcached's counters, by [`memcached::Event`](crate::memcached::Event).
     pub(crate) events: [Counter; crate::memcached::EVENTS],
-    /// Times of commands in microseconds, by command; filled by the timed batches.
+    /// The times of commands in microseconds, by command, from the timed batches.
     latencies: Mutex<BTreeMap<u16, BTreeMap<u16, u64>>>,
-    /// The keys of some commands of the timed batches, and how many commands these had.
+    /// The keys of some commands of the timed batches, and the number of commands seen in them.
     hottest: Mutex<Hottest>,
     seen: Counter,
 }
@@ -89,21 +91,21 @@ impl Worker {
         }
     }
 
-    /// Where the keys of a command of a timed batch are counted; of most they are not. Only ever
-    /// called by the one thread that owns the counters.
+    /// The table in which to count the keys of a command in a timed batch; `None` for most
+    /// commands. Only the thread that owns the counters may call it.
     pub(crate) fn hottest_now(&self) -> Option<MutexGuard<'_, Hottest>> {
-        /// Prime, so that no pattern of a pipeline hides a key.
+        /// A prime, so that no pattern in a pipeline hides a key.
         const ONE_OF: u64 = 5;
         self.seen.add(1);
         self.seen.get().is_multiple_of(ONE_OF).then(|| self.hottest())
     }
 
-    /// The keys that were asked for most in timed batches.
+    /// The most requested keys of the timed batches.
     pub(crate) fn hottest(&self) -> MutexGuard<'_, Hottest> {
         self.hottest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts the time of a command of a timed batch that stands for so many.
+    /// Counts the time of a command in a timed batch that stands for `weight` batches.
     pub(crate) fn time(&self, command: u16, micros: u64, weight: u64) {
         let counted = &self.commands[command as usize];
         counted.timed.add(weight);
@@ -114,30 +116,30 @@ impl Worker {
     }
 }
 
-/// Counters of the whole server.
+/// The counters of the whole server.
 #[derive(Debug)]
 pub(crate) struct Stats {
     pub(crate) workers: Vec<Worker>,
     pub(crate) connections: AtomicU64,
     pub(crate) rejected_connections: AtomicU64,
-    /// Items that were flushed.
+    /// The number of flushed items.
     pub(crate) flushed: AtomicU64,
     pub(crate) output_limit_closed: AtomicU64,
     pub(crate) query_limit_closed: AtomicU64,
-    /// Clients closed by `timeout`.
+    /// The number of clients closed by `timeout`.
     pub(crate) idle_closed: AtomicU64,
-    /// Requests of HTTP at the wrong port, by the protocol that is spoken there.
+    /// HTTP requests at the wrong port, by the protocol of the port.
     pub(crate) http_at_redis: Quiet,
     pub(crate) http_at_memcached: Quiet,
     pub(crate) resident: AtomicU64,
-    /// Time spent looking for dead items.
+    /// The time spent looking for expired items, in microseconds.
     pub(crate) expire_us: AtomicU64,
     pub(crate) used_peak: AtomicU64,
-    /// Commands, bytes in and bytes out in the last second.
+    /// Commands, bytes received and bytes sent in the last second.
     pub(crate) per_second: [AtomicU64; 3],
-    /// Error replies by their first word.
+    /// The number of error replies by their first word.
     errors: Mutex<BTreeMap<String, u64>>,
-    /// Counts that CONFIG RESETSTAT takes off.
+    /// The counts at the last CONFIG RESETSTAT, which are subtracted.
     pub(crate) baseline: Mutex<Totals>,
 }
 
@@ -157,7 +159,7 @@ pub(crate) struct Totals {
     pub(crate) store: store::Counters,
 }
 
-/// Sums of one command.
+/// The sums for one command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CommandTotals {
     pub(crate) calls: u64,
@@ -168,7 +170,7 @@ pub(crate) struct CommandTotals {
 }
 
 impl CommandTotals {
-    /// Microseconds spent, estimated from the timed calls.
+    /// The microseconds spent, estimated from the timed calls.
     pub(crate) fn micros(&self) -> u64 {
         match self.timed {
             0 => 0,
@@ -244,12 +246,12 @@ impl Stats {
         *errors.entry(code).or_default() += 1;
     }
 
-    /// Error replies by their first word.
+    /// The number of error replies by their first word.
     pub(crate) fn errors(&self) -> BTreeMap<String, u64> {
         self.errors.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sums since the start.
+    /// The sums since the start.
     pub(crate) fn since_start(&self, store: store::Counters) -> Totals {
         self.sum(store)
     }
@@ -281,7 +283,7 @@ impl Stats {
         sum
     }
 
-    /// Sums of what memcached counts, since the start or the last reset.
+    /// The sums of memcached's counters since the start or the last reset.
     pub(crate) fn events(&self) -> Vec<u64> {
         let baseline = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
         let sums = self.sum_events();
@@ -294,14 +296,15 @@ impl Stats {
         (0..crate::memcached::EVENTS).map(of).collect()
     }
 
-    /// Sums since the start or the last CONFIG RESETSTAT.
+    /// The sums since the start or the last CONFIG RESETSTAT.
     pub(crate) fn totals(&self, store: store::Counters) -> Totals {
         let mut totals = self.sum(store);
         totals.minus(&self.baseline.lock().unwrap_or_else(PoisonError::into_inner));
         totals
     }
 
-    /// CONFIG RESETSTAT: counts from here on, with the call of this command as the first.
+    /// Resets the counts (CONFIG RESETSTAT). The call of this command is the first that counts
+    /// again.
     pub(crate) fn reset(&self, store: store::Counters, command: Option<u16>) {
         let mut sum = self.sum(store);
         if let Some(counted) = command.and_then(|at| sum.commands.get_mut(usize::from(at))) {
@@ -314,7 +317,7 @@ impl Stats {
         }
     }
 
-    /// Times of each command that was timed: (upper edge in microseconds, calls) in order.
+    /// The times of each timed command: (upper edge in microseconds, calls), in order.
     pub(crate) fn latencies(&self) -> BTreeMap<u16, Vec<(u64, u64)>> {
         let mut sum: BTreeMap<u16, BTreeMap<u16, u64>> = BTreeMap::new();
         for worker in &self.workers {

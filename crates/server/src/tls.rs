@@ -1,10 +1,10 @@
-//! TLS: certificates, and a stream over them.
+//! TLS: certificates, and an encrypted stream.
 //!
-//! The stream looks to a worker as a socket does: a read gives what has arrived or says that it
-//! would block, a write takes what it can. What rustls has encrypted and the socket has not taken
-//! yet waits in the stream and is counted with the replies that wait. The socket is watched for
-//! writing all the time (events are edge-triggered, so this costs nothing), as a handshake must
-//! write as well.
+//! To a worker the stream behaves like a socket. A read returns the bytes that have arrived or
+//! would block, and a write accepts as much as it can. Encrypted bytes that the socket has not
+//! accepted yet wait in the stream, and count as waiting replies. The socket is always watched for
+//! writing, because a handshake must write as well. Events are edge-triggered, so this costs
+//! nothing.
 
 use crate::config::{Error, Settings};
 use crate::connection::give_back;
@@ -18,10 +18,10 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVer
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
-/// Bytes encrypted at once.
+/// The number of bytes that are encrypted at once.
 const CHUNK: usize = 64 << 10;
 
-/// The settings of TLS, with their files read; `None` where no port speaks it.
+/// The TLS settings with their files loaded; `None` if no port uses TLS.
 pub(crate) fn load(settings: &Settings) -> Result<Option<Arc<ServerConfig>>, Error> {
     if settings.tls_port == 0 && !settings.memcached_tls {
         return Ok(None);
@@ -60,7 +60,7 @@ pub(crate) fn load(settings: &Settings) -> Result<Option<Arc<ServerConfig>>, Err
     Ok(Some(Arc::new(config)))
 }
 
-/// The versions that `tls-protocols` names; both for none.
+/// The versions that `tls-protocols` names; both versions for an empty text.
 fn versions(text: &str) -> Vec<&'static SupportedProtocolVersion> {
     let names = [("TLSv1.2", &TLS12), ("TLSv1.3", &TLS13)];
     let chosen = names.iter().filter(|(name, _)| {
@@ -80,12 +80,12 @@ fn certificates(name: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, 
     }
 }
 
-/// A client's encrypted connection.
+/// An encrypted connection of a client.
 #[derive(Debug)]
 pub(crate) struct TlsStream {
     pub(crate) socket: TcpStream,
     tls: ServerConnection,
-    /// Encrypted, not yet taken by the socket; the first `written` bytes it took.
+    /// Encrypted bytes. The socket has accepted the first `written` of them.
     out: Vec<u8>,
     written: usize,
 }
@@ -93,17 +93,17 @@ pub(crate) struct TlsStream {
 impl TlsStream {
     pub(crate) fn new(socket: TcpStream, config: Arc<ServerConfig>) -> Result<Self, rustls::Error> {
         let mut tls = ServerConnection::new(config)?;
-        // What is taken is bounded by `CHUNK` and by what waits.
+        // `CHUNK` and the waiting bytes bound what is accepted.
         tls.set_buffer_limit(None);
         Ok(Self { socket, tls, out: vec![], written: 0 })
     }
 
-    /// Bytes that the socket has not taken yet.
+    /// The number of bytes that the socket has not accepted yet.
     pub(crate) fn pending(&self) -> usize {
         self.out.len() - self.written
     }
 
-    /// Moves what rustls has to send to where it waits for the socket.
+    /// Moves the bytes that rustls wants to send to the buffer for the socket.
     fn encrypt(&mut self) -> io::Result<()> {
         while self.tls.wants_write() {
             self.tls.write_tls(&mut self.out)?;
@@ -111,7 +111,7 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Writes what waits.
+    /// Writes the waiting bytes.
     pub(crate) fn drain(&mut self) -> io::Result<()> {
         while self.pending() > 0 {
             match self.socket.write(&self.out[self.written..]) {
@@ -126,7 +126,7 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Encrypts, and writes what the socket takes now.
+    /// Encrypts, and writes as much as the socket accepts now.
     fn send(&mut self) -> io::Result<()> {
         self.encrypt()?;
         match self.drain() {
@@ -135,7 +135,7 @@ impl TlsStream {
         }
     }
 
-    /// Fills `into` as far as what has arrived reaches.
+    /// Fills `into` with decrypted bytes, as far as they have arrived.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         loop {
@@ -149,7 +149,7 @@ impl TlsStream {
                     continue;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                // The client left without a word.
+                // The client closed the connection without a notice.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(filled),
                 Err(error) => return Err(error),
             }
@@ -162,7 +162,7 @@ impl TlsStream {
                 Err(error) => return Err(error),
             }
             let processed = self.tls.process_new_packets();
-            // An alert says to the client what was wrong.
+            // An alert tells the client the error.
             self.send()?;
             if let Err(error) = processed {
                 tracing::debug!(%error, "a client's TLS connection is closed");
@@ -171,7 +171,7 @@ impl TlsStream {
         }
     }
 
-    /// Takes bytes to be sent, so many as it returns.
+    /// Accepts bytes to send. Returns how many it accepted.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.drain()?;
         let taken = self.tls.writer().write(&bytes[..bytes.len().min(CHUNK)])?;
@@ -179,10 +179,10 @@ impl TlsStream {
         Ok(taken)
     }
 
-    /// Says that nothing more comes.
+    /// Announces the end of the stream.
     pub(crate) fn close(&mut self) {
         self.tls.send_close_notify();
-        // Whoever has left already cannot be told.
+        // A client that has disconnected gets no notice.
         let _ = self.send();
     }
 }

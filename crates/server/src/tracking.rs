@@ -1,17 +1,19 @@
-//! Client side caches: who is told when a key changes.
+//! Client-side caches: invalidations for clients that track keys.
 //!
-//! A client that tracks is told of each key that it has read, once, when that is written, removed,
-//! evicted, or dies, or when a field of it does. The key is remembered *before* it is read, so that
-//! a write that comes between is told rather than lost. With BCAST nothing is remembered: the
-//! client hears of every key that begins with one of its prefixes, of all that a batch changed in
-//! one message.
+//! A tracking client gets one message for each key that it has read, when the key is written,
+//! removed, evicted or expired. The expiry of one of its fields counts as well. The key is
+//! remembered *before* the read, so a write in between is reported, not lost. With BCAST no key is
+//! remembered: the client hears of every changed key with one of its prefixes, in one message for
+//! each batch.
 //!
-//! Whether anybody tracks is asked once for a batch of commands. A batch that began before the
-//! first client did may have written what that client has read since: at its end everybody is told
-//! to forget everything. Where more keys are remembered than `tracking-table-max-keys`, some are
-//! forgotten, and their readers are told as if they had changed.
+//! Whether any client tracks is checked once for a batch of commands. A batch that began before the
+//! first client tracked may have written keys that the client has read since. At its end all
+//! tracking clients are told to forget everything. If more keys are remembered than
+//! `tracking-table-max-keys`, some are forgotten, and their readers are told as if the keys had
+//! changed.
 //!
-//! Keys are told to those alone that could have read them: a key belongs to a tenant.
+//! A message about a key goes only to clients that could have read it, because a key belongs to a
+//! tenant.
 
 use crate::shared::Shared;
 use crate::worker::Message;
@@ -22,58 +24,58 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::Key;
 use wire::resp::{Encoder, Protocol};
 
-/// Where a version 2 client listens for what another is told.
+/// The channel on which a RESP2 client gets the invalidations of another client.
 const CHANNEL: &[u8] = b"__redis__:invalidate";
 
-/// How a client tracks.
+/// The way in which a client tracks.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
-    /// The client that is told instead; 0 for the client itself.
+    /// The client that gets the messages instead; 0 for the client itself.
     pub(crate) redirect: u64,
-    /// Its own writes are not told.
+    /// The client gets no messages about its own writes.
     pub(crate) no_loop: bool,
-    /// It is told of every key with one of these prefixes.
+    /// The client gets messages about every key with one of these prefixes.
     pub(crate) prefixes: Option<Vec<Vec<u8>>>,
-    /// The tenants whose keys it can come by.
+    /// The tenants whose keys the client can reach.
     pub(crate) tenants: Vec<TenantId>,
 }
 
-/// The tenant of a key, and its database.
+/// A key with its tenant and its database.
 type Whole = (TenantId, u8, Vec<u8>);
 
 #[derive(Debug, Default)]
 struct Inner {
     trackers: BTreeMap<u64, Tracker>,
-    /// Clients that have read a key.
+    /// The clients that have read a key.
     readers: HashMap<(TenantId, Vec<u8>), Vec<u64>>,
-    /// Keys that clients of BCAST are told at the end of a batch: by client and prefix, the keys.
+    /// The keys that BCAST clients are told at the end of a batch, by client and prefix.
     pending: BTreeMap<(u64, usize), BTreeSet<Vec<u8>>>,
-    /// The next death of a field in each hash that was read or written, in Unix milliseconds; and
-    /// the same by time.
+    /// The next expiry of a field in each noted hash, in Unix milliseconds; below, the same sorted
+    /// by time.
     deaths: HashMap<Whole, u64>,
     by_time: BTreeSet<(u64, Whole)>,
 }
 
-/// How much is tracked, as INFO shows it.
+/// The numbers of tracking, for INFO.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) clients: usize,
     pub(crate) keys: usize,
-    /// Pairs of a key and a client.
+    /// The number of pairs of a key and a client.
     pub(crate) items: usize,
     pub(crate) prefixes: usize,
 }
 
-/// All who track.
+/// All tracking clients.
 #[derive(Debug, Default)]
 pub(crate) struct Tracking {
     active: AtomicBool,
-    /// Whether anything is pending.
+    /// Whether any messages are pending.
     pending: AtomicBool,
     inner: Mutex<Inner>,
 }
 
-/// Of a full table one key in so many is forgotten at a time.
+/// When the table is full, one key in this many is forgotten at a time.
 const FORGOTTEN_SHARE: usize = 64;
 
 impl Tracking {
@@ -81,19 +83,19 @@ impl Tracking {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody tracks.
+    /// Whether any client tracks.
     #[inline]
     pub(crate) fn is_active(&self) -> bool {
         self.active.load(Ordering::Relaxed)
     }
 
-    /// A client tracks from here on.
+    /// Makes a client track from here on.
     pub(crate) fn join(&self, id: u64, tracker: Tracker) {
         self.lock().trackers.insert(id, tracker);
         self.active.store(true, Ordering::Relaxed);
     }
 
-    /// A client tracks no more.
+    /// Ends the tracking of a client.
     pub(crate) fn leave(&self, id: u64) {
         if !self.is_active() {
             return;
@@ -106,7 +108,8 @@ impl Tracking {
         inner.pending.retain(|(client, _), _| *client != id);
     }
 
-    /// A client is about to read a key; of which so many are remembered (0 for no limit).
+    /// Notes that a client is about to read a key. At most `max` keys are remembered (0 for no
+    /// limit).
     pub(crate) fn remember(
         &self,
         shared: &Shared,
@@ -123,23 +126,23 @@ impl Tracking {
         inner.limit(shared, max);
     }
 
-    /// So many keys are remembered at most from here on.
+    /// Limits the remembered keys to `max` from here on.
     pub(crate) fn limit(&self, shared: &Shared, max: usize) {
         if self.is_active() {
             self.lock().limit(shared, max);
         }
     }
 
-    /// Tells that a key has changed, by the client `by` or by itself (0). Clients of BCAST hear of
-    /// it with [`Self::tell_pending`].
+    /// Reports a change of a key by the client `by`, or without a client (0). BCAST clients hear of
+    /// it at the next [`Self::tell_pending`].
     pub(crate) fn changed(&self, shared: &Shared, by: u64, tenant: TenantId, key: &[u8]) {
         if self.tell_others(shared, by, tenant, key) {
             tell(shared, by, 0, Some(&[key]));
         }
     }
 
-    /// The same, without telling the client that did it: whether that is to be told as well, which
-    /// its worker does with [`tell_of`].
+    /// [`Self::changed`] without the message to the client `by`. Returns whether that client must
+    /// be told as well, which its worker does with [`tell_of`].
     pub(crate) fn tell_others(
         &self,
         shared: &Shared,
@@ -171,8 +174,8 @@ impl Tracking {
         tells_itself
     }
 
-    /// Tells clients of BCAST what has changed since the last time: a message for each prefix.
-    /// Nobody is told of a key that its user may not read.
+    /// Tells BCAST clients the changes since the last call, in one message for each prefix. A
+    /// client is not told of keys that its user may not read.
     pub(crate) fn tell_pending(&self, shared: &Shared) {
         if !self.pending.load(Ordering::Relaxed) || !self.pending.swap(false, Ordering::Relaxed) {
             return;
@@ -195,8 +198,8 @@ impl Tracking {
         }
     }
 
-    /// The next field of a hash to die does so at `at`. At most `max` hashes are known, any number
-    /// for 0.
+    /// Notes that a field of a hash expires at `at`. At most `max` hashes are noted (0 for no
+    /// limit).
     pub(crate) fn dies(&self, shared: &Shared, max: usize, at: u64, key: &Key<'_>) {
         let mut inner = self.lock();
         if max > 0 && inner.deaths.len() >= max {
@@ -209,14 +212,14 @@ impl Tracking {
         inner.by_time.insert((at, whole));
     }
 
-    /// Nobody hears of the deaths of fields any more.
+    /// Forgets all noted expiries of fields.
     pub(crate) fn forget_deaths(&self) {
         let mut inner = self.lock();
         inner.deaths.clear();
         inner.by_time.clear();
     }
 
-    /// The hashes of which a field should be dead by now.
+    /// Takes out the hashes of which a field must have expired by now.
     pub(crate) fn due(&self, now_ms: u64) -> Vec<Whole> {
         let mut inner = self.lock();
         let later = inner.by_time.split_off(&(now_ms + 1, (0, 0, vec![])));
@@ -228,14 +231,14 @@ impl Tracking {
         due
     }
 
-    /// Tells everybody, but the client `by`, to forget everything.
+    /// Tells all tracking clients except `by` to forget everything.
     pub(crate) fn forget_all(&self, shared: &Shared, by: Option<u64>) {
         if self.is_active() {
             self.lock().forget_all(shared, by);
         }
     }
 
-    /// How much is tracked.
+    /// The numbers of tracking.
     pub(crate) fn counts(&self) -> Counts {
         let inner = self.lock();
         let prefixes = inner.trackers.values().filter_map(|tracker| tracker.prefixes.as_ref());
@@ -249,7 +252,7 @@ impl Tracking {
 }
 
 impl Inner {
-    /// Forgets keys, and says so to their readers, until no more than `max` are left.
+    /// Forgets keys until at most `max` are left, and tells their readers.
     fn limit(&mut self, shared: &Shared, max: usize) {
         if max == 0 || self.readers.len() <= max {
             return;
@@ -280,8 +283,8 @@ impl Inner {
     }
 }
 
-/// Tells a client of one key that it has changed itself: at once in `out`, where its replies go and
-/// what is told may stand, else by its mailbox.
+/// Tells a client about one key that it changed itself: in `out` among its replies if possible,
+/// otherwise by its mailbox.
 pub(crate) fn tell_of(shared: &Shared, id: u64, key: &[u8], out: Option<&mut Encoder<'_>>) {
     match out {
         Some(out) => invalidate(out, Some(&[key])),
@@ -289,7 +292,7 @@ pub(crate) fn tell_of(shared: &Shared, id: u64, key: &[u8], out: Option<&mut Enc
     }
 }
 
-/// The message of version 3 that keys changed, or that all did.
+/// Writes the RESP3 message that these keys changed, or all keys for `None`.
 fn invalidate(out: &mut Encoder<'_>, keys: Option<&[&[u8]]>) {
     out.push(2);
     out.bulk(b"invalidate");
@@ -308,7 +311,8 @@ fn name(out: &mut Encoder<'_>, keys: Option<&[&[u8]]>) {
     }
 }
 
-/// Sends the client with this id, or the one it names instead, that keys changed, or that all did.
+/// Tells the client with this id, or the client to which it redirects, that these keys changed, or
+/// all keys for `None`.
 fn tell(shared: &Shared, id: u64, redirect: u64, keys: Option<&[&[u8]]>) {
     let heard_by = if redirect > 0 { redirect } else { id };
     let Some(client) = shared.clients.get(heard_by) else {

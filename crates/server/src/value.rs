@@ -1,7 +1,7 @@
 //! The layout of an item's value.
 //!
-//! The store keeps bytes and, with them, a number of four bits: the *kind*. Plain strings are of
-//! kind 0 and are stored as they are. What memcached's clients write has a head before the data:
+//! The store keeps bytes and, with them, a number of four bits: the *kind*. Plain strings have kind
+//! 0 and are stored as they are. Values that memcached's clients write have a head before the data:
 //!
 //! ```text
 //!    0      1            9            13      14
@@ -10,9 +10,9 @@
 //!   └──────┴────────────┴────────────┴───────┴──────     says so
 //! ```
 //!
-//! Both protocols see the same data: a plain string has no flags, and its cas is made of what it
-//! holds; a flagged one shows its data to Redis' commands, and keeps its flags when they change it.
-//! Hashes (`hash.rs`) and other collections (`collection/`) are of kinds of their own.
+//! Both protocols see the same data. A plain string has no flags, and its cas is computed from its
+//! contents. A flagged string shows its data to Redis' commands, and keeps its flags when they
+//! change it. Hashes (`hash.rs`) and other collections (`collection/`) have kinds of their own.
 
 use base::hash;
 use std::borrow::Cow;
@@ -20,28 +20,28 @@ use store::{Change, Item};
 
 /// Plain bytes.
 pub(crate) const STRING: u8 = 0;
-/// Bytes behind a head.
+/// Bytes with a head.
 pub(crate) const FLAGGED: u8 = 1;
 /// Fields and their values.
 pub(crate) const HASH: u8 = 2;
-/// The same in a tree.
+/// Fields and their values, in a tree.
 pub(crate) const HASH_TREE: u8 = HASH | store::TREE;
-/// Elements in order, members, and members in the order of scores (`collection/`), or with the bit
-/// of trees.
+/// Elements in order, members, and members in the order of scores (`collection/`). The bit of trees
+/// marks their form as a tree.
 pub(crate) const LIST: u8 = 3;
 pub(crate) const SET: u8 = 4;
 pub(crate) const ZSET: u8 = 5;
 
 /// The head has flags.
 const HAS_FLAGS: u8 = 1;
-/// What is here is out of date, and may be used until somebody brings the new (memcached's X).
+/// The value is stale. It may be used until a client stores a new one (memcached's X).
 const STALE: u8 = 2;
-/// Somebody was told to bring the new (memcached's Z).
+/// A client has been asked to store a new value (memcached's Z).
 const TOKEN_SENT: u8 = 4;
-/// The head has the reads of the values before this one.
+/// The head has the count of reads of the earlier values.
 const HAS_READS: u8 = 8;
 
-/// The reply of a command on strings where the key holds a collection.
+/// The error of a command for one type if the key holds another type.
 pub(crate) const WRONG_TYPE: &str =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 
@@ -52,7 +52,8 @@ pub(crate) struct Text<'a> {
     pub(crate) cas: u64,
     pub(crate) stale: bool,
     pub(crate) token_sent: bool,
-    /// What [`Item::hits`] was when the value was written: of reads and writes of values before it.
+    /// [`Item::hits`] when the value was written, which counts the reads and writes of earlier
+    /// values.
     pub(crate) reads_before: u8,
     pub(crate) data: &'a [u8],
 }
@@ -62,7 +63,7 @@ impl<'a> Text<'a> {
     pub(crate) fn of(item: &Item<'a>) -> Option<Self> {
         match item.kind {
             STRING => {
-                // Apart from the numbers that are given out, which count from one.
+                // The top bit separates it from the cas of written values, which count from one.
                 let cas = hash::bytes(item.expires.unwrap_or(0), item.value) | 1 << 63;
                 Some(Self { cas, data: item.value, ..FRESH })
             }
@@ -93,7 +94,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The value to store.
+    /// The bytes to store: the head and the data.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(14 + self.data.len());
         let bit = |on, bit| if on { bit } else { 0 };
@@ -114,20 +115,20 @@ impl<'a> Text<'a> {
         out
     }
 
-    /// The change that stores it.
+    /// The change that stores the string.
     pub(crate) fn change(&self, expires: Option<u64>) -> Change<'static> {
         Change::Set { value: Cow::Owned(self.encode()), kind: FLAGGED, expires }
     }
 
-    /// The change that stores it in the place of a value that is being fetched.
+    /// The change that stores it in the place of a value that a client is fetching.
     pub(crate) fn held(&self, expires: Option<u64>) -> Change<'static> {
         Change::Hold { value: Cow::Owned(self.encode()), kind: FLAGGED, expires }
     }
 
-    /// Whether this value was read before, of an item of so many `hits`, of which the last
-    /// `counted` are those of the request that asks.
+    /// Whether this value was read before. The item has `hits`, and the last `counted` of them are
+    /// those of the current request.
     pub(crate) fn was_read(&self, hits: u8, counted: u8) -> bool {
-        // Where the count stands still at its end it says nothing any more: the item is hot.
+        // A count at its maximum grows no more, so such an item always counts as read.
         hits == u8::MAX || hits > self.reads_before.saturating_add(counted)
     }
 }
@@ -135,7 +136,7 @@ impl<'a> Text<'a> {
 /// The bytes of a string.
 ///
 /// # Errors
-/// That the key holds a collection.
+/// The key holds a collection.
 #[inline]
 pub(crate) fn string<'a>(item: &Item<'a>) -> Result<&'a [u8], &'static str> {
     if item.kind == STRING {
@@ -144,8 +145,8 @@ pub(crate) fn string<'a>(item: &Item<'a>) -> Result<&'a [u8], &'static str> {
     Text::of(item).map(|text| text.data).ok_or(WRONG_TYPE)
 }
 
-/// The change by which a command of Redis' gives a string new bytes: a new one is plain, an old
-/// one keeps its flags and its expiry, and takes the number `cas` if it has one.
+/// The change by which a command of Redis gives a string new bytes. A new string is plain. An old
+/// one keeps its expiry and its flags; if it has a head, it gets the number `cas`.
 pub(crate) fn rewrite(
     item: Option<&Item<'_>>,
     data: Vec<u8>,
@@ -161,17 +162,17 @@ pub(crate) fn rewrite(
     }
 }
 
-/// Whether an item is a hash, whatever holds it.
+/// Whether an item is a hash, in either form.
 pub(crate) const fn is_hash(item: &Item<'_>) -> bool {
     matches!(item.kind, HASH | HASH_TREE)
 }
 
-/// When a key's life ends.
+/// The expiry of a key, in Unix milliseconds.
 pub(crate) fn life(item: &Item<'_>) -> Option<u64> {
     if is_hash(item) { crate::hash::life(item) } else { item.expires }
 }
 
-/// The change that lets a key live until then.
+/// The change that sets a key's expiry.
 pub(crate) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
     if is_hash(item) { crate::hash::live_until(item, at) } else { Change::Expire(at) }
 }
@@ -181,7 +182,7 @@ pub(crate) fn type_name(item: &Item<'_>) -> &'static str {
     crate::collection::type_name(item.kind).unwrap_or("string")
 }
 
-/// Neither stale nor being fetched, and empty.
+/// A string without data that is neither stale nor being fetched.
 pub(crate) const FRESH: Text<'static> =
     Text { flags: 0, cas: 0, stale: false, token_sent: false, reads_before: 0, data: b"" };
 
@@ -206,7 +207,7 @@ mod tests {
             prop_assert_eq!(string(&item(FLAGGED, &value)), Ok(&data[..]));
         }
 
-        /// Whatever the bytes, no head is read beyond them.
+        /// Whatever the bytes are, no read goes beyond them.
         #[test]
         fn rubbish_does_no_harm(
             value in prop::collection::vec(any::<u8>(), 0..20), kind in 0u8..4,

@@ -1,18 +1,19 @@
-//! A worker: one thread, one event loop, the connections it was handed.
+//! A worker: one thread with one event loop, and the connections that it was handed.
 //!
-//! The loop waits by a [`Driver`]. What one wait brought is taken in small batches, across
-//! connections: first memory is asked for what the first command of each is about, then each
-//! connection's whole commands are carried out and answered, in order. By epoll a reply is written
-//! at once; by io_uring the replies of all connections are sent together, when the next wait
-//! begins. A request that comes alone waits for nobody.
+//! The loop waits by a [`Driver`]. The input of one wait is handled in small batches across
+//! connections. First the worker prefetches the key of each connection's first command. Then it
+//! runs each connection's complete commands in order, and replies. With epoll a reply is written at
+//! once. With io_uring the replies of all connections are sent together when the next wait begins.
+//! A single request waits for no other.
 //!
-//! Only what is left of an unfinished command is copied to the connection. A client that sends more
-//! than fits a buffer is read again after the others have had their turn.
+//! Only the rest of an unfinished command is copied to its connection. A client that sends more
+//! than a buffer holds is read again after the others have had their turn.
 //!
-//! A client whose replies wait, for it reads more slowly than it asks, is neither read nor served
-//! until they are gone: what it may make the server hold is [`REPLIES_MAX`](replies::REPLIES_MAX)
-//! and one reply more, and the rest of its commands stays in its own buffers. One that reads as
-//! fast as it asks gives way to others after as many bytes.
+//! A client that reads more slowly than it sends requests has waiting replies. It is neither read
+//! nor served until they are sent. So the server holds at most
+//! [`REPLIES_MAX`](replies::REPLIES_MAX) and one more reply for it, and the rest of its commands
+//! stays in its own buffers. A client that reads as fast as it sends gives way to others after the
+//! same number of bytes.
 //!
 //! The clock is read once for the commands of one read.
 
@@ -51,14 +52,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::Entered;
 
-/// How often idle clients are looked for.
+/// The interval between two looks for idle clients, in milliseconds.
 const TICK_MS: u64 = 1_000;
-/// Room for the replies to one read.
+/// The initial room for the replies to one read, in bytes.
 const OUTPUT: usize = 64 << 10;
 
-/// Why a connection ends.
+/// The reason why a connection ends.
 enum End {
-    /// The client left, or its socket failed.
+    /// The client disconnected, or its socket failed.
     Gone,
     /// The server closes it.
     Closed,
@@ -70,51 +71,52 @@ impl From<io::Error> for End {
     }
 }
 
-/// The connections of a worker, and what there is to do for them.
+/// The connections of a worker, and the work to do for them.
 #[derive(Default)]
 struct Work {
     connections: Vec<Option<Box<Connection>>>,
     vacant: Vec<usize>,
-    /// What has happened and is not seen to yet.
+    /// Events that are not handled yet.
     events: VecDeque<Event>,
-    /// What clients have sent and is not carried out yet.
+    /// Bytes from clients that are not handled yet.
     batch: VecDeque<Arrival>,
-    /// Connections whose replies are gathered.
+    /// Connections with gathered replies.
     gathered: Vec<usize>,
-    /// Connections that are closed once their gathered replies are sent.
+    /// Connections that are closed after their gathered replies are sent.
     ending: Vec<Place>,
-    /// Connections that had more to read when their turn ended.
-    again: Vec<usize>,
-    /// Connections that tried a wrong password: when they go on, where they are, their ids.
+    /// Connections with more to read when their turn ended.
+    again: VecDeque<usize>,
+    /// Connections that sent a wrong password: the time they continue, their places and ids.
     backing_off: Vec<(u64, usize, u64)>,
-    /// Connections whose next command waits for the end of a pause: where they are, their ids.
+    /// Connections whose next command waits for the end of a pause: their places and ids.
     paused: Vec<(usize, u64)>,
-    /// When the waits of blocked connections end, where they are, their ids.
+    /// Blocked connections with a timeout: its time, their places and ids.
     timeouts: BTreeSet<(u64, usize, u64)>,
-    /// Blocked connections that try a little later: where they are, their ids.
+    /// Blocked connections that try again a little later: their places and ids.
     postponed: Vec<(usize, u64)>,
-    /// Messages about the connection that a script runs for, to be read once it is over.
+    /// Messages about the connection for which a script runs, kept until the script has ended.
     postponed_mail: Vec<Message>,
 }
 
-/// One thread's event loop.
+/// The event loop of one thread.
 pub(crate) struct Worker {
     number: usize,
     driver: Rc<RefCell<dyn Driver>>,
     shared: Arc<Shared>,
     view: Arc<View>,
     work: Work,
-    /// Replies to the commands that are carried out.
+    /// The replies to the commands that are running.
     output: Vec<u8>,
     now_ms: u64,
     ticked_ms: u64,
-    /// Batches of commands in this second.
+    /// The number of batches of commands in this second.
     batches: u64,
-    /// It stands in while a script runs in its thread, whose client is at this place.
+    /// The place of the client for which a script runs in this thread, if this worker stands in
+    /// meanwhile.
     stands_in_for: Option<usize>,
 }
 
-/// A worker that fails keeps no other waiting at the gate.
+/// A worker that fails must not keep others waiting at the gate.
 impl Drop for Worker {
     fn drop(&mut self) {
         self.leave();
@@ -122,7 +124,7 @@ impl Drop for Worker {
 }
 
 impl Worker {
-    /// A worker of the thread that calls.
+    /// A worker for the calling thread.
     pub(crate) fn new(number: usize, poll: Poll, shared: Arc<Shared>) -> Self {
         let driver = driver::choose(poll, number, &shared);
         if number == 0 {
@@ -155,10 +157,10 @@ impl Worker {
         }
     }
 
-    /// Waits for events once, and sees to all that there are.
+    /// Waits for events once, and handles all of them.
     fn turn(&mut self) -> io::Result<()> {
         let is_idle = self.work.again.is_empty() && self.work.events.is_empty();
-        // A connection that closes does so once its last replies are sent, which is now.
+        // A closing connection ends after its last replies are sent, which happens in this wait.
         let is_idle = is_idle && self.work.ending.is_empty();
         let wait = if is_idle { self.wait_ms() } else { 0 };
         self.gather();
@@ -171,12 +173,14 @@ impl Worker {
             }
         }
         let is_quiet = self.work.events.is_empty();
-        // What comes meanwhile is for the next turn.
+        // Events that arrive meanwhile are for the next turn.
         for _ in 0..self.work.events.len() {
             let Some(event) = self.work.events.pop_front() else { break };
             self.event(event);
         }
-        for at in std::mem::take(&mut self.work.again) {
+        // A script may run for one of them: the others stay where its stand-in finds them.
+        for _ in 0..self.work.again.len() {
+            let Some(at) = self.work.again.pop_front() else { break };
             self.ready(at, false, false);
         }
         self.carry_out();
@@ -191,7 +195,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Sends what is gathered, and waits for events.
+    /// Sends the gathered replies, and waits for events.
     fn wait(&mut self, most: Duration) -> io::Result<()> {
         let mut driver = self.driver.borrow_mut();
         driver.wait(most, &mut self.work.events)?;
@@ -212,7 +216,7 @@ impl Worker {
             }
             _ => {}
         }
-        // What a client has sent before comes before its end.
+        // The bytes that a client sent are handled before its end.
         self.carry_out();
         match event {
             Event::Mail => self.mail(),
@@ -227,11 +231,11 @@ impl Worker {
         &self.shared.stats.workers[self.number]
     }
 
-    /// Takes what the mailbox holds.
+    /// Handles the messages in the mailbox.
     fn mail(&mut self) {
         for message in self.shared.mailboxes[self.number].take() {
             if message.at().is_some() && message.at() == self.stands_in_for {
-                // It is busy, and hears of it later.
+                // This connection is busy and gets the message later.
                 self.work.postponed_mail.push(message);
                 continue;
             }
@@ -265,7 +269,7 @@ impl Worker {
         }
     }
 
-    /// Closes the clients whose user is no more, or that listen where they may not.
+    /// Closes the clients whose user is gone, or that may not keep their subscriptions.
     fn check_users(&mut self) {
         for at in 0..self.work.connections.len() {
             let Some(connection) = &mut self.work.connections[at] else { continue };
@@ -283,8 +287,8 @@ impl Worker {
         found.is_some_and(|connection| connection.session.client.id == id)
     }
 
-    /// Does something with the connection of a place, if it is still there, and closes it if that
-    /// is its end.
+    /// Calls `f` with the connection at a place, if it is still the same one. Closes the connection
+    /// if `f` returns an error.
     fn with(
         &mut self,
         place: Place,
@@ -297,7 +301,7 @@ impl Worker {
         self.with_whoever(place.at, f);
     }
 
-    /// The same for whoever is there.
+    /// [`Self::with`] for any connection at this place.
     fn with_whoever(
         &mut self,
         at: usize,
@@ -309,7 +313,7 @@ impl Worker {
         let result = f(self, at, &mut connection);
         self.work.connections[at] = Some(connection);
         if result.is_err() {
-            // What is left of its replies must not reach the next client.
+            // The rest of its replies must not reach the next client.
             self.output.clear();
             self.close(at);
         }
@@ -323,7 +327,7 @@ impl Worker {
         let Some(client) = self.shared.clients.connect(peer, place, now_ms, max) else {
             self.shared.stats.rejected_connections.fetch_add(1, Ordering::Relaxed);
             let _ = stream.write(match speaks {
-                // Clients know the first line to the letter; the second is for who reads on.
+                // Clients know the first line by heart; the second is for people who read on.
                 Speaks::Redis => b"-ERR max number of clients reached\r\n\
                     -ERR maxclients is the setting\r\n"
                     .as_slice(),
@@ -363,7 +367,7 @@ impl Worker {
         self.work.vacant.push(at);
     }
 
-    /// Once a second: closes the silent, gives memory back.
+    /// Closes idle clients and frees memory, once a second.
     fn tick(&mut self) {
         let now_ms = self.now_ms;
         if now_ms < self.ticked_ms + TICK_MS {

@@ -1,4 +1,4 @@
-//! The loop on a live server, over its sockets: what LARDER shows, and that it steers.
+//! The loop on a live server, over its sockets: the replies of LARDER, and the steering.
 
 use base::Bytes;
 use server::{Handle, Settings, start};
@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A client that speaks version 2 of the protocol.
+/// A client that speaks RESP2.
 struct Client {
     reader: BufReader<TcpStream>,
 }
@@ -80,7 +80,7 @@ impl Client {
         lines.into_iter().map(line).collect()
     }
 
-    /// Reads each key and fills what misses, in pipelines.
+    /// Reads each key and writes the missing ones, in pipelines.
     fn read_through(&mut self, keys: &[String], value: &str) {
         for part in keys.chunks(500) {
             let gets: Vec<_> = part.iter().map(|key| vec!["GET", key]).collect();
@@ -110,8 +110,8 @@ thread_local! {
     static TURN: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
 }
 
-/// One test at a time, until its thread ends: what is forecast of requests a second is true only as
-/// long as nobody else takes the machine.
+/// Runs one test at a time, until its thread ends: forecasts for a rate of requests hold only while
+/// no other test uses the machine.
 fn take_turn() {
     static TURNS: Mutex<()> = Mutex::new(());
     TURN.with_borrow_mut(|turn| {
@@ -119,12 +119,12 @@ fn take_turn() {
     });
 }
 
-/// Starts a server beside others in the same process, whose memory says nothing of its own.
+/// Starts a server beside others in the same process, whose resident memory is not its own.
 fn begin(settings: Settings) -> Handle {
     take_turn();
     let handle = start(settings).unwrap();
     handle.share_process();
-    // What was set aside for others by then is free again.
+    // The reserve made for others until then is free again.
     std::thread::sleep(Duration::from_millis(300));
     while handle.store().reserve() > Bytes(0) {
         std::thread::sleep(Duration::from_millis(20));
@@ -132,13 +132,13 @@ fn begin(settings: Settings) -> Handle {
     handle
 }
 
-/// Skewed keys: the lower the number, the more often.
+/// Skewed keys: a lower number comes more often.
 fn keys(prefix: &str, count: usize, prng: &mut base::Prng) -> Vec<String> {
     let mut number = || (prng.unit().powi(3) * 30_000.0) as u64;
     (0..count).map(|_| format!("{prefix}:{}", number())).collect()
 }
 
-/// Sends requests until `done` says so, or fails after two minutes.
+/// Sends requests until `done` returns true, or fails after two minutes.
 fn drive(client: &mut Client, prng: &mut base::Prng, mut done: impl FnMut(&mut Client) -> bool) {
     let value = "x".repeat(200);
     let until = Instant::now() + Duration::from_secs(120);
@@ -146,8 +146,8 @@ fn drive(client: &mut Client, prng: &mut base::Prng, mut done: impl FnMut(&mut C
         assert!(Instant::now() < until, "{}", client.lines(&["LARDER", "PLAN"]));
         client.read_through(&keys("n", 1_000, prng), &value);
         client.read_through(&keys("f", 250, prng), &value);
-        // A load that does not depend on how busy the machine is, so that models keep their rate,
-        // and low enough for a high one.
+        // The load must not depend on how busy the machine is, so that models keep their rate, and
+        // must be low enough for a high rate.
         std::thread::sleep(Duration::from_millis(100));
     }
 }
@@ -159,7 +159,7 @@ fn each<'a>(
     list[field].as_array().into_iter().flatten()
 }
 
-/// The whole of it: a steered server learns, plans, moves, and shows what it does.
+/// The whole loop: a steered server learns, plans, moves memory, and shows it.
 #[test]
 fn a_server_that_tunes_itself() {
     let handle = begin(settings("kredis:epoch=0.2"));
@@ -208,7 +208,8 @@ fn a_server_that_tunes_itself() {
     handle.stop();
 }
 
-/// Switched off it is a plain cache that holds what it held; switched on it begins to learn.
+/// Switched off, the server is a plain cache that keeps its items. Switched on again, it begins to
+/// learn.
 #[test]
 fn the_loop_is_switched_live() {
     let handle = begin(settings("kredis:epoch=0.2"));
@@ -221,7 +222,7 @@ fn the_loop_is_switched_live() {
     drive(&mut client, &mut prng, |client| {
         client.lines(&["LARDER", "PLAN"]).contains("nothing is planned")
     });
-    // Entries differ by a few bytes; nothing else may go.
+    // Entries differ by a few bytes; nothing else may be evicted.
     assert!(handle.store().used().0 * 10 > held.0 * 9, "what is cached stays");
     client.read_through(&keys("n", 1_000, &mut prng), "value");
     let mut samples = vec![];
@@ -239,7 +240,7 @@ fn the_loop_is_switched_live() {
     handle.stop();
 }
 
-/// Classes of penalties are pools: those whose misses cost more get more, whoever owns them.
+/// Penalty classes are pools: classes with expensive misses get more memory, in whichever tenant.
 #[test]
 fn classes_are_told_and_steered() {
     let handle = begin(settings("predis:epoch=0.2"));
@@ -250,7 +251,7 @@ fn classes_are_told_and_steered() {
     let (mut prng, value) = (base::Prng::new(4), "x".repeat(200));
     let until = Instant::now() + Duration::from_secs(60);
     let budgets = loop {
-        // The same tenant asks for both; what differs is what it says that they cost.
+        // The same tenant reads both; only the stated costs differ.
         for (name, cost, took) in [("n:cheap", "100", 0), ("n:dear", "20000", 20)] {
             let keys = keys(name, 500, &mut prng);
             client.send(&keys.iter().map(|key| vec!["GET", key]).collect::<Vec<_>>());
@@ -289,7 +290,7 @@ fn classes_are_told_and_steered() {
     handle.stop();
 }
 
-/// Pages of the pools of a tenant as of the last epoch, the smallest chunks first.
+/// The pages of a tenant's pools in the last epoch, the smallest chunks first.
 fn pages(status: &serde_json::Value, tenant: &str) -> Vec<u64> {
     let last = each(status, "history").last();
     let pools = last.into_iter().flat_map(|epoch| each(epoch, "pools"));
@@ -297,8 +298,8 @@ fn pages(status: &serde_json::Value, tenant: &str) -> Vec<u64> {
     own.map(|pool| pool["pages"].as_u64().unwrap()).collect()
 }
 
-/// Small items take all of some 120 pages, then large ones are asked for: pages follow, class by
-/// class, from one tenant to the other, and no further than the min of who gives.
+/// Small items take all of some 120 pages, then large ones are requested. The pages follow, class
+/// by class, from one tenant to the other, but not below the min of the giving tenant.
 fn pages_follow(recipe: &str, enough: u64) -> serde_json::Value {
     let handle = begin(settings(recipe));
     let mut client = Client::new(&handle);
@@ -306,12 +307,12 @@ fn pages_follow(recipe: &str, enough: u64) -> serde_json::Value {
     assert_eq!(client.ask(&words), Reply::Text("OK".into()));
     let mut prng = base::Prng::new(5);
     let (small, large) = ("x".repeat(600), "x".repeat(3_000));
-    // Not faster than it is watched with a high rate.
+    // No faster than a high sampling rate can follow.
     for _ in 0..16 {
         client.read_through(&keys("n", 1_000, &mut prng), &small);
         std::thread::sleep(Duration::from_millis(100));
     }
-    // What LHD learns with is charged too.
+    // The statistics of LHD are charged too.
     let (had, all) = (handle.store().tenant_stats(1).used, handle.store().used());
     assert!(had > Bytes(2 << 20) && all > Bytes(15 << 18), "small items have most: {had} of {all}");
     let until = Instant::now() + Duration::from_secs(60);
@@ -349,7 +350,7 @@ fn pages_follow_curves() {
     assert!(status["samples"].as_u64() > Some(0));
 }
 
-/// By what is counted, without a sample: by the ages of victims, by their worth.
+/// Counts without a sample suffice: the ages of victims, or their worth.
 #[test]
 fn pages_follow_counts() {
     pages_follow("lama:planner=automove:interval=200", 10);
@@ -359,8 +360,8 @@ fn pages_follow_counts() {
     assert!(each(last, "pools").all(|pool| pool["evictor"] == "lhd:k=64"), "{last:#}");
 }
 
-/// A promise is kept with pages that the other would have; and where memory cannot keep it, that
-/// is said, with what it would take.
+/// A promise is kept with pages that the other tenant would have. If memory cannot keep it, LARDER
+/// says so, with the memory that it would take.
 #[test]
 fn promises_are_kept_or_refused_in_plain_words() {
     let handle = begin(settings("lama:interval=4000"));
@@ -392,7 +393,7 @@ fn promises_are_kept_or_refused_in_plain_words() {
     handle.stop();
 }
 
-/// A recipe is refused where nobody keeps a promise.
+/// A recipe is refused if it cannot keep a promise.
 #[test]
 fn what_does_not_fit_together_is_refused() {
     for (recipe, tenant, fix) in [
@@ -411,7 +412,7 @@ fn what_does_not_fit_together_is_refused() {
     }
 }
 
-/// A tenant that is added, and a limit that changes, are divided anew.
+/// Memory is divided anew for an added tenant and for a changed limit.
 #[test]
 fn tenants_and_limits_change_live() {
     let handle = begin(settings("kredis:epoch=0.1"));
@@ -435,7 +436,7 @@ fn tenants_and_limits_change_live() {
     handle.stop();
 }
 
-/// A fixed policy leaves nothing to a recipe; and errors name the fix.
+/// A fixed policy leaves nothing to a recipe, and errors name the remedy.
 #[test]
 fn what_it_says_when_there_is_nothing_to_say() {
     let handle = begin(settings("static"));

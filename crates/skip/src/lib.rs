@@ -1,11 +1,12 @@
-//! Skipped tests: a test that cannot run here says so, and no such word is lost.
+//! Skipped tests: a test that cannot run here reports it, and no such report is lost.
 //!
-//! `cargo test` hides what a test prints that passes, so a skipped test looks like one that ran.
-//! Each therefore leaves a line in the folder of the build. `xtask/tests/skipped.rs`, the last set
-//! of tests that `cargo test --workspace` runs, lists these lines with what to install.
+//! `cargo test` hides the output of tests that pass, so a skipped test looks like one that ran.
+//! Each skipped test therefore writes a line to a file in the build folder.
+//! `xtask/tests/skipped.rs`, the last set of tests that `cargo test --workspace` runs, lists these
+//! lines with the packages to install.
 //!
-//! Under `.ci/run` nothing is skipped: a need that is not met fails the test, unless
-//! `ALLOW_MISSING` names it.
+//! Under `.ci/run` nothing is skipped: a missing need fails the test, unless `ALLOW_MISSING` names
+//! it.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -14,9 +15,9 @@ use std::io::{self, Write};
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 
-/// Environment variable under which a need that is not met fails.
+/// Environment variable that makes every missing need fail its test.
 pub const STRICT: &str = "MISSING_FAILS";
-/// Environment variable with the needs that may be missing all the same, separated by blanks.
+/// Environment variable that lists the needs that may still be missing, separated by blanks.
 pub const ALLOWED: &str = "ALLOW_MISSING";
 
 /// A skipped test.
@@ -24,16 +25,16 @@ pub const ALLOWED: &str = "ALLOW_MISSING";
 pub struct Skipped {
     /// The tool or the right that the test needs.
     pub need: String,
-    /// The way to get it.
+    /// The command or step that provides it.
     pub remedy: String,
-    /// The test.
+    /// The name of the test.
     pub test: String,
 }
 
-/// Notes that the test of the calling thread is skipped for want of `need`, and how to get it.
+/// Records that the calling thread's test is skipped because `need` is missing, and the remedy.
 ///
 /// # Panics
-/// Panics if nothing may be missing, and `ALLOW_MISSING` does not name the need.
+/// Panics if skipping is forbidden, and `ALLOW_MISSING` does not name the need.
 pub fn skip(need: &str, remedy: &str) {
     let text = |name: &str| std::env::var(name).unwrap_or_default();
     assert!(
@@ -45,7 +46,7 @@ pub fn skip(need: &str, remedy: &str) {
     let line = format!("{}\t{need}\t{remedy}\t{test}\n", parent_id());
     let path = list(&std::env::current_exe().unwrap_or_default());
     let file = path.and_then(|path| OpenOptions::new().create(true).append(true).open(path));
-    // One write each: tests run side by side.
+    // One write per line, because tests run in parallel.
     if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
         println!("it is not listed: {error}");
     }
@@ -55,14 +56,15 @@ fn may_miss(need: &str, strict: &str, allowed: &str) -> bool {
     strict.is_empty() || allowed.split_whitespace().any(|name| name == need)
 }
 
-/// The list of a build, in the folder that Cargo marks as its own.
+/// The path of a build's list, in the folder that Cargo marks with `CACHEDIR.TAG`.
 fn list(program: &Path) -> io::Result<PathBuf> {
     let marked = program.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
     let folder = marked.ok_or_else(|| io::Error::other("the test lies in no folder of a build"))?;
     Ok(folder.join("skipped.tsv"))
 }
 
-/// Takes the list of the tests that this program's parent started: one run of `cargo test`.
+/// Reads and removes the list. Returns the tests that this program's parent started: one run of
+/// `cargo test`.
 pub fn taken() -> Vec<Skipped> {
     let path = list(&std::env::current_exe().unwrap_or_default());
     let text = path.and_then(|path| {
@@ -73,7 +75,7 @@ pub fn taken() -> Vec<Skipped> {
     read(&text.unwrap_or_default(), parent_id())
 }
 
-/// The lines that tests of one run left, in order, each once.
+/// The skipped tests of one run, sorted and without duplicates.
 fn read(text: &str, run: u32) -> Vec<Skipped> {
     let line = |line: &str| {
         let mut parts = line.split('\t').map(str::to_owned);

@@ -1,9 +1,9 @@
-//! What does one operation cost, and what does one item take beyond its key and value?
+//! Measures the time of one operation, and the memory of one item beyond its key and value.
 //!
-//! One thread, a million keys of 32 bytes with values of 100, in random order, so that most
-//! operations miss the processor's caches as they do in a server. The baseline is
-//! `Mutex<HashMap<Vec<u8>, Vec<u8>>>` in the same run: the plainest map a lock can guard, which
-//! evicts, expires and counts nothing. This says nothing about contention.
+//! One thread uses a million keys of 32 bytes with values of 100, in random order. Most operations
+//! therefore miss the processor's caches, as in a server. The baseline is `Mutex<HashMap<Vec<u8>,
+//! Vec<u8>>>` in the same run: the simplest map that a lock can guard, without evictions, expiry
+//! and counts. The benchmark does not cover contention.
 //!
 //! ```text
 //! cargo bench -p store                      the tables
@@ -46,7 +46,7 @@ fn text(n: usize) -> Text {
     text
 }
 
-/// Keys in random order, repeated.
+/// Random keys out of the first `keys`, `ops` of them.
 fn order(keys: usize, ops: usize) -> Vec<Text> {
     let mut prng = Prng::new(1);
     (0..ops).map(|_| text(prng.below(keys as u64) as usize)).collect()
@@ -70,14 +70,14 @@ fn resident_bytes() -> f64 {
     pages * 4096.0
 }
 
-/// Nanoseconds this thread has run: other than wall time, it does not count waiting for a turn on
-/// a busy machine.
+/// Nanoseconds that this thread has run. Unlike wall time, it does not include waiting for a
+/// processor on a busy machine.
 fn cpu_ns() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells");
     stat.split(' ').next().and_then(|ns| ns.parse().ok()).expect("its first number is the time")
 }
 
-/// Nanoseconds of CPU an operation, the best of three rounds.
+/// CPU nanoseconds per operation, the best of three rounds.
 fn time<T>(keys: &[T], mut op: impl FnMut(&T)) -> f64 {
     let round = |_| {
         let begin = cpu_ns();
@@ -87,7 +87,7 @@ fn time<T>(keys: &[T], mut op: impl FnMut(&T)) -> f64 {
     (0..3).map(round).fold(f64::INFINITY, f64::min)
 }
 
-/// The limit that it takes for `items` items of the bench to fit.
+/// A limit under which about `items` items of the benchmark fit.
 const fn room(items: usize) -> u64 {
     items as u64 * 175
 }
@@ -112,7 +112,7 @@ fn one(kind: &str, ops: usize) {
     }
 }
 
-/// Bytes an item takes beyond its key and value.
+/// Prints the bytes of an item beyond its key and value.
 fn bytes(len: usize) {
     let before = resident_bytes();
     let live = store(0);
@@ -164,7 +164,7 @@ fn all() {
     fill(&full, 2 * KEYS, &[1; 100]);
     let mut round = 0;
     let insert = time(&fresh, |text| {
-        // Each round writes other keys than the last, as none of them may be there yet.
+        // Each round writes new keys, because none of them may exist yet.
         let mut text = *text;
         text[31] = b'0' + (round / fresh.len()) as u8;
         round += 1;

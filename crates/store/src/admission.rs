@@ -1,14 +1,14 @@
-//! Whether a large value that is new here is worth what would leave for it.
+//! Decides whether a large new value is worth the items that would be evicted for it.
 //!
-//! A write that needs much room evicts many items before it is itself a candidate of an eviction.
-//! So where memory is full and the rank can tell, items are drawn, and the value is let in only if
-//! those that are worth less by their bytes hold as much as it needs (`policy::rank::gittins`).
-//! What is declined is remembered as an item that was evicted at once would be: it may be let in
-//! when it is written again.
+//! A write that needs much memory evicts many items before it is itself a candidate for eviction.
+//! So if memory is full and the rank supports it, some items are drawn. The value is admitted only
+//! if the items that are worth less per byte hold as much memory as it needs
+//! (`policy::rank::gittins`). A declined value is remembered like an item that was evicted at once:
+//! it may be admitted when it is written again.
 //!
-//! Only a caller who says so may be declined ([`Key::may_be_declined`]): one who
-//! asks for a condition, or for an answer, relies on the write. A value whose key is here is always
-//! written, for what would be read otherwise is old; and a tenant below its min takes its room.
+//! Only a caller that allows it may be declined ([`Key::may_be_declined`]). A caller that states a
+//! condition, or waits for an answer, relies on the write. A value whose key exists is always
+//! written, because the old value would be read otherwise. A tenant below its min takes its memory.
 
 use crate::Key;
 use crate::memory::Memory;
@@ -17,14 +17,14 @@ use base::{TenantId, Tick};
 use policy::rank::gittins::{Lower, Past};
 use policy::rank::{Meta, Stamps};
 
-/// Items drawn.
+/// Number of items drawn.
 const DRAWN: usize = 64;
-/// Slots looked at for these, at most: some are empty.
+/// Most slots looked at to draw them: some are empty.
 const LOOKED_AT: usize = 4 * DRAWN;
 
 impl Shard {
-    /// Whether a value of these contents, whose key is not here and that `fits` at its size, is not
-    /// worth its room.
+    /// Whether a value of these contents is not worth its memory. Its key must not exist, and
+    /// `fits` returns whether it can be stored at its size.
     #[inline]
     pub(crate) fn declines(
         &mut self,
@@ -75,11 +75,11 @@ impl Shard {
         self.pools.evictor(tenant).rank.rank_in(tenant, 0, &meta, Tick(self.tick))
     }
 
-    /// Draws items of all tenants, each as likely as any other, and counts those worth less.
+    /// Draws items of all tenants, each with the same probability, and adds up those worth less.
     fn worth_less_than(&mut self, own: f32) -> Lower {
         let mut lower = Lower::than(own);
         let all: usize = self.tenants.iter().map(|tenant| tenant.table.len()).sum();
-        // Every so many-th item, from a random one on.
+        // Every `step`-th item, starting at a random one.
         let step = (all / DRAWN).max(1);
         let mut left = self.prng.below(step as u64) as usize;
         for at in 0..self.tenants.len() {

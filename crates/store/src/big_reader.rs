@@ -1,9 +1,9 @@
-//! A big-reader lock: for what is read far more often than written, by threads that must not wait
-//! for each other.
+//! A big-reader lock, for a value that is read far more often than written, by threads that must
+//! not wait for each other.
 //!
-//! The guarded value has a few *reader slots*, each with a lock of its own [1]. A reader takes one,
-//! that of its thread; a writer takes them all, in order. So two threads that read write no line in
-//! common, and a reader waits only for a writer, or for a thread of the same slot.
+//! The guarded value has a few *reader slots*, each with a lock of its own [1]. A reader takes one
+//! slot, that of its thread; a writer takes them all, in order. So two reading threads write no
+//! common cache line. A reader waits only for a writer, or for a thread of the same slot.
 //!
 //! ```text
 //!                   slot 0            slot 1            …
@@ -16,20 +16,21 @@
 //!                   publish, unlock   publish, unlock
 //! ```
 //!
-//! A reader records what it would have to write, its counts above all, in the *read buffer* of its
-//! slot. A writer drains the buffer of its own slot before anything else, so that a thread always
-//! sees what it did before: where one thread does all, it is as if there were no slots. Those of
-//! other slots it only counts, and leaves them to their threads, in whose caches they are; unless
-//! it must know all that was read. Before the slots are free again it *publishes* to each what
-//! readers go by that every write changes: so they need no line of the writer's but that of their
-//! slot, which they have to fetch anyway. A thread that holds all slots and changes nothing that
-//! readers go by need not drain or publish: it may record what it did, as they do, and leave the
-//! lines of all else alone. It may hold its own slot first, to see whether that will do, and then
-//! only tries the others: a thread that waits takes them in order.
+//! A reader cannot write to the value. It records its changes, mainly counts, in the *read buffer*
+//! of its slot. A writer drains the buffer of its own slot before anything else, so that a thread
+//! always sees its own earlier operations. With a single thread, it is as if there were no slots.
+//! The writer only counts the other buffers, and leaves them to their threads, in whose processor
+//! caches they are. It drains them only if it must know about all reads. Before a writer releases
+//! the slots, it *publishes* to each slot the data that readers need and that every write changes.
+//! Readers therefore need no line of the writer's except that of their slot, which they have to
+//! fetch anyway. A thread that holds all slots and changes nothing that readers need does not have
+//! to drain or publish. Like a reader, it may record its operation, and leave all other lines
+//! alone. Such a thread may hold its own slot first, to see whether this is enough, and then only
+//! tries the others: a thread that waits takes the slots in order.
 //!
-//! The protocol has no atomics but those of the locks: a reader's release of its slot comes before
-//! a writer's acquire of that slot, and a writer's release of all slots before a reader's acquire.
-//! `cargo x loom` plays it in every order of two readers and a writer.
+//! The protocol has no atomics except those of the locks. A reader's release of its slot comes
+//! before a writer's acquire of that slot, and a writer's release of all slots before a reader's
+//! acquire. `cargo x loom` checks it in every order of two readers and a writer.
 //!
 //! [1] Hsieh, Weihl. Scalable Reader-Writer Locks for Parallel Systems. IPPS '92.
 
@@ -40,25 +41,26 @@ use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// Reader slots at most: a writer takes them all.
+/// Most reader slots, because a writer takes them all.
 pub(crate) const READER_SLOTS_MAX: usize = 4;
 
-/// A value whose readers buffer what they would have to write to it.
+/// A value whose readers record their changes in a buffer.
 pub(crate) trait Buffered {
     /// The records of the readers of one slot.
     type Buffer: Default;
 
-    /// Takes in the buffer of a slot, and leaves it empty.
+    /// Applies the records of a slot's buffer, and empties it.
     fn drain(&mut self, buffer: &mut Self::Buffer, slot: usize);
 
-    /// Looks how much there is in a buffer, and leaves it.
+    /// Reads how many records a buffer holds, and leaves it unchanged.
     fn count(&mut self, buffer: &mut Self::Buffer);
 
-    /// Leaves in the buffer what readers of its slot go by.
+    /// Stores in the buffer the data that readers of its slot need.
     fn publish(&self, buffer: &mut Self::Buffer);
 }
 
-/// In this order: what every read writes is one line, with what was published to it.
+/// The fields are in this order so that one cache line holds everything that a read writes, and the
+/// published data.
 #[derive(Default)]
 #[repr(C)]
 struct ReaderSlot<N> {
@@ -69,25 +71,25 @@ struct ReaderSlot<N> {
 /// A value with reader slots.
 pub(crate) struct BigReaderLock<T: Buffered> {
     all: [Padded<ReaderSlot<T::Buffer>>; READER_SLOTS_MAX],
-    /// The slots in use, a power of two, less one.
+    /// The number of slots in use, a power of two, minus one.
     mask: usize,
     value: UnsafeCell<T>,
     witness: Witness,
 }
 
-// SAFETY: the value is handed out shared to the holder of a slot, and alone to the holder of all;
-// a buffer is handed out alone to the holder of its slot.
+// SAFETY: the value is handed out shared to the holder of a slot, and exclusively to the holder of
+// all slots. A buffer is handed out exclusively to the holder of its slot.
 unsafe impl<T: Buffered + Send + Sync> Sync for BigReaderLock<T> where T::Buffer: Send {}
 
-/// One slot held.
+/// A guard of one slot.
 pub(crate) struct Read<'a, T: Buffered> {
     lock: &'a BigReaderLock<T>,
     at: usize,
-    /// A lock is given back by the thread that took it.
+    /// Not `Send`: the thread that took a lock must release it.
     stays: PhantomData<*const ()>,
 }
 
-/// All slots held, and no buffer drained yet.
+/// A guard of all slots, without any buffer drained.
 pub(crate) struct Exclusive<'a, T: Buffered> {
     lock: &'a BigReaderLock<T>,
     /// The slot of this thread.
@@ -95,11 +97,11 @@ pub(crate) struct Exclusive<'a, T: Buffered> {
     stays: PhantomData<*const ()>,
 }
 
-/// All slots held, and at least one buffer drained.
+/// A guard of all slots, with at least one buffer drained.
 pub(crate) struct Write<'a, T: Buffered>(Exclusive<'a, T>);
 
 impl<T: Buffered> BigReaderLock<T> {
-    /// A value with so many slots, or as many more as make it a power of two, up to
+    /// Guards a value with `count` slots, rounded up to a power of two, and at most
     /// [`READER_SLOTS_MAX`].
     pub(crate) fn new(value: T, count: usize) -> Self {
         Self {
@@ -110,7 +112,7 @@ impl<T: Buffered> BigReaderLock<T> {
         }
     }
 
-    /// Slots in use.
+    /// Number of slots in use.
     pub(crate) const fn count(&self) -> usize {
         self.mask + 1
     }
@@ -119,7 +121,7 @@ impl<T: Buffered> BigReaderLock<T> {
         self.all[..=self.mask].iter().map(|slot| &slot.0)
     }
 
-    /// Waits for a slot.
+    /// Waits for the thread's slot.
     #[inline]
     pub(crate) fn read(&self, thread: usize) -> Read<'_, T> {
         let at = thread & self.mask;
@@ -127,7 +129,7 @@ impl<T: Buffered> BigReaderLock<T> {
         self.reads(at)
     }
 
-    /// Waits for a slot, and has the others brought meanwhile, which are to be held next.
+    /// Waits for the thread's slot, and prefetches the other slots, which the caller takes next.
     #[inline]
     pub(crate) fn read_first(&self, thread: usize) -> Read<'_, T> {
         let own = thread & self.mask;
@@ -137,21 +139,21 @@ impl<T: Buffered> BigReaderLock<T> {
         self.read(thread)
     }
 
-    /// The slots in use but one.
+    /// The slots in use, without one.
     #[inline]
     fn others(&self, own: usize) -> impl Iterator<Item = &ReaderSlot<T::Buffer>> {
         let others = self.in_use().enumerate().filter(move |(at, _)| *at != own);
         others.map(|(_, slot)| slot)
     }
 
-    /// Takes a slot if it is free.
+    /// Takes the thread's slot if it is free.
     #[inline]
     pub(crate) fn try_read(&self, thread: usize) -> Option<Read<'_, T>> {
         let at = thread & self.mask;
         self.all[at].0.lock.try_lock().then(|| self.reads(at))
     }
 
-    /// The slot is locked by this thread.
+    /// Makes the guard of a slot that this thread has locked.
     #[inline]
     fn reads(&self, at: usize) -> Read<'_, T> {
         self.witness.reads();
@@ -165,7 +167,7 @@ impl<T: Buffered> BigReaderLock<T> {
         self.all_held(thread)
     }
 
-    /// Waits for all slots, drains the buffer of the thread's own, and counts the others.
+    /// Waits for all slots, drains the buffer of the thread's slot, and counts the others.
     #[inline]
     pub(crate) fn write(&self, thread: usize) -> Write<'_, T> {
         self.exclusive(thread).write()
@@ -180,14 +182,14 @@ impl<T: Buffered> BigReaderLock<T> {
     pub(crate) fn try_write_drained(&self) -> Option<Write<'_, T>> {
         let taken = self.in_use().take_while(|slot| slot.lock.try_lock()).count();
         if taken <= self.mask {
-            // SAFETY: these have just been locked by this thread.
+            // SAFETY: this thread has just locked these slots.
             self.in_use().take(taken).for_each(|slot| unsafe { slot.lock.unlock() });
             return None;
         }
         Some(self.all_held(0).write_drained())
     }
 
-    /// All slots are locked by this thread.
+    /// Makes the guard of all slots, which this thread has locked.
     #[inline]
     fn all_held(&self, thread: usize) -> Exclusive<'_, T> {
         self.witness.writes();
@@ -196,8 +198,8 @@ impl<T: Buffered> BigReaderLock<T> {
 }
 
 impl<'a, T: Buffered> Exclusive<'a, T> {
-    /// The guarded value, and the buffer of the thread's slot. A caller that changes what
-    /// [`Buffered::publish`] publishes makes this a [`Write`] first.
+    /// The guarded value, and the buffer of the thread's slot. A caller that changes data of
+    /// [`Buffered::publish`] turns this guard into a [`Write`] first.
     #[inline]
     pub(crate) fn parts(&mut self) -> (&mut T, &mut T::Buffer) {
         self.parts_at(self.own)
@@ -226,20 +228,20 @@ impl<'a, T: Buffered> Exclusive<'a, T> {
     /// The guarded value, and the buffer of a slot.
     #[inline]
     fn parts_at(&mut self, at: usize) -> (&mut T, &mut T::Buffer) {
-        // SAFETY: all slots are locked by this thread, and the guard is borrowed alone.
+        // SAFETY: this thread has locked all slots, and the guard is borrowed exclusively.
         unsafe { (&mut *self.lock.value.get(), &mut *self.lock.all[at].0.buffer.get()) }
     }
 }
 
 impl<'a, T: Buffered> Read<'a, T> {
-    /// Takes all other slots if they are free: what was read still holds. If not, this one is given
-    /// up, too: another thread may wait for it with the rest in hand.
+    /// Takes all other slots if they are free, so that everything read so far still holds.
+    /// Otherwise releases this slot, too: another thread may wait for it while it holds the others.
     #[inline]
     pub(crate) fn exclusive(self) -> Option<Exclusive<'a, T>> {
         let (lock, own) = (self.lock, self.at);
         let taken = lock.others(own).take_while(|slot| slot.lock.try_lock()).count();
         if taken < lock.mask {
-            // SAFETY: these have just been locked by this thread.
+            // SAFETY: this thread has just locked these slots.
             lock.others(own).take(taken).for_each(|slot| unsafe { slot.lock.unlock() });
             return None;
         }
@@ -250,8 +252,8 @@ impl<'a, T: Buffered> Read<'a, T> {
     /// The guarded value, and the buffer of the slot.
     #[inline]
     pub(crate) fn parts(&mut self) -> (&T, &mut T::Buffer) {
-        // SAFETY: the slot is locked by this thread, so nobody has them all, and nobody but this
-        // guard, borrowed alone, hands out the slot's buffer.
+        // SAFETY: this thread has locked the slot, so there is no guard of all slots. Only this
+        // guard, borrowed exclusively, hands out the slot's buffer.
         unsafe { (&*self.lock.value.get(), &mut *self.lock.all[self.at].0.buffer.get()) }
     }
 }
@@ -260,7 +262,7 @@ impl<T: Buffered> Deref for Write<'_, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: all slots are locked by this thread, and the guard is borrowed.
+        // SAFETY: this thread has locked all slots, and the guard is borrowed.
         unsafe { &*self.0.lock.value.get() }
     }
 }
@@ -276,7 +278,7 @@ impl<T: Buffered> Drop for Read<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.lock.witness.reads();
-        // SAFETY: the guard locked it, in this thread.
+        // SAFETY: this guard locked the slot, in this thread.
         unsafe { self.lock.all[self.at].0.lock.unlock() }
     }
 }
@@ -295,7 +297,7 @@ impl<T: Buffered> Drop for Exclusive<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.lock.witness.writes();
-        // SAFETY: the guard has them all, locked by this thread.
+        // SAFETY: the guard holds all slots, locked by this thread.
         self.lock.in_use().rev().for_each(|slot| unsafe { slot.lock.unlock() });
     }
 }
@@ -304,21 +306,21 @@ impl<T: Buffered> Drop for Exclusive<'_, T> {
 mod tests {
     use super::*;
 
-    /// What was recorded in a slot, and what was published to its readers.
+    /// Reads recorded in a slot, and the count published to its readers.
     #[derive(Default)]
     struct Recorded {
         count: usize,
         published: usize,
     }
 
-    /// What was written, and what was recorded.
+    /// Writes to the value, and drained records.
     #[derive(Default)]
     struct Sum {
         written: usize,
-        /// Changed by a thread that records it.
+        /// Changes by threads that record them.
         replaced: usize,
         recorded: usize,
-        /// In the other slot, of two.
+        /// Records in the last buffer that was only counted.
         counted: usize,
     }
 
@@ -402,7 +404,7 @@ mod tests {
         assert_eq!(sum.recorded + sum.written / 2, (READER_SLOTS_MAX + 1) * each);
     }
 
-    /// Two readers in slots of their own, and a writer that waits, replaces, or does not wait.
+    /// Two readers in different slots, and a writer that waits, replaces, or does not wait.
     #[cfg(loom)]
     #[test]
     fn readers_and_a_writer_in_every_order() {
@@ -425,7 +427,7 @@ mod tests {
         }
     }
 
-    /// Two of different slots want the other's, each with its own in hand.
+    /// Two threads of different slots want each other's slot, while each holds its own.
     #[cfg(loom)]
     #[test]
     fn two_that_replace_do_not_wait_for_ever() {

@@ -1,4 +1,4 @@
-//! The configuration that a store is made with, and what the pilot may change while it runs.
+//! The configuration of a new store, and the settings that the pilot may change while it runs.
 
 use crate::slab::Slab;
 use base::{Bytes, TenantId};
@@ -7,27 +7,27 @@ use policy::Evictor;
 /// The configuration of a new store.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Bytes it may take for items and tables; 0 for no limit.
+    /// Bytes that the store may use for items and tables; 0 for no limit.
     pub maxmemory: Bytes,
-    /// Parts with a lock each: a power of two up to 256, or it is rounded up to one. More than
-    /// four a thread gains nothing, and each takes a table per tenant. A store of less than 256 MiB
-    /// has one for each 16 MiB at most, unless the length of a page is given.
+    /// Number of shards, each with its own lock: a power of two up to 256, rounded up if it is not
+    /// one. More than four per thread gain nothing, and each has a table per tenant. A store of
+    /// less than 256 MiB has at most one for each 16 MiB, unless the length of a page is given.
     pub shards: usize,
-    /// Threads that may read one shard at once, 1, 2 or 4: a write waits for them all. 0 for as
-    /// many as there are processors.
+    /// Number of threads that may read one shard at once: 1, 2 or 4. A write waits for all of them.
+    /// 0 takes the number of processors.
     pub reader_slots: usize,
-    /// Seeds the hash and the draws.
+    /// Seed of the hash and of the draws.
     pub seed: u64,
     /// The tenants, numbered from 0. A store without a tenant gets one without bounds.
     pub tenants: Vec<Bounds>,
     /// The longest value, at most 4 GiB - 1.
     pub max_item: Bytes,
-    /// How the pool that all tenants share at first evicts.
+    /// The eviction policy of the first pool, which all tenants share.
     pub evictor: Evictor,
-    /// How memory is cut into pages, and pages into chunks.
+    /// The division of memory into pages, and of pages into chunks.
     pub slab: Slab,
-    /// A clock, in nanoseconds: read twice by an operation that evicts, for [`Store::pauses`](
-    /// crate::Store::pauses). One that stands still counts the operations alone.
+    /// A clock in nanoseconds for [`Store::pauses`](crate::Store::pauses). An operation that evicts
+    /// reads it twice. A clock that stands still only counts the operations.
     pub nanos: fn() -> u64,
 }
 
@@ -47,12 +47,12 @@ impl Default for Config {
     }
 }
 
-/// The least and the most a tenant may be left with.
+/// The least and the most memory of a tenant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// While it uses no more than this, no other tenant's write evicts its items.
+    /// While the tenant uses no more than this, no other tenant's write evicts its items.
     pub min: Bytes,
-    /// It never uses more: its own items make room.
+    /// The tenant never uses more than this: its own items are evicted instead.
     pub max: Option<Bytes>,
 }
 
@@ -62,14 +62,15 @@ pub enum Evictable {
     /// All of them.
     #[default]
     Any,
-    /// Those that have an expiry. Where none is left, nothing makes room, and writes are refused.
+    /// Items with an expiry. If there are none, nothing is evicted, and writes are refused.
     Volatile,
-    /// Of those drawn the one that expires first, whatever its rank.
+    /// Items with an expiry. Of the drawn items, the one that expires first is evicted, whatever
+    /// its rank.
     NextToExpire,
 }
 
 impl Evictable {
-    /// Whether an item with this expiry stays, whoever needs its room.
+    /// Whether an item with this expiry is never evicted.
     pub(crate) fn spare(self, expires: Option<u64>) -> bool {
         self != Self::Any && expires.is_none()
     }
@@ -78,12 +79,13 @@ impl Evictable {
 /// Items that compete only among themselves, for one budget, under one policy.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// The tenants that own its items. A tenant belongs to the first pool that names it, or to
-    /// those of all classes.
+    /// The tenants that own its items. A tenant belongs to the first pool that names it, or to the
+    /// pools of all classes.
     pub tenants: Vec<TenantId>,
-    /// Only items whose penalties are of this class. Either every pool is of a class, or none is.
+    /// Limits the pool to items whose penalty is in this class. Either every pool has a class, or
+    /// none has.
     pub class: Option<u8>,
-    /// The share of memory it may keep when all is in use.
+    /// The memory that the pool may keep when all memory is in use.
     pub budget: Bytes,
     /// The eviction policy.
     pub evictor: Evictor,

@@ -1,4 +1,4 @@
-//! Items away: copied out to wherever the caller keeps them, and brought back unless outdated.
+//! Dumped items: copied out to the caller's disk, and brought back unless they are outdated.
 //!
 //! ```text
 //!   dump ──▶ copy, and its key's hash into the index ──▶ the caller writes a block ──▶ release
@@ -9,15 +9,15 @@
 //!   load ◀── only what the index still names, in the block it names; then it names it no more
 //! ```
 //!
-//! The index says of which keys the copy is what a client would read had it never left. It changes
-//! under the lock under which the item changes, so there is no moment at which a copy is believed
-//! that a client has gone beyond: whatever writes or removes a key takes it out of the index,
-//! whether or not the item itself is still here. An item that is evicted, or dies of age, leaves
-//! its copy as good as it was, for a copy dies when its item does.
+//! The index names the keys whose copy equals the value that a client would read if the item were
+//! still resident. It changes under the same lock as the item, so an outdated copy is never valid,
+//! not even for a moment. Every write or removal of a key deletes its entry in the index, whether
+//! or not the item itself is resident. An item that is evicted or expires leaves its copy valid,
+//! because a copy expires with its item.
 //!
-//! The index names a block for each hash, so of two copies of a key only the later counts, and two
-//! keys with the same 64 bits are one to it: a write to either kills both. It takes 17 bytes for a
-//! place, 20 to 39 for an item, charged to the tenant like its items.
+//! The index stores one block per hash, so of two copies of a key only the later one counts. Two
+//! keys with the same 64 bits are one key to the index: a write to either invalidates both. The
+//! index takes 17 bytes per place, 20 to 39 per item, charged to the tenant like its items.
 //!
 //! A step locks one shard and copies a few items, and it never copies a long value.
 
@@ -37,13 +37,13 @@ use base::{Bytes, TenantId};
 use policy::rank::{Lessons, Stamps};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Bytes of a place of the index.
+/// Bytes per place of the index.
 const PLACE: u64 = (size_of::<(u64, u64)>() + 1) as u64;
-/// Items that a step makes room for in the index: more than any that it copies.
+/// Most items that a step copies, and for which it reserves places in the index.
 const STEP_MAX: usize = 256;
-/// Bytes charged for an item above which it stays: its copy would take the lock for too long.
+/// Items charged more bytes than this are not copied, because the lock would be held for too long.
 const ITEM_MAX: u64 = 256 << 10;
-/// Buckets a step looks at.
+/// Buckets that a step looks at.
 const BUCKETS: usize = 32;
 
 /// A step of a dump, and its bounds.
@@ -51,43 +51,44 @@ const BUCKETS: usize = 32;
 pub struct Dump {
     /// The tenant that owns the items.
     pub tenant: TenantId,
-    /// Only those unused for so many accesses to their part of the store.
+    /// Only items unused for this many accesses to their shard are copied.
     pub idle_min: u32,
-    /// The number that the caller will find the copies by; a later dump has a higher one.
+    /// The block number under which the caller will store the copies; a later dump has a higher
+    /// one.
     pub block: u64,
-    /// Bytes after which the step ends, more or less.
+    /// Number of bytes after which the step ends, approximately.
     pub most: usize,
-    /// Also those of which there is a good copy, which is void then.
+    /// Whether to copy items again that have a valid copy. The old copy is invalid then.
     pub again: bool,
 }
 
 /// The outcome of bringing a copy back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loaded {
-    /// It is an item again.
+    /// The copy is an item again.
     Back,
-    /// The item never left.
+    /// The item is still resident.
     Here,
-    /// It is dead: of age, or because a client has written or removed its key since.
+    /// The copy is invalid: it has expired, or a client has written or removed its key since.
     Outdated,
 }
 
-/// The copies of a tenant in one shard that are as good as the item.
+/// The valid copies of a tenant's items in one shard.
 #[derive(Debug, Default)]
 pub(crate) struct Away {
     /// By hash: the block shifted by eight bits, and the database.
     index: KeyMap<u64>,
-    /// Bytes that it is charged for.
+    /// Bytes charged for the index.
     pub(crate) bytes: u64,
 }
 
 impl Away {
-    /// Bytes of an index with room for so many.
+    /// Bytes of an index with room for `capacity` entries.
     fn bytes_for(capacity: usize) -> u64 {
         (capacity * 8).div_ceil(7).next_power_of_two() as u64 * PLACE
     }
 
-    /// A client has gone beyond the copy.
+    /// Invalidates the copy of a key that a client has changed.
     #[inline]
     pub(crate) fn outdate(&mut self, hash: u64) {
         self.index.remove(&hash);
@@ -107,7 +108,7 @@ impl Away {
 }
 
 impl Shard {
-    /// A client removed all of a tenant, or all of it in a database.
+    /// Invalidates the copies after a client removed all items of a tenant, or all in one database.
     pub(crate) fn outdate_all(&mut self, store: &Store, at: TenantId, db: Option<u8>) {
         let tenant = &mut self.tenants[usize::from(at)];
         if let Some(away) = &mut tenant.away {
@@ -124,7 +125,7 @@ impl Shard {
         }
     }
 
-    /// Sees to it that the index of a tenant takes a step's items without growing.
+    /// Ensures that the index of a tenant takes a step's items without growing.
     fn room_in_index(&mut self, store: &Store, at: TenantId, now: Now) -> Result<(), Error> {
         let TenantShard { table, away, .. } = &mut self.tenants[usize::from(at)];
         let index = &away.get_or_insert_default().index;
@@ -132,7 +133,7 @@ impl Shard {
         if need <= index.capacity() {
             return Ok(());
         }
-        // At once for all that may come, so that it need not grow, which takes long, by steps.
+        // The index gets its final size at once, because growing in steps takes long.
         let capacity = need.max(table.len() + STEP_MAX);
         let bytes = Away::bytes_for(capacity);
         self.pausing.close();
@@ -147,8 +148,8 @@ impl Shard {
         Ok(())
     }
 
-    /// The outcome for a copy in this block that is not wanted back; none of one that is. In any
-    /// case the item is away no more.
+    /// The outcome if a copy in this block must not be brought back; `None` if it may. In any case
+    /// the key is removed from the index.
     pub(crate) fn is_wanted_back(
         &mut self,
         store: &Store,
@@ -165,8 +166,8 @@ impl Shard {
         self.find(key, now, &store.memory).map(|_| Loaded::Here)
     }
 
-    /// Makes a copy an item again, as old as it was. Makes room like any write; counts as no
-    /// request.
+    /// Turns a copy back into an item of the same age. It makes room like any write, but does not
+    /// count as a request.
     pub(crate) fn bring_back(
         &mut self,
         store: &Store,
@@ -179,7 +180,7 @@ impl Shard {
         if len > limit {
             return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
         }
-        // Each is an operation for itself, though it is no access.
+        // Each is an operation of its own, although it is not an access.
         self.pausing.close();
         let mut stamps =
             Stamps::aged(self.tick, saved.idle, saved.penalty_class.min(CLASSES), saved.hits)
@@ -194,12 +195,11 @@ impl Shard {
 }
 
 impl Store {
-    /// Copies some items of a tenant. Each is shown to `visit`, and there is a good copy of it from
-    /// then on. Pass 0 first, then what the last call returned, until it returns
-    /// none.
+    /// Copies some items of a tenant. `visit` receives each item, and its copy is valid from then
+    /// on. Pass 0 as the first cursor, then the last result, until the result is `None`.
     ///
     /// # Errors
-    /// There is no room for the index, whatever is evicted.
+    /// If there is no room for the index, whatever is evicted.
     pub fn dump(
         &self,
         dump: &Dump,
@@ -254,8 +254,8 @@ impl Store {
         Ok(Some((at as u64) << 32 | position))
     }
 
-    /// Makes an item leave of which there is a good copy in this block. Whether it did: a client
-    /// may have gone beyond the copy, or the item may have left by itself.
+    /// Removes an item that has a valid copy in this block. Returns whether it did: a client may
+    /// have changed the key, or the item may no longer be resident.
     pub fn release(&self, key: &Key, block: u64) -> bool {
         let mut shard = self.shard(key);
         let tenant = &shard.tenants[usize::from(key.tenant)];
@@ -268,19 +268,19 @@ impl Store {
         true
     }
 
-    /// The copy of an item in this block was lost, or is not wanted.
+    /// Invalidates the copy of an item in this block, because it was lost or is not wanted.
     pub fn revoke(&self, key: &Key, block: u64) {
         if let Some(away) = &mut self.shard(key).tenants[usize::from(key.tenant)].away {
             away.take(key, block);
         }
     }
 
-    /// Brings a copy back, as old as it was when it was made, if it is still good and the item is
-    /// not here. In any case it is away no more. It makes room like any write, and counts as no
-    /// request.
+    /// Turns a copy back into an item of the same age, if the copy is valid and the item is not
+    /// resident. In any case the key is removed from the index. It makes room like any write, but
+    /// does not count as a request.
     ///
     /// # Errors
-    /// There is no room for it.
+    /// If there is no room for the item.
     pub fn load(&self, key: &Key, block: u64, saved: &Saved, now: Now) -> Result<Loaded, Error> {
         let mut shard = self.shard(key);
         if let Some(other) = shard.is_wanted_back(self, key, block, saved, now) {
@@ -290,7 +290,7 @@ impl Store {
         Ok(Loaded::Back)
     }
 
-    /// How many good copies of a tenant's items there are, and the bytes of the index.
+    /// The number of valid copies of a tenant's items, and the bytes of the index.
     pub fn away(&self, tenant: TenantId) -> (u64, Bytes) {
         let (mut items, mut bytes) = (0, 0);
         for shard in &self.shards {
@@ -302,7 +302,7 @@ impl Store {
         (items, Bytes(bytes))
     }
 
-    /// No copy of a tenant's items is good any more.
+    /// Invalidates all copies of a tenant's items.
     pub fn forget_away(&self, tenant: TenantId) {
         for shard in &self.shards {
             let mut shard = shard.write_drained();

@@ -1,4 +1,4 @@
-//! Changing a collection: one item, its shard held.
+//! Changes to a collection: one item, with its shard locked.
 
 use crate::big_reader::Write;
 use crate::shard::Shard;
@@ -9,15 +9,15 @@ use crate::{Change, Error, Item, Key, Now, Store};
 use base::Bytes;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Dead entries are taken out of so many leaves at once.
+/// Most leaves from which dead entries are removed at once.
 const DEAD_LEAVES: usize = 64;
 
-/// Entries are taken out of so many leaves at once.
+/// Most leaves from which a span of entries is removed at once.
 const SPAN_LEAVES: usize = 128;
 
-/// An item under its shard's lock, to be changed step by step. What its methods did is done,
-/// whether or not a later one fails. The lock is held as long as there is this, so it should be
-/// short: a caller that changes many entries lets go now and then.
+/// An item under its shard's lock, to be changed step by step. A successful step is not undone if a
+/// later one fails. The lock is held while this value lives, so keep that short: a caller that
+/// changes many entries releases the lock now and then.
 pub struct Edit<'s, 'k> {
     store: &'s Store,
     shard: Write<'s, Shard>,
@@ -33,8 +33,8 @@ impl std::fmt::Debug for Edit<'_, '_> {
 }
 
 impl Store {
-    /// Lets `f` change an item, or make one, while no other thread comes between. Refreshes the
-    /// item; not counted as a read.
+    /// Lets `f` change or create an item, while no other thread can access it. The call refreshes
+    /// the item, and does not count as a read.
     pub fn edit<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(&mut Edit<'_, '_>) -> R) -> R {
         let mut shard = self.shard(key);
         shard.tick += 1;
@@ -58,7 +58,7 @@ impl Edit<'_, '_> {
         self.place.and_then(|place| trees.of(self.shard.get(&self.key, place)))
     }
 
-    /// Does what [`Store::update`] would be answered.
+    /// Makes a change, as [`Store::update`] does with the result of its closure.
     pub fn apply(&mut self, change: &Change<'_>) -> Result<(), Error> {
         let done = self.shard.apply(self.store, &self.key, self.place, change, self.now);
         self.find();
@@ -70,8 +70,8 @@ impl Edit<'_, '_> {
         self.place = table.find(self.key.hash, self.key.db, self.key.bytes);
     }
 
-    /// Makes the item a collection, with what is noted beside its number, whatever it was. It is of
-    /// `kind` with the bit [`TREE`].
+    /// Turns the item into a collection, whatever it was before. The value holds `note` after the
+    /// tree's number. The item's kind is `kind` with the bit [`TREE`].
     pub fn make_tree(
         &mut self,
         tree: Tree,
@@ -95,14 +95,14 @@ impl Edit<'_, '_> {
         Ok(())
     }
 
-    /// Refuses what would make the item `growth` bytes larger, if it can never be so large: to be
-    /// asked before the first of several steps.
+    /// Refuses a growth by `growth` bytes if the item can never be so large. To be called before
+    /// the first of several steps.
     pub fn check_growth(&self, growth: u64) -> Result<(), Error> {
         let held = self.item().map_or(0, |item| item.charge().0);
         self.shard.check_item(self.store, self.key.tenant, held, growth)
     }
 
-    /// Changes what is noted beside the number, and the expiry.
+    /// Changes the note after the tree's number, and the expiry.
     pub fn note(&mut self, note: &[u8], expires: Option<u64>) -> Result<(), Error> {
         let Some(item) = self.item() else { return Ok(()) };
         let value = [&item.value[..4], note].concat();
@@ -113,8 +113,8 @@ impl Edit<'_, '_> {
         self.apply(&Change::Hold { value: value.into(), kind, expires })
     }
 
-    /// Writes an entry of the collection, in the place of one that the probe finds. Whether there
-    /// was one.
+    /// Writes an entry of the collection, in place of the entry that the probe finds. Returns
+    /// whether there was one.
     pub fn put(
         &mut self,
         probe: &Probe<'_>,
@@ -124,18 +124,18 @@ impl Edit<'_, '_> {
         self.grow(body.len(), |tree| tree.put(probe, dies, body)).map(Option::unwrap_or_default)
     }
 
-    /// Writes an entry of a list behind so many, or at its end.
+    /// Inserts an entry into a list after `position` entries, or at its end.
     pub fn insert(&mut self, position: u64, body: &[u8]) -> Result<(), Error> {
         self.grow(body.len(), |tree| tree.insert(position, body)).map(drop)
     }
 
-    /// Writes an entry of a list in the place of the one behind so many.
+    /// Replaces the entry of a list that follows `position` others.
     pub fn replace(&mut self, position: u64, body: &[u8]) -> Result<(), Error> {
         self.grow(body.len(), |tree| tree.replace(position, body)).map(drop)
     }
 
-    /// Lets the collection be changed by the writing of a body of so many bytes, once there is
-    /// room; none where the item is no collection.
+    /// Makes room for an entry with a body of `len` bytes, and then changes the collection by `f`.
+    /// `None` if the item is not a collection.
     fn grow<R>(&mut self, len: usize, f: impl FnOnce(&mut Tree) -> R) -> Result<Option<R>, Error> {
         let (store, key, now) = (self.store, self.key, self.now);
         let limit = store.value_max.load(Relaxed);
@@ -157,25 +157,26 @@ impl Edit<'_, '_> {
         Ok(Some(result))
     }
 
-    /// Takes an entry out of the collection. Whether there was one.
+    /// Removes an entry of the collection. Returns whether there was one.
     pub fn remove(&mut self, probe: &Probe<'_>) -> bool {
         let is_there = self.tree().is_some_and(|tree| tree.get(probe).is_some());
         is_there && self.change(|tree| tree.remove(probe)).unwrap_or(false)
     }
 
-    /// Takes the entry out behind so many, and shows its body before. Whether there was one.
+    /// Removes the entry that follows `position` others, after showing its body to `visit`. Returns
+    /// whether there was one.
     pub fn remove_at(&mut self, position: u64, visit: impl FnMut(&[u8])) -> bool {
         let is_there = self.tree().is_some_and(|tree| position < tree.len());
         is_there && self.change(|tree| tree.remove_at(position, visit)).unwrap_or(false)
     }
 
-    /// Takes so many entries out behind so many, the last ones first, of some leaves at most; how
-    /// many they were.
+    /// Removes up to `count` entries that follow `position` others, the last ones first, from a
+    /// bounded number of leaves. Returns how many it removed.
     pub fn remove_span(&mut self, position: u64, count: u64) -> u64 {
         self.change(|tree| tree.remove_span(position, count, SPAN_LEAVES)).unwrap_or(0)
     }
 
-    /// Takes some of the entries out that are dead by now. Whether there may be more.
+    /// Removes some of the entries that are dead by now. Returns whether there may be more.
     pub fn remove_dead(&mut self) -> bool {
         let now_ms = self.now.unix_ms;
         self.change(|tree| tree.remove_dead(now_ms, DEAD_LEAVES));
@@ -206,8 +207,8 @@ impl Edit<'_, '_> {
 }
 
 impl Shard {
-    /// Makes an item of a tree whose bytes are charged, with what is noted beside its number. If it
-    /// cannot be made the tree comes back, still charged.
+    /// Makes an item of a tree whose bytes are already charged, with a note after its number. On
+    /// failure returns the tree, still charged.
     pub(crate) fn insert_tree(
         &mut self,
         store: &Store,

@@ -1,26 +1,26 @@
-//! Why a write was refused.
+//! Errors of refused writes.
 
 use base::Bytes;
 use std::fmt;
 
-/// Why a write was refused. What the key held before is left as it was.
+/// Why a write was refused. The key keeps its old value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The item can never fit.
+    /// The item is too large for the limits, whatever is evicted.
     TooLarge {
-        /// Bytes it would be charged.
+        /// Bytes that the item would be charged.
         need: Bytes,
-        /// Bytes a single item may be charged.
+        /// Most bytes that a single item may be charged.
         limit: Bytes,
     },
-    /// The value is longer than any may be.
+    /// The value is longer than the longest allowed one.
     TooLong {
-        /// Bytes it would have.
+        /// Bytes of the value.
         need: Bytes,
-        /// Bytes a value may have.
+        /// Most bytes of a value.
         limit: Bytes,
     },
-    /// Memory is in use up to the limit and nothing may be evicted for this write.
+    /// Memory is in use up to the limit, and no item may be evicted for this write.
     Full,
 }
 

@@ -1,4 +1,4 @@
-//! Eviction: an item leaves its chunk to another of its class, or a page goes where it is wanted.
+//! Eviction: an item gives its chunk to another of its class, or a page moves to another class.
 //!
 //! ```text
 //!   a SET ─▶ has its class a free chunk? ──yes──▶ write
@@ -14,15 +14,14 @@
 //!            the lowest rank of K candidates of its class leaves its chunk (slab/sample.rs)
 //! ```
 //!
-//! Every shard holds a random sample of every tenant, so a shard that needs room evicts among its
-//! own items and asks no other, but for what is large beside it (`room.rs`). A tenant at or below
-//! its min is passed over, unless the room is for itself and nobody else has any to give. What is
-//! known to be dead goes before all that lives (`expire.rs`), and a dead item that is drawn goes at
-//! once, whatever its rank.
+//! Every shard holds a random sample of every tenant. A shard that needs room therefore evicts
+//! among its own items and does not involve others, except for items that are large compared to it
+//! (`room.rs`). A tenant at or below its min is skipped, unless it needs the room itself and no
+//! other tenant has any to give. Items known to be dead are removed before all live ones
+//! (`expire.rs`). A dead item that is drawn is removed at once, whatever its rank.
 //!
-//! Where pools are classes of penalties, a chunk is taken from the class that is furthest above its
-//! budget, and victims of such a class count as worth less, so that pages move away from the sizes
-//! that it has.
+//! If pools are penalty classes, a chunk is taken from the class that is furthest above its budget.
+//! Victims of such a class count as worth less, so that pages move away from the sizes that it has.
 
 use crate::item::Owned;
 use crate::key::hash_of;
@@ -38,35 +37,35 @@ use crate::{Error, Evictable, Key, Now, RemovalCause, Store};
 use base::TenantId;
 use smallvec::SmallVec;
 
-/// Pages of a class looked at for the one with the fewest items.
+/// Pages of a class that are compared to find the one with the fewest items.
 const PAGES_TRIED: u64 = 8;
-/// Items made to leave for the others on a page that goes: of small ones some go unranked, for the
-/// time that it takes.
+/// Most items evicted by rank before a page is cleared. Further small items of the page are evicted
+/// without ranking, to bound the time.
 const RESCUED_MAX: u32 = 128;
-/// Tenants of a pool that are asked for a page, at most.
+/// Most tenants of a pool that are considered for losing a page.
 const DONORS: usize = 16;
-/// How much what a class of penalties holds beyond its share counts against its victims: as a
-/// power, and as the factor that it comes to at most.
+/// The bytes of a penalty class divided by its budget, to this power, scale the age of its victims;
+/// then the bound of this factor, which holds in both directions.
 const OVERDRAWN: i32 = 8;
 const OVERDRAWN_MAX: f64 = 16.0;
 
-/// Why an item leaves.
+/// Why an item is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// To make room.
+    /// It was evicted to make room.
     Evicted,
-    /// It is dead.
+    /// It has expired.
     Expired,
-    /// A client wants it gone.
+    /// A client removed it.
     Deleted,
-    /// A client wants all of them gone.
+    /// A client removed all items.
     Flushed,
-    /// There is a copy of it elsewhere.
+    /// It was dumped: there is a copy of it elsewhere.
     Dumped,
 }
 
 impl Exit {
-    /// The cause that a listener is given: none where all items go.
+    /// The cause that a listener receives; `None` if a client removed all items.
     const fn cause(self) -> Option<RemovalCause> {
         match self {
             Self::Evicted | Self::Dumped => Some(RemovalCause::Evicted),
@@ -77,18 +76,19 @@ impl Exit {
     }
 }
 
-/// Whether a tenant's own items make room for what it writes.
+/// Whether a tenant's own items may be evicted for its writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Own {
-    /// Only while it has more than its min.
+    /// Only while the tenant has more than its min.
     IfAboveMin,
-    /// Whatever it has: nobody else gives any.
+    /// Always, because no other tenant has anything to give.
     InAnyCase,
 }
 
 impl Shard {
-    /// The only way out: an item leaves the table, and whoever counts is called. Returns it, to be
-    /// given back to its page, and the bytes of buckets that are free now.
+    /// The only way to remove an item from the table. It informs everything that counts removals.
+    /// Returns the item, for the caller to give back to its page, and the bytes of buckets that are
+    /// free now.
     #[inline]
     pub(crate) fn part_with(&mut self, at: TenantId, place: Place, exit: Exit) -> (Owned, u64) {
         let lived = lived(self.lives.as_ref(), self.reader_slot);
@@ -121,8 +121,8 @@ impl Shard {
         (item, bytes)
     }
 
-    /// The same of an item whose page goes with it if it was the last there. Returns the bytes that
-    /// are free now, which the account has back already.
+    /// Removes an item and frees its chunk. The page is freed too if the item was the last there.
+    /// Returns the bytes that are free now; the account has them back already.
     pub(crate) fn remove(&mut self, at: TenantId, place: Place, exit: Exit) -> u64 {
         let (item, bytes) = self.part_with(at, place, exit);
         let tenant = &mut self.tenants[usize::from(at)];
@@ -132,14 +132,14 @@ impl Shard {
         bytes
     }
 
-    /// Whether an item of these contents finds a chunk.
+    /// Whether there is a free chunk for an item of these contents.
     #[inline]
     pub(crate) fn has_chunk(&self, tenant: TenantId, contents: u64) -> bool {
         self.tenants[usize::from(tenant)].pages.has_room(contents)
     }
 
-    /// [`Shard::chunk_room`] while the item at `place` is being written: it is spared, and its
-    /// place, which evictions may change, is returned.
+    /// Does the work of [`Shard::chunk_room`] while the item at `place` is being written. The item
+    /// is spared. Returns its place, which evictions may change.
     pub(crate) fn chunk_beside(
         &mut self,
         store: &Store,
@@ -160,7 +160,7 @@ impl Shard {
         Ok(place.expect("an item that is spared stays"))
     }
 
-    /// Sees to it that an item of these contents finds a chunk, or a run. The item whose
+    /// Ensures that there is a free chunk, or a run, for an item of these contents. The item whose
     /// [word](crate::table::Table::word) is `spare` stays.
     pub(crate) fn chunk_room(
         &mut self,
@@ -176,7 +176,7 @@ impl Shard {
         self.paused(now, |shard| shard.clear_chunk(store, tenant, contents, spare, now))
     }
 
-    /// [`Shard::chunk_room`] where none is free.
+    /// Does the work of [`Shard::chunk_room`] if no chunk is free.
     #[cold]
     fn clear_chunk(
         &mut self,
@@ -219,14 +219,14 @@ impl Shard {
         Err(Error::Full)
     }
 
-    /// Gives back the page of a large item that was not written after all.
+    /// Gives back the page of a large item that was not written in the end.
     pub(crate) fn release_unwritten(&mut self, store: &Store, tenant: TenantId) {
         let bytes = self.tenants[usize::from(tenant)].pages.release_unwritten();
         self.give(&store.memory, tenant, bytes);
     }
 
-    /// Whether no page can be had for a tenant but at the cost of its own or of pools that are
-    /// within their budgets.
+    /// Whether the tenant can only get a page from itself, or from pools that are within their
+    /// budgets.
     fn is_full(&mut self, store: &Store, tenant: TenantId, need: u64) -> bool {
         let account = &self.tenants[usize::from(tenant)].account;
         if account.max() < account.used() + need {
@@ -237,9 +237,9 @@ impl Shard {
             && !self.pools.owes(&mut self.order, tenant, need)
     }
 
-    /// Makes items of a class leave their chunks: one, and with it a few more that have been looked
-    /// for ahead, for the writes to come: most of what an eviction takes is getting to it. Whether
-    /// there was one.
+    /// Evicts items of a class from their chunks: one, and with it a few more that were chosen
+    /// ahead, for the writes to come. Reaching an item takes most of the time of an eviction.
+    /// Returns whether there was one.
     fn leave_chunks(&mut self, store: &Store, at: TenantId, class: usize, want: &Want) -> bool {
         let mut gone = 0;
         while let Some(bytes) = self.leave_chunk(at, class, want) {
@@ -254,16 +254,16 @@ impl Shard {
         gone > 0
     }
 
-    /// The item of a class that is worth least leaves its chunk, if there is one. Returns the bytes
-    /// of buckets that are free now.
+    /// Evicts the item of a class that is worth least, if there is one. Returns the bytes of
+    /// buckets that are free now.
     fn leave_chunk(&mut self, at: TenantId, class: usize, want: &Want) -> Option<u64> {
         let chosen = self.choose(at, class, want)?;
         Some(self.evict(at, class, &chosen))
     }
 
-    /// Makes those items of a class leave that are worth least, until the others find room in a
-    /// page less: what stands on the page that goes is no worse than the rest. Returns the bytes
-    /// of buckets that are free now, which the account has back already.
+    /// Evicts the least valuable items of a class, until the others fit in one page fewer. The
+    /// items on the page that is cleared need not be the least valuable. Returns the bytes of
+    /// buckets that are free now; the account has them back already.
     pub(crate) fn make_chunks(&mut self, of: SizeClass, want: &Want) -> u64 {
         let mut bytes = 0;
         for _ in 0..RESCUED_MAX {
@@ -277,8 +277,8 @@ impl Shard {
         bytes
     }
 
-    /// The classes of penalties of which an item is to leave, in this order, with what they hold
-    /// beside their budgets; none where pools are no such classes.
+    /// The penalty classes from which to evict, in this order, each with its bytes divided by its
+    /// budget. Empty if pools are not penalty classes.
     fn penalties(&mut self, at: TenantId) -> SmallVec<[(u8, f64); SLOTS]> {
         if !self.pools.are_classes() {
             return SmallVec::new();
@@ -320,7 +320,8 @@ impl Shard {
         chosen
     }
 
-    /// Looks for what would leave a class, and lets it stay: what a quiet class's memory is worth.
+    /// Chooses a victim of a class without evicting it, to learn what the memory of a quiet class
+    /// is worth.
     pub(crate) fn pretend(&mut self, tenant: TenantId, class: usize, now: Now) {
         let want = Want { tenant: Some(tenant), own: true, spare: 0, now };
         if let Some(chosen) = self.choose(tenant, class, &want) {
@@ -328,8 +329,8 @@ impl Shard {
         }
     }
 
-    /// Counts what a victim is worth where it is chosen by its rank: that rank if it is what a byte
-    /// is worth, else its age, below zero.
+    /// Records what a victim is worth if it was chosen by its rank: the rank itself if ranks are
+    /// worth per byte, otherwise the negative age.
     fn note_worth(&mut self, at: TenantId, class: usize, chosen: &Chosen) {
         let Some(rank) = chosen.rank else { return };
         let worth = if self.pools.evictor(at).rank.is_worth() {
@@ -342,7 +343,8 @@ impl Shard {
         self.tenants[usize::from(at)].pages.note_victim(class, worth);
     }
 
-    /// How much what a class of penalties holds counts against its victims.
+    /// The factor by which the bytes of a penalty class, compared to its budget, count against its
+    /// victims.
     fn overdrawn(&mut self, penalty: u8) -> f64 {
         if !self.pools.are_classes() {
             return 1.0;
@@ -352,8 +354,8 @@ impl Shard {
         share.powi(OVERDRAWN).clamp(1.0 / OVERDRAWN_MAX, OVERDRAWN_MAX)
     }
 
-    /// An item leaves, and its chunk is free. Returns the bytes of buckets that are free now, which
-    /// are the caller's to give back.
+    /// Evicts an item, which frees its chunk. Returns the bytes of buckets that are free now, for
+    /// the caller to give back.
     fn evict(&mut self, at: TenantId, class: usize, chosen: &Chosen) -> u64 {
         self.note_worth(at, class, chosen);
         let place = self.place_of(at, class, chosen);
@@ -366,7 +368,7 @@ impl Shard {
         bytes
     }
 
-    /// The place of an item that was chosen.
+    /// The place in the table of a chosen item.
     fn place_of(&self, at: TenantId, class: usize, chosen: &Chosen) -> Place {
         let tenant = &self.tenants[usize::from(at)];
         let anew = || {
@@ -377,9 +379,9 @@ impl Shard {
         place.expect("every item in a page is in the table")
     }
 
-    /// Makes a page, or a large item, leave, or a collection where no page may, and returns the
-    /// bytes that are free now, which stay reserved in the store's memory and are the caller's; 0
-    /// if nothing here may leave. What is due to die goes first.
+    /// Evicts a page or a large item, or a collection if no page may be evicted. Items that are due
+    /// to expire come first. Returns the bytes that are free now, which stay reserved in the
+    /// store's memory for the caller; 0 if nothing here may be evicted.
     pub(crate) fn evict_page(&mut self, want: &Want) -> u64 {
         let freed = self.expire(want);
         if freed > 0 {
@@ -390,7 +392,7 @@ impl Shard {
         if freed > 0 {
             return freed;
         }
-        // Nothing of that pool may leave here.
+        // Nothing of that pool may be evicted here.
         let all = self.pools.all_in_order(want);
         let others = all.iter().filter(|&&pool| pool != first);
         let mut others = others.map(|&pool| (pool, Own::IfAboveMin)).collect::<Vec<_>>();
@@ -402,8 +404,8 @@ impl Shard {
         }
     }
 
-    /// Makes a page, or a large item, of a pool's tenants leave, from the class in which it is
-    /// worth least. So what is large competes with all that is small, too.
+    /// Evicts a page or a large item of a pool's tenants, from the class whose memory is worth
+    /// least. So large items compete with all small ones.
     fn evict_page_of(&mut self, pool: usize, want: &Want, own: Own) -> u64 {
         let mut donors = self.donors(pool, want, own);
         while !donors.is_empty() {
@@ -417,8 +419,8 @@ impl Shard {
         0
     }
 
-    /// The place of the class whose memory is worth least. One that is quiet tells what would leave
-    /// it.
+    /// The index of the class whose memory is worth least. For a quiet class a victim is chosen to
+    /// find out.
     fn least(&mut self, donors: &[SizeClass], now: Now) -> usize {
         let mut least = (f64::INFINITY, 0);
         for (at, &of) in donors.iter().enumerate() {
@@ -433,7 +435,8 @@ impl Shard {
         least.1
     }
 
-    /// The classes of a pool's tenants that may lose a page: of some tenants, where there are many.
+    /// The classes of a pool's tenants that may lose a page. With many tenants, only some are
+    /// considered.
     fn donors(&mut self, pool: usize, want: &Want, own: Own) -> Vec<SizeClass> {
         let Self { pools, tenants, prng, .. } = self;
         let may_lose = |tenant: TenantId| {
@@ -449,8 +452,8 @@ impl Shard {
         let mut donors = vec![];
         for tenant in pools.drawn_from(pool, prng).filter(|&tenant| may_lose(tenant)).take(DONORS) {
             let TenantShard { pages, trees, .. } = &tenants[usize::from(tenant)];
-            // Where collections hold most, a page of items as small as theirs is theirs: it would
-            // be cleared of hot ones too, and is little of what they hold.
+            // If collections hold most of the memory, pages of small items are kept. Clearing one
+            // would evict hot items too, and free little of the collections' memory.
             let are_trees = trees.bytes() > pages.bytes();
             let may_go = |class: &usize| !are_trees || !pages.classes().is_small(*class);
             let classes = pages.with_pages().filter(may_go);
@@ -459,8 +462,7 @@ impl Shard {
         donors
     }
 
-    /// Takes a page, or a large item, from a class; returns the bytes that are free now, 0 for
-    /// none.
+    /// Takes a page or a large item from a class. Returns the bytes that are free now, 0 for none.
     pub(crate) fn take_page(&mut self, of: SizeClass, want: &Want) -> u64 {
         let Some(index) = self.victim_page(of, want) else { return 0 };
         let tenant = &self.tenants[usize::from(of.tenant)];
@@ -471,7 +473,7 @@ impl Shard {
         if want.tenant == Some(of.tenant) {
             tenant.account.give(bytes);
         } else if !tenant.account.try_give(bytes) {
-            // Other shards took what it could spare in the meantime.
+            // Other shards have taken the bytes that it could spare.
             return 0;
         }
         let buckets = self.clear(of, index, want.now);
@@ -480,21 +482,21 @@ impl Shard {
         buckets + tenant.pages.release(of.class, index)
     }
 
-    /// The page of a class that is to go: of those looked at the one with the fewest items; of
-    /// large items the one that is worth least.
+    /// The page of a class to evict: of some pages the one with the fewest items; for large items
+    /// the one that is worth least.
     fn victim_page(&mut self, of: SizeClass, want: &Want) -> Option<usize> {
         let pages = &self.tenants[usize::from(of.tenant)].pages;
         if of.class != pages.classes().large() {
             return pages.emptiest(of.class, PAGES_TRIED, address_of(want.spare), &mut self.prng);
         }
         let chosen = self.choose(of.tenant, of.class, want)?;
-        // One that is dead is worth nothing to anybody.
+        // A dead item is worth nothing.
         self.note_worth(of.tenant, of.class, &chosen);
         Some(chosen.page)
     }
 
-    /// Clears a page of its items: those that find room elsewhere in their class move there, the
-    /// others leave. Returns the bytes of buckets that are free now.
+    /// Clears a page of its items. An item moves to a free chunk of its class if there is one, and
+    /// is evicted otherwise. Returns the bytes of buckets that are free now.
     fn clear(&mut self, of: SizeClass, index: usize, now: Now) -> u64 {
         let (at, class) = (usize::from(of.tenant), of.class);
         let mut bytes = 0;

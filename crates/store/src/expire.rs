@@ -1,18 +1,17 @@
-//! Items that die: noted when they get an expiry, removed in time.
+//! Expiry: items are entered in a wheel when they get an expiry, and removed when it is due.
 //!
-//! Each tenant of each shard keeps a timing wheel (`wheel.rs`) of what is to die. Whoever writes an
-//! expiry that is sooner than what was there before makes room for an entry first, so that nothing
-//! is changed if there is none, and enters it afterwards. What is due is *expired*, one entry after
-//! the other: all dead items of its chain are removed, and if its own item lives it is entered
-//! anew.
+//! Each tenant of each shard keeps a timing wheel (`wheel.rs`) of expiries. A writer that sets an
+//! earlier expiry than before first makes room for an entry, so that nothing changes if there is
+//! none, and enters it afterwards. Due entries are *expired* one after the other: all dead items of
+//! the entry's chain are removed. If the entry's own item is alive, it is entered again.
 //!
-//! It is expired by the sweep, bounded work in the background that no request should do, and by
-//! writes that need room, before they evict anything: while a dead item is among the first
-//! [`LOOKS`] entries that are due in a shard, no live item is evicted there. Which of the two it
-//! was is counted apart.
+//! Two callers expire entries: the sweep, as bounded work in the background, and writes that need
+//! room, before they evict anything. While a dead item is among the first [`LOOKS`] due entries of
+//! a shard, no live item is evicted there. The two are counted separately.
 //!
-//! The sweep also walks tables, one bucket after the other, to move on stamps before they wrap and
-//! to merge buckets of tables that have become empty. Then, if a limit was lowered, it evicts.
+//! The sweep also walks through tables, one bucket after the other, to refresh stamps before they
+//! wrap, and to merge buckets of tables that have become sparse. Then, if a limit was lowered, it
+//! evicts.
 
 use crate::evict::Exit;
 use crate::key::hash_of;
@@ -26,45 +25,45 @@ use crate::{Error, Key, Now, Store};
 use base::TenantId;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A table is walked for its stamps once in so many accesses: often enough, as they wrap after
+/// Accesses after which a table is walked for its stamps: often enough, because stamps wrap after
 /// 2^26.
 const STAMPS_EVERY: u64 = 1 << 23;
 /// Accesses after which a walk may find a table that became sparse.
 const WALK_EVERY: u64 = 1 << 10;
 /// Entries that a write looks at for each item that it would evict: some hundred nanoseconds each.
 const LOOKS: usize = 128;
-/// Tenants whose wheels are looked at together: what a write waits for must not grow with the
-/// number of tenants.
+/// Most tenants whose wheels are looked at together, so that the wait of a write does not grow with
+/// the number of tenants.
 const TENANTS_MAX: usize = 64;
-/// Buckets entered anew by each new entry, while a wheel is filled by a walk.
+/// Buckets that are entered for each new entry, while a walk refills a wheel.
 const WALK_STEPS: usize = 4;
-/// Entries whose memory a sweep gives back at once.
+/// Entries whose memory a sweep frees at once.
 const SHRINK_STEPS: usize = 4 << 10;
 
-/// Where the sweep of a shard stands.
+/// The position and the state of a shard's sweep.
 #[derive(Debug, Default)]
 pub(crate) struct Sweeper {
     tenant: usize,
     position: u64,
-    /// When this walk through all tables began, in accesses to the shard.
+    /// Start of this walk through all tables, in accesses to the shard.
     begun: u64,
-    /// Whether it goes through every table, for the stamps.
+    /// Whether the walk visits every table, to refresh stamps.
     for_stamps: bool,
-    /// When the last such walk began.
+    /// Start of the last such walk.
     stamped: u64,
-    /// The tenant whose dead items are removed first.
+    /// The tenant whose dead items the next round removes first.
     first: usize,
-    /// Whether items left without an access since the last walk ended.
+    /// Whether items were removed without an access since the last walk ended.
     pub(crate) emptied: bool,
     /// Whether a tenant may have pages without items.
     pub(crate) has_idle: bool,
-    /// How often [`LOOKS`] entries were looked at, and then something alive may have been evicted.
+    /// How often [`LOOKS`] entries were looked at, after which a live item may have been evicted.
     #[cfg(test)]
     pub(crate) gave_up: u64,
 }
 
 impl Shard {
-    /// Sees to it that a tenant's wheel can take an entry more. The item whose
+    /// Ensures that a tenant's wheel can take one more entry. The item whose
     /// [word](crate::table::Table::word) is `spare` stays.
     pub(crate) fn wheel_room(
         &mut self,
@@ -89,8 +88,8 @@ impl Shard {
         Ok(())
     }
 
-    /// [`Shard::wheel_room`] while the item at `place` is being written: it is spared, and its
-    /// place, which evictions may change, is returned.
+    /// Does the work of [`Shard::wheel_room`] while the item at `place` is being written. The item
+    /// is spared. Returns its place, which evictions may change.
     pub(crate) fn wheel_beside(
         &mut self,
         store: &Store,
@@ -104,7 +103,7 @@ impl Shard {
         Ok(place.expect("an item that is spared stays"))
     }
 
-    /// Enters the expiry that an item now has. There must be room.
+    /// Enters the current expiry of an item. The caller has made room.
     #[inline(never)]
     pub(crate) fn note_expiry(&mut self, key: &Key, when: u64, now: Now) {
         let at = key.tenant as usize;
@@ -115,8 +114,8 @@ impl Shard {
         self.walk_wheel(at, WALK_STEPS, now);
     }
 
-    /// Enters all items of a tenant anew if too many entries may be stale, by up to `budget`
-    /// buckets; returns how many it looked at.
+    /// Enters all items of a tenant again if too many entries may be stale, from up to `budget`
+    /// buckets. Returns the number of buckets that it looked at.
     fn walk_wheel(&mut self, at: usize, budget: usize, now: Now) -> usize {
         let tenant = &mut self.tenants[at];
         let (expiring, items) = (tenant.len(None).expires as usize, tenant.table.len());
@@ -136,7 +135,7 @@ impl Shard {
             });
             self.quiet_until = self.quiet_until.min(wheel.quiet_until());
             if !is_whole {
-                // Once there is room for another entry the bucket is looked at again.
+                // The bucket is looked at again once there is room for another entry.
                 return step;
             }
             wheel.walk = Some(next).filter(|&next| next < END);
@@ -144,8 +143,8 @@ impl Shard {
         budget
     }
 
-    /// Expires one entry of a tenant that is due; returns how many dead items went, and the bytes
-    /// that are free now, which the account has back already. None if nothing is due.
+    /// Expires one due entry of a tenant. Returns the number of dead items removed, and the bytes
+    /// that are free now; the account has them back already. `None` if nothing is due.
     fn expire_one(&mut self, at: usize, now: Now) -> Option<(u64, u64)> {
         let tenant = &mut self.tenants[at];
         let taken = tenant.wheel.as_mut()?.take(now.unix_ms)?;
@@ -171,8 +170,8 @@ impl Shard {
         Some((dead, bytes))
     }
 
-    /// Expires something that is due, for a write that needs room: returns the bytes as
-    /// [`Shard::evict`] does, 0 if nothing was.
+    /// Expires entries for a write that needs room. Returns the bytes that are free now, as
+    /// [`Shard::evict_page`] does; 0 if no page became free.
     #[inline]
     pub(crate) fn expire(&mut self, want: &Want) -> u64 {
         let freed = self.free_leaves(want);
@@ -185,14 +184,15 @@ impl Shard {
         let mut looks = LOOKS;
         loop {
             match self.expire_some(want, &mut looks) {
-                // Its chunk is free, but not its page.
+                // A chunk is free, but not its page.
                 Some(0) => {}
                 freed => return freed.unwrap_or(0),
             }
         }
     }
 
-    /// [`Shard::expire`] until an item of these contents finds a chunk. Whether it does.
+    /// Expires entries, as [`Shard::expire`], until there is a free chunk for an item of these
+    /// contents. Returns whether there is.
     pub(crate) fn expire_for_chunk(
         &mut self,
         store: &Store,
@@ -212,8 +212,8 @@ impl Shard {
         false
     }
 
-    /// Expires entries until a dead item goes, and returns the bytes that are free now. None if
-    /// nothing is due any more, or too many entries were looked at.
+    /// Expires entries until a dead item is removed, and returns the bytes that are free now.
+    /// `None` if nothing more is due, or too many entries were looked at.
     #[cold]
     fn expire_some(&mut self, want: &Want, looks: &mut usize) -> Option<u64> {
         let count = self.tenants.len();
@@ -242,7 +242,7 @@ impl Shard {
         None
     }
 
-    /// Finds out up to when no wheel has an entry.
+    /// Finds the time until which no wheel has a due entry.
     fn update_quiet(&mut self) {
         let wheels = self.tenants.iter().filter_map(|tenant| tenant.wheel.as_ref());
         let quiet = wheels.map(|wheel| wheel.quiet_until()).min();
@@ -250,7 +250,7 @@ impl Shard {
         self.quiet_until = quiet.unwrap_or(u64::MAX);
     }
 
-    /// Expires what is due, tenant by tenant, by up to `budget` entries, and maintains the wheels.
+    /// Expires up to `budget` due entries, tenant by tenant, and maintains the wheels.
     fn sweep_wheels(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
         if !self.has_wheels {
@@ -258,7 +258,7 @@ impl Shard {
         }
         let count = self.tenants.len();
         let looked_at = count.min(TENANTS_MAX);
-        // Of many tenants each round has some, the next ones.
+        // With many tenants, each round takes the next ones.
         let step = if looked_at < count { looked_at } else { 1 };
         let first = self.sweeper.first % count.max(1);
         self.sweeper.first = first + step;
@@ -288,15 +288,15 @@ impl Shard {
         swept
     }
 
-    /// Expires up to `budget` entries, and with what is left of it looks at buckets; stops at the
-    /// end of the last table.
+    /// Expires up to `budget` entries, and spends the rest of the budget on buckets of tables.
+    /// Stops at the end of the last table.
     pub(crate) fn sweep(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
         let mut swept = self.sweep_wheels(memory, now, budget);
         self.release_idle(memory);
         if !self.walks() {
             return swept;
         }
-        // Where always something is due the tables have their turn too.
+        // Tables get a turn even if entries are always due.
         let budget = if budget == 0 { 0 } else { budget.max(swept.buckets + 1) };
         while swept.buckets < budget {
             let Sweeper { tenant: at, position, for_stamps, .. } = self.sweeper;
@@ -331,8 +331,8 @@ impl Shard {
         swept
     }
 
-    /// Gives the pages back that the last item of a class has left since this was last done.
-    /// Returns their bytes.
+    /// Frees the pages of classes whose last item was removed since the last call. Returns their
+    /// bytes.
     pub(crate) fn release_idle(&mut self, memory: &Memory) -> u64 {
         if !std::mem::take(&mut self.sweeper.has_idle) {
             return 0;
@@ -347,7 +347,7 @@ impl Shard {
         freed
     }
 
-    /// Whether a walk goes on, or a new one may find something to do.
+    /// Whether a walk is under way, or a new one may find something to do.
     fn walks(&self) -> bool {
         let Sweeper { tenant, position, begun, for_stamps, emptied, .. } = self.sweeper;
         let is_under_way = tenant > 0 || position > 0 || for_stamps;
@@ -364,8 +364,8 @@ impl Shard {
             Sweeper { begun, for_stamps, stamped, first, has_idle, ..Sweeper::default() };
     }
 
-    /// Evicts a page if the store has more than it may, or `above` is a tenant that has. Whether it
-    /// did: a page is enough for one time that the shard is locked.
+    /// Evicts a page if the store, or the tenant `above`, has more than its limit. Returns whether
+    /// it did. One page per call is enough, because the shard is locked meanwhile.
     pub(crate) fn trim(&mut self, memory: &Memory, above: Option<TenantId>, now: Now) -> bool {
         let is_above = |at: &TenantId| self.tenants[usize::from(*at)].account.excess() > 0;
         let want = Want { tenant: None, own: false, spare: 0, now };

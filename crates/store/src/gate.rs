@@ -1,9 +1,9 @@
-//! A gate: among threads that work side by side, one may do something alone.
+//! A gate: among threads that work in parallel, one may run alone.
 //!
-//! A thread works in *batches*, each from [`Gate::enter`] to [`Gate::leave`], and batches of
-//! different threads go on at the same time. A thread that must be alone closes the gate and waits
-//! until every other one is between two batches: what it does then is an *exclusive section*, and
-//! nobody sees half of it.
+//! A thread works in *batches*, each from [`Gate::enter`] to [`Gate::leave`]. Batches of different
+//! threads run at the same time. A thread that must be alone closes the gate and waits until every
+//! other thread is between two batches. Its work then is an *exclusive section*, and no other
+//! thread sees half of it.
 //!
 //! ```text
 //!   a batch                             an exclusive section
@@ -15,59 +15,60 @@
 //!   busy[own] = false
 //! ```
 //!
-//! That is Dekker's way [1]: each side announces itself, and then looks at the other. A processor
-//! lets a load pass an earlier store to another line, which is still in its store buffer; the
-//! *store-load fence* between the two keeps that from happening on either side. So at least one of
-//! them sees the other: the thread does not begin its batch, or who closes waits for it. Epochs of
-//! reclamation are announced alike [2]. The fence is nearly all that a batch pays: its flag has a
-//! cache line of its own, and the line of `closed` is in every cache while nobody closes.
+//! This is Dekker's algorithm [1]: each side announces itself, and then looks at the other. A
+//! processor may run a load before an earlier store to another line, which is still in its store
+//! buffer. The *store-load fence* between the two prevents that on either side. So at least one
+//! side sees the other: the thread does not begin its batch, or the closing thread waits for it.
+//! Epochs of reclamation are announced in the same way [2]. The fence is nearly the whole cost of a
+//! batch. Its flag has a cache line of its own, and the line of `closed` is in every cache while no
+//! thread closes the gate.
 //!
-//! A thread may close the gate in the midst of its batch. While it waits for another that has
-//! closed it, it is not busy, so two that would both be alone do not wait for each other: the rest
-//! of the batch comes after. A thread that is alone already closes nothing.
+//! A thread may close the gate within its batch. While it waits for another thread that has closed
+//! it, it is not busy, so two threads that both want to be alone do not wait for each other. The
+//! rest of its batch follows later. A thread that is already alone closes nothing.
 //!
-//! Nobody is told that the gate is open, or that a batch is over: both are plain stores. Who waits
-//! looks again and again, then lets others run, then sleeps, longer the longer it has waited. Who
-//! has come so far that it sleeps goes first: whoever would close the gate anew waits for it, so
-//! that a thread with one section after another keeps nobody out.
+//! No thread is notified that the gate is open or that a batch is over: both are plain stores. A
+//! waiting thread polls, then yields, then sleeps, longer the longer it has waited. A thread that
+//! has begun to sleep has priority: others do not close the gate before it. So a thread with one
+//! section after another keeps no other thread out.
 //!
-//! One thread is always alone, and pays the branch that finds it so.
+//! A single thread is always alone, and costs only the branch that finds this out.
 //!
-//! [1] Dijkstra. Cooperating Sequential Processes. 1965, where it is told as Dekker's.
+//! [1] Dijkstra. Cooperating Sequential Processes. 1965, which attributes it to Dekker.
 //! [2] Fraser. Practical Lock-Freedom. 2004, section 5.2.3.
 
 use crate::memory::Padded;
 use crate::sync::{AtomicBool, AtomicUsize, Patience, fence};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-/// `closed` while nobody has closed the gate; else it is the number of the thread plus one.
+/// Value of `closed` while the gate is open. Otherwise it is the closing thread's number plus one.
 const OPEN: usize = 0;
 
 /// Lets one of several threads be alone.
 #[derive(Debug)]
 pub struct Gate {
     closed: Padded<AtomicUsize>,
-    /// Threads that sleep at the gate.
+    /// Number of threads that sleep at the gate.
     asleep: Padded<AtomicUsize>,
-    /// Whether each thread is in a batch; none where there is only one thread.
+    /// Whether each thread is in a batch; empty if there is only one thread.
     busy: Box<[Padded<AtomicBool>]>,
 }
 
-/// How a thread came through the gate.
+/// The outcome of entering the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entered {
-    /// It was open.
+    /// The gate was open.
     AtOnce,
-    /// After others had been alone.
+    /// The thread entered after others had been alone.
     Late,
-    /// It gave up waiting, and is not in a batch.
+    /// The thread gave up waiting, and is not in a batch.
     Not,
 }
 
-/// An exclusive section; it ends when this is dropped.
+/// An exclusive section, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Alone<'a> {
-    /// None where the thread was alone already.
+    /// `None` if the thread was already alone.
     closed: Option<&'a Gate>,
     late: bool,
 }
@@ -80,7 +81,7 @@ struct Waiter<'a> {
 }
 
 impl Gate {
-    /// A gate for threads with the numbers below `threads`.
+    /// Creates a gate for threads with numbers below `threads`.
     pub fn new(threads: usize) -> Self {
         let busy = if threads > 1 { threads } else { 0 };
         Self {
@@ -90,8 +91,8 @@ impl Gate {
         }
     }
 
-    /// Begins a batch, as soon as nobody else is alone. While the thread waits it is asked whether
-    /// it `gives_up`.
+    /// Begins a batch as soon as no other thread is alone. While the thread waits, `gives_up` is
+    /// asked whether it stops waiting.
     #[inline]
     pub fn enter(&self, thread: usize, gives_up: impl Fn() -> bool) -> Entered {
         match self.busy.get(thread) {
@@ -108,13 +109,13 @@ impl Gate {
         }
     }
 
-    /// Whether a thread is alone, or is about to be: who has much left of its batch ends it.
+    /// Whether a thread is alone, or is about to be. A thread with a long batch should end it then.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.closed.0.load(Relaxed) != OPEN
     }
 
-    /// Waits until the thread, which is in a batch, is alone. None where it gave up; its batch is
+    /// Waits until the thread, which is in a batch, is alone. `None` if it gave up; its batch is
     /// over then.
     #[inline]
     pub fn close(&self, thread: usize, gives_up: impl Fn() -> bool) -> Option<Alone<'_>> {
@@ -126,7 +127,7 @@ impl Gate {
         }
     }
 
-    /// Whether the thread is in a batch now that it has said so.
+    /// Announces that the thread is in a batch, and returns whether it is: the gate must be open.
     #[inline]
     fn announce(&self, busy: &AtomicBool) -> bool {
         busy.store(true, Relaxed);
@@ -165,7 +166,8 @@ impl Gate {
         }
         drop(waiter);
         let alone = Alone { closed: Some(self), late };
-        // The batch goes on afterwards: whoever closes the gate next sees it by what opened it.
+        // The batch continues after the section. The next thread that closes the gate sees this
+        // store through the one that opens the gate.
         busy.store(true, Relaxed);
         fence(SeqCst);
         let others = self.busy.iter().enumerate().filter(|(at, _)| *at != thread);
@@ -180,7 +182,8 @@ impl Gate {
 }
 
 impl Alone<'_> {
-    /// Whether others were alone meanwhile: the time is another, and so may be what is stored.
+    /// Whether other threads were alone while this one waited: then the time is later, and data may
+    /// have changed.
     pub const fn is_late(&self) -> bool {
         self.late
     }
@@ -199,7 +202,7 @@ impl<'a> Waiter<'a> {
         Self { gate, patience: Patience::default(), sleeps: false }
     }
 
-    /// Closes the gate if it is open, and no other has waited for longer.
+    /// Closes the gate if it is open, and no other thread has waited for longer.
     fn try_close(&self, thread: usize) -> bool {
         let closed = &self.gate.closed.0;
         (self.sleeps || self.gate.asleep.0.load(Relaxed) == 0)
@@ -207,8 +210,8 @@ impl<'a> Waiter<'a> {
             && closed.compare_exchange(OPEN, thread + 1, AcqRel, Relaxed).is_ok()
     }
 
-    /// Waits a moment; false where it gives up, which it is asked before it lets others run: on a
-    /// busy machine those keep the processor for milliseconds each time.
+    /// Waits a moment. Returns false if the thread gives up, which is asked before it yields: on a
+    /// busy machine other threads then keep the processor for milliseconds.
     fn wait(&mut self, gives_up: &dyn Fn() -> bool) -> bool {
         if gives_up() {
             return false;
@@ -238,7 +241,7 @@ mod tests {
 
     const PATIENT: fn() -> bool = || false;
 
-    /// Who may give up at once waits for nothing, however many batches it begins.
+    /// A thread that gives up at once never waits, however many batches it begins.
     #[test]
     fn who_gives_up_does_not_wait_first() {
         let gate = Gate::new(2);
@@ -303,7 +306,8 @@ mod tests {
                         assert_eq!(seen[0], seen[1]);
                         if number < 2 {
                             let _alone = gate.close(number, PATIENT);
-                            // Not in one step: two at once would lose one.
+                            // A separate load and store: two threads at once would lose an
+                            // increment.
                             let seen = pair.each_ref().map(|count| count.load(Relaxed));
                             pair.iter().zip(seen).for_each(|(count, seen)| {
                                 count.store(seen + 1, Relaxed);

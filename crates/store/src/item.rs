@@ -1,5 +1,5 @@
-//! One item, one chunk of a page: the header, the key and the value side by side, so that a hit
-//! that fits a few cache lines touches no more than those.
+//! One item in one chunk of a page. Header, key and value are side by side, so that a hit on an
+//! item of a few cache lines touches only those.
 //!
 //! ```text
 //!   0      4      6       7      8           10        11   12      13
@@ -10,16 +10,16 @@
 //!     and 4 bytes key length, where the header has not enough for one of them
 //! ```
 //!
-//! The header holds what every eviction policy may ask for, whichever is active, so a change of
-//! policy touches no item. `last`, `born`, `class` and `hits` are its [`Stamps`]; ticks count the
-//! accesses to the shard, and the sweep refreshes them. Threads that read the item at once write
-//! them, as two words that are each whole: of two hits one may be lost. All else changes only while
-//! nobody else sees the item. Most keys are shorter than 256 bytes and
-//! most values than 64 KB: those that are not pay for their lengths.
+//! The header holds the data of every eviction policy, whichever is active, so a change of policy
+//! touches no item. `last`, `born`, `class` and `hits` are its [`Stamps`]. Ticks count the accesses
+//! to the shard, and the sweep refreshes the stamps. Threads that read the item at the same time
+//! write the stamps as two words, each of which is whole; of two hits one may be lost. All other
+//! fields change only while no other thread sees the item. Most keys are shorter than 256 bytes and
+//! most values shorter than 64 KB. Only longer ones need extra bytes for their lengths.
 //!
 //! The chunk is as large as the *size class* of the contents ([`SizeClasses`]), so a value may
-//! change within its class where it stands. The class follows from the lengths in the header alone;
-//! it is never stored. The page owns the chunk: to drop an item frees nothing.
+//! change in place within its class. The class follows from the lengths in the header alone, and is
+//! never stored. The page owns the chunk: dropping an item frees nothing.
 
 use crate::fetch::{EXPECTED, LINE, fetch_to_write};
 use crate::slab::SizeClasses;
@@ -31,16 +31,16 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub(crate) const HEADER: usize = 13;
 const OPTION: usize = 8;
-/// That of a word of stamps; what follows them is read unaligned.
+/// Alignment of a word of stamps. Everything after the stamps is read unaligned.
 pub(crate) const ALIGN: usize = 4;
 
 const EXPIRES: u8 = 1;
-/// The lengths are among the options.
+/// Flag: the lengths are among the options.
 const LONG: u8 = 2;
-/// The upper half of the flags is the caller's *kind*: what the value means to it.
+/// The upper half of the flags is the caller's *kind*: the caller's type of the value.
 const KIND_SHIFT: u32 = 4;
 
-/// The header behind the stamps.
+/// The header after the stamps.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 struct Header {
@@ -52,7 +52,7 @@ struct Header {
 
 const STAMPS: usize = size_of::<Stamps>();
 
-// The drawing above, and what a usual item comes to.
+// Checks the drawing above, and the sizes of usual items.
 const _: () = {
     use std::mem::offset_of;
     assert!(STAMPS == 2 * ALIGN && align_of::<Stamps>() == ALIGN);
@@ -66,7 +66,7 @@ const _: () = {
 };
 
 /// Bytes that an item takes of a page: its header, options, key, value and tag, as if there were a
-/// size class for every length. Its share of the table comes on top.
+/// size class for every length. Its share of the table is not included.
 #[inline]
 pub const fn charge(key_len: usize, value_len: usize, expires: bool) -> u64 {
     (contents(key_len, value_len, expires) + TAG).next_multiple_of(STEP)
@@ -88,7 +88,7 @@ const fn is_long(key_len: usize, value_len: usize) -> bool {
 pub(crate) struct Parts<'a> {
     pub(crate) db: u8,
     pub(crate) key: &'a [u8],
-    /// The value, in two pieces that are stored as one.
+    /// The value, in two pieces that are stored one after the other.
     pub(crate) value: [&'a [u8]; 2],
     pub(crate) expires: Option<u64>,
     /// The caller's kind of value, below 16.
@@ -113,9 +113,9 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// A pointer to a live item: what [`Owned`], [`Ref`] and [`Mut`] share. Whoever makes one vouches
-/// that it points to a chunk in which an item was written, and which stays while the `Raw` is
-/// used.
+/// A pointer to a live item, common to [`Owned`], [`Ref`] and [`Mut`]. Code that makes one
+/// guarantees that it points to a chunk in which an item was written, and that the chunk stays
+/// while the `Raw` is used.
 #[derive(Clone, Copy)]
 struct Raw(NonNull<u8>);
 
@@ -123,7 +123,7 @@ impl Raw {
     /// Writes an item into `base`.
     ///
     /// # Safety
-    /// `base` has room for the contents of `parts`, and nobody else reaches it.
+    /// `base` has room for the contents of `parts`, and no other pointer to it is used.
     unsafe fn write_item(base: NonNull<u8>, parts: &Parts, stamps: Stamps) -> Self {
         let [head, tail] = parts.value;
         let (key_len, value_len) = (parts.key.len(), head.len() + tail.len());
@@ -138,8 +138,8 @@ impl Raw {
         };
         let raw = Self(base);
         // SAFETY: there is room for the header, the options that `header.flags` names, the key and
-        // both pieces of the value, in this order; nobody else reaches the memory, so nothing
-        // overlaps.
+        // both pieces of the value, in this order. No other pointer to the memory is used, so
+        // nothing overlaps.
         unsafe {
             base.cast::<Stamps>().write(stamps);
             raw.set_header(header);
@@ -152,7 +152,7 @@ impl Raw {
             let key_at = raw.key_at();
             raw.write(key_at, parts.key);
             raw.write(key_at + key_len, head);
-            // Only what is appended to has one.
+            // Only an appended value has a second piece.
             if !tail.is_empty() {
                 raw.write(key_at + key_len + head.len(), tail);
             }
@@ -163,7 +163,7 @@ impl Raw {
     /// Writes the lengths among the options.
     ///
     /// # Safety
-    /// The flags say that they are there, and nothing aliases the item.
+    /// The flags say that the lengths are there, and nothing aliases the item.
     unsafe fn write_lens(self, key_len: usize, value_len: usize) {
         let at = HEADER + OPTION * usize::from(self.header().flags & EXPIRES);
         let lens = [value_len as u32, key_len as u32];
@@ -173,7 +173,7 @@ impl Raw {
 
     #[inline]
     fn header(self) -> Header {
-        // SAFETY: the item is live, and a header stands behind its stamps.
+        // SAFETY: the item is live, and a header follows its stamps.
         unsafe { self.0.add(STAMPS).cast::<Header>().read_unaligned() }
     }
 
@@ -185,8 +185,8 @@ impl Raw {
     /// The two words of the stamps.
     #[inline]
     fn words<'a>(self) -> [&'a AtomicU32; 2] {
-        // SAFETY: the item is live and aligned to a word, and while it is shared nobody reads or
-        // writes its stamps but through these.
+        // SAFETY: the item is live and aligned to a word. While it is shared, its stamps are read
+        // and written only through these atomics.
         [0, 1].map(|word| unsafe { AtomicU32::from_ptr(self.0.cast().add(word).as_ptr()) })
     }
 
@@ -204,7 +204,7 @@ impl Raw {
             return [header.value_len.into(), header.key_len.into()];
         }
         let at = HEADER + OPTION * usize::from(header.flags & EXPIRES);
-        // SAFETY: the flag says that the lengths stand here.
+        // SAFETY: the flag says that the lengths are here.
         let lens = unsafe { self.0.add(at).cast::<[u32; 2]>().read_unaligned() };
         lens.map(|len| len as usize)
     }
@@ -214,7 +214,7 @@ impl Raw {
         self.lens()[1]
     }
 
-    /// Whether the lengths stay where they are with a value that is so long.
+    /// Whether the lengths stay in the same place with a value of this length.
     #[inline]
     fn keeps_lens(self, value_len: usize) -> bool {
         let is = self.header().flags & LONG != 0;
@@ -223,7 +223,7 @@ impl Raw {
 
     #[inline]
     fn expires(self) -> Option<u64> {
-        // SAFETY: the flag says that the expiry stands behind the header.
+        // SAFETY: the flag says that the expiry follows the header.
         (self.header().flags & EXPIRES != 0)
             .then(|| unsafe { self.0.add(HEADER).cast::<u64>().read_unaligned() })
     }
@@ -235,14 +235,14 @@ impl Raw {
     }
 
     /// # Safety
-    /// `at + bytes.len()` is within the chunk, nothing aliases it, `bytes` is not in it.
+    /// `at + bytes.len()` is within the chunk, nothing aliases it, and `bytes` is not in it.
     unsafe fn write(self, at: usize, bytes: &[u8]) {
         // SAFETY: the caller's promise.
         unsafe { copy_nonoverlapping(bytes.as_ptr(), self.0.add(at).as_ptr(), bytes.len()) }
     }
 
     /// # Safety
-    /// `at + len` is within what is initialised, which nobody changes during `'a`.
+    /// `at + len` is within the initialised bytes, and they do not change during `'a`.
     #[inline]
     unsafe fn slice<'a>(self, at: usize, len: usize) -> &'a [u8] {
         // SAFETY: the caller's promise.
@@ -250,33 +250,33 @@ impl Raw {
     }
 }
 
-/// An item outside of the table.
+/// An item outside the table.
 pub(crate) struct Owned(Raw);
 
 // SAFETY: the item is plain bytes without ties to a thread, and has one owner.
 unsafe impl Send for Owned {}
-// SAFETY: shared, nothing of it changes but its stamps, which are atomic.
+// SAFETY: while the item is shared, only its stamps change, and they are atomic.
 unsafe impl Sync for Owned {}
 
 impl Owned {
-    /// An item in a chunk, whose owner takes it back when the item is gone: to drop the item frees
-    /// nothing.
+    /// Writes an item into a chunk. The chunk's owner takes it back when the item is gone: dropping
+    /// the item frees nothing.
     ///
     /// # Safety
-    /// The chunk has room for the contents of `parts`; as long as there is the item, nobody else
-    /// uses it, and it stays.
+    /// The chunk has room for the contents of `parts`. As long as the item exists, nothing else
+    /// uses the chunk, and it stays.
     pub(crate) unsafe fn in_chunk(chunk: NonNull<u8>, parts: &Parts, stamps: Stamps) -> Self {
         // SAFETY: the caller's promise.
         Self(unsafe { Raw::write_item(chunk, parts, stamps) })
     }
 
-    /// Gives the item up as a pointer.
+    /// Turns the item into a pointer.
     pub(crate) fn into_raw(self) -> NonNull<u8> {
         self.0.0
     }
 
     /// # Safety
-    /// `base` came from [`Owned::into_raw`] and is taken back once.
+    /// `base` was returned by [`Owned::into_raw`] and is taken back once.
     pub(crate) unsafe fn from_raw(base: NonNull<u8>) -> Self {
         Self(Raw(base))
     }
@@ -286,7 +286,7 @@ impl Owned {
     }
 }
 
-/// An item to look at.
+/// A shared borrow of an item.
 #[derive(Clone, Copy)]
 pub(crate) struct Ref<'a> {
     raw: Raw,
@@ -295,8 +295,8 @@ pub(crate) struct Ref<'a> {
 
 impl<'a> Ref<'a> {
     /// # Safety
-    /// `base` came from [`Owned::into_raw`], and during `'a` the item is not freed, and of it
-    /// nothing is changed but its stamps, by [`Ref::stamp`].
+    /// `base` was returned by [`Owned::into_raw`]. During `'a` the item is not freed, and nothing
+    /// of it changes except its stamps, by [`Ref::stamp`].
     #[inline]
     pub(crate) unsafe fn from_raw(base: NonNull<u8>) -> Self {
         Self { raw: Raw(base), lifetime: PhantomData }
@@ -304,7 +304,7 @@ impl<'a> Ref<'a> {
 
     #[inline]
     pub(crate) fn key(self) -> &'a [u8] {
-        // SAFETY: the key stands here, initialised, and `'a` is a shared borrow of the item.
+        // SAFETY: the key is here, initialised, and `'a` is a shared borrow of the item.
         unsafe { self.raw.slice(self.raw.key_at(), self.raw.key_len()) }
     }
 
@@ -330,7 +330,8 @@ impl<'a> Ref<'a> {
         self.raw.expires()
     }
 
-    /// Alive until the end of the millisecond in which it expires, as in Redis.
+    /// Whether the item has expired. As in Redis, it lives until the end of the millisecond of its
+    /// expiry.
     #[inline]
     pub(crate) fn is_dead(self, unix_ms: u64) -> bool {
         self.expires().is_some_and(|when| unix_ms > when)
@@ -342,7 +343,7 @@ impl<'a> Ref<'a> {
         self.raw.contents()
     }
 
-    /// Whether its memory has room for a value that is so long, that expires or not.
+    /// Whether its chunk has room for a value of this length, with or without an expiry.
     #[inline]
     pub(crate) fn has_room(self, sizes: &SizeClasses, value_len: usize, expires: bool) -> bool {
         let [old_len, key_len] = self.raw.lens();
@@ -354,7 +355,7 @@ impl<'a> Ref<'a> {
         self.raw.keeps_lens(value_len) && sizes.are_one(new, self.contents())
     }
 
-    /// Has all of it brought to be written, up to a few lines.
+    /// Prefetches the item to be written, up to a few lines.
     #[inline]
     pub(crate) fn prefetch_to_write(self) {
         let len = (self.contents() as usize).min(EXPECTED);
@@ -365,12 +366,13 @@ impl<'a> Ref<'a> {
         }
     }
 
-    /// Where it stands.
+    /// The address of the item.
     pub(crate) const fn base(self) -> NonNull<u8> {
         self.raw.0
     }
 
-    /// Each word of them is whole; another thread may write one between the two.
+    /// The stamps. Each of their two words is whole; another thread may write between the two
+    /// loads.
     #[inline]
     pub(crate) fn stamps(self) -> Stamps {
         let [last, rest] = self.raw.words().map(|word| word.load(Relaxed));
@@ -378,7 +380,7 @@ impl<'a> Ref<'a> {
         Stamps { last, born: u16::from_ne_bytes([b0, b1]), class, hits }
     }
 
-    /// Writes the stamps, though others may look at the item.
+    /// Writes the stamps, even while other threads read the item.
     #[inline]
     pub(crate) fn stamp(self, stamps: Stamps) {
         let [last, rest] = self.raw.words();
@@ -387,13 +389,13 @@ impl<'a> Ref<'a> {
         rest.store(u32::from_ne_bytes([b0, b1, stamps.class, stamps.hits]), Relaxed);
     }
 
-    /// The same contents with another value or expiry.
+    /// The parts of this item with another value and expiry.
     pub(crate) fn parts(self, value: [&'a [u8]; 2], expires: Option<u64>) -> Parts<'a> {
         Parts { db: self.db(), key: self.key(), value, expires, kind: self.kind() }
     }
 }
 
-/// An item to change.
+/// An exclusive borrow of an item.
 pub(crate) struct Mut<'a> {
     raw: Raw,
     lifetime: PhantomData<&'a mut [u8]>,
@@ -401,7 +403,8 @@ pub(crate) struct Mut<'a> {
 
 impl Mut<'_> {
     /// # Safety
-    /// `base` came from [`Owned::into_raw`], and during `'a` only this reaches the item.
+    /// `base` was returned by [`Owned::into_raw`], and during `'a` only this pointer to the item is
+    /// used.
     #[inline]
     pub(crate) unsafe fn from_raw(base: NonNull<u8>) -> Self {
         Self { raw: Raw(base), lifetime: PhantomData }
@@ -417,7 +420,7 @@ impl Mut<'_> {
         self.view().stamp(stamps);
     }
 
-    /// Says what the value means from here on.
+    /// Sets the caller's kind of the value.
     #[inline]
     pub(crate) fn set_kind(&mut self, kind: u8) {
         let header = self.raw.header();
@@ -425,7 +428,7 @@ impl Mut<'_> {
         self.raw.set_header(Header { flags, ..header });
     }
 
-    /// Replaces value and expiry if the class stays the same; says whether it did.
+    /// Replaces value and expiry if the class stays the same. Returns whether it did.
     #[inline]
     pub(crate) fn overwrite(
         &mut self,
@@ -441,8 +444,8 @@ impl Mut<'_> {
             self.move_key(expires);
         }
         let at = self.raw.key_at() + key_len;
-        // SAFETY: the class has room for the key where it now stands and `value` behind it;
-        // `value` is borrowed from elsewhere, as this is the only way to the item.
+        // SAFETY: the class has room for the key at its current place and `value` after it. `value`
+        // is borrowed from elsewhere, because only this `Mut` reaches the item.
         unsafe { self.raw.write(at, value) };
         if value.len() != value_len {
             self.set_value_len(value.len());
@@ -456,37 +459,37 @@ impl Mut<'_> {
         if header.flags & LONG == 0 {
             self.raw.set_header(Header { value_len: value_len as u16, ..header });
         } else {
-            // SAFETY: the flag is set, and only this reaches the item.
+            // SAFETY: the flag is set, and only this `Mut` reaches the item.
             unsafe { self.raw.write_lens(self.raw.key_len(), value_len) }
         }
     }
 
-    /// Adds to the end of the value if the class stays the same; says whether it did.
+    /// Appends to the value if the class stays the same. Returns whether it did.
     pub(crate) fn append(&mut self, sizes: &SizeClasses, more: &[u8]) -> bool {
         let size = self.raw.contents();
         let value_len = self.raw.lens()[0] + more.len();
         if !self.raw.keeps_lens(value_len) || !sizes.are_one(size + more.len() as u64, size) {
             return false;
         }
-        // SAFETY: the class has room for `more` behind the contents; `more` is from elsewhere.
+        // SAFETY: the class has room for `more` after the contents; `more` is from elsewhere.
         unsafe { self.raw.write(size as usize, more) };
         self.set_value_len(value_len);
         true
     }
 
-    /// Writes into the value, if it is as long as that; says whether it did.
+    /// Overwrites a part of the value, if the value is long enough. Returns whether it did.
     pub(crate) fn patch(&mut self, at: usize, bytes: &[u8]) -> bool {
         let [value_len, key_len] = self.raw.lens();
         let is_within = at.checked_add(bytes.len()).is_some_and(|end| end <= value_len);
         if is_within {
             let at = self.raw.key_at() + key_len + at;
-            // SAFETY: the value lies behind the key and reaches as far; `bytes` is from elsewhere.
+            // SAFETY: the value follows the key and reaches this far; `bytes` is from elsewhere.
             unsafe { self.raw.write(at, bytes) };
         }
         is_within
     }
 
-    /// Replaces the expiry if the class stays the same; says whether it did.
+    /// Replaces the expiry if the class stays the same. Returns whether it did.
     pub(crate) fn set_expires(&mut self, sizes: &SizeClasses, expires: Option<u64>) -> bool {
         let [value_len, key_len] = self.raw.lens();
         if !sizes.are_one(contents(key_len, value_len, expires.is_some()), self.raw.contents()) {
@@ -498,7 +501,7 @@ impl Mut<'_> {
             return true;
         }
         let to = if expires.is_some() { from + OPTION } else { from - OPTION };
-        // SAFETY: key and value lie at `from`, and the class has room for them at `to`; `copy`
+        // SAFETY: key and value are at `from`, and the class has room for them at `to`; `copy`
         // allows the two to overlap.
         unsafe {
             let base = self.raw.0.as_ptr();
@@ -508,7 +511,8 @@ impl Mut<'_> {
         true
     }
 
-    /// Makes the options agree with `expires`, the key following; the value is left behind.
+    /// Makes the options agree with `expires`, and moves the key behind them. The value is not
+    /// moved.
     fn move_key(&mut self, expires: Option<u64>) {
         if self.raw.expires().is_some() == expires.is_some() {
             if let Some(when) = expires {
@@ -519,8 +523,8 @@ impl Mut<'_> {
         }
         let (from, lens) = (self.raw.key_at(), self.raw.lens());
         let to = if expires.is_some() { from + OPTION } else { from - OPTION };
-        // SAFETY: the key lies at `from`; the caller saw to it that the class has room for the
-        // key at `to`; `copy` allows the two to overlap.
+        // SAFETY: the key is at `from`. The caller ensured that the class has room for the key at
+        // `to`; `copy` allows the two to overlap.
         unsafe {
             let base = self.raw.0.as_ptr();
             copy(base.add(from), base.add(to), lens[1]);
@@ -532,8 +536,8 @@ impl Mut<'_> {
         let mut header = self.raw.header();
         header.flags = header.flags & !EXPIRES | if expires.is_some() { EXPIRES } else { 0 };
         self.raw.set_header(header);
-        // SAFETY: the class has room for the options that the flags name, and what follows them
-        // was moved behind them.
+        // SAFETY: the class has room for the options that the flags name, and the bytes after the
+        // options have been moved behind them.
         unsafe {
             if let Some(when) = expires {
                 self.raw.0.add(HEADER).cast::<u64>().write_unaligned(when);
@@ -552,7 +556,7 @@ mod tests {
 
     /// An item and its chunk.
     struct Made {
-        // No box, which would claim on each move that nothing else points into it.
+        // Not a box: moving a box would assert that no other pointer points into it.
         _chunk: Vec<u32>,
         item: Owned,
         sizes: SizeClasses,
@@ -563,7 +567,8 @@ mod tests {
         let sizes = SizeClasses::new(64 << 10, 64 << 10, 48, 1.25);
         let mut chunk = vec![0; sizes.charge(parts.contents()) as usize / ALIGN];
         let base = NonNull::new(chunk.as_mut_ptr().cast()).unwrap();
-        // SAFETY: the chunk is as large as the class of the contents, and stays beside the item.
+        // SAFETY: the chunk is as large as the class of the contents, and lives as long as the
+        // item.
         let item = unsafe { Owned::in_chunk(base, &parts, Stamps::new(77, 5)) };
         Made { _chunk: chunk, item, sizes }
     }
@@ -592,7 +597,7 @@ mod tests {
         shows(&item, &key, b"other one", None);
     }
 
-    /// Where the lengths move among the options or back, the item has to be made anew.
+    /// If the lengths move to the options or back to the header, the item has to be written anew.
     #[test]
     fn lengths_stay_where_they_are() {
         let (short, long) = (vec![1; 65_535], vec![2; 65_536]);
@@ -607,7 +612,7 @@ mod tests {
         shows(&item, b"key", &vec![2; 65_538], Some(4));
     }
 
-    /// The value with these bytes behind its first, if it is as long.
+    /// The value with `bytes` from its second byte on, if it is long enough.
     fn patched(value: &[u8], bytes: &[u8]) -> Vec<u8> {
         let mut value = value.to_vec();
         if let Some(part) = value.get_mut(1..=bytes.len()) {
@@ -623,7 +628,8 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// Against a plain tuple; a refused change must leave everything as it was.
+        /// Compares changes in place with a plain tuple. A refused change must leave everything as
+        /// it was.
         #[test]
         fn changes_in_place_are_those_of_a_tuple(
             key in prop::collection::vec(any::<u8>(), 0..40),

@@ -1,23 +1,23 @@
-//! Keys, scopes and times: the words of every call to the store.
+//! Keys, scopes and times: the parameter types of calls to the store.
 
 use base::{Micros, TenantId, hash};
 
 /// The time of a call, read once by the caller for a batch of commands.
 ///
-/// The store itself never reads a clock, so a run of it is a function of the calls made.
+/// The store itself never reads a clock, so its behaviour depends only on the calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
-    /// Milliseconds since the Unix epoch: what expiry is compared with.
+    /// Milliseconds since the Unix epoch, to which expiries are compared.
     pub unix_ms: u64,
-    /// A monotone clock: what penalties and samples are measured by.
+    /// A monotone clock, by which penalties and samples are measured.
     pub micros: Micros,
 }
 
-/// A key, whose it is and where it lives.
+/// A key with its tenant and its database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
-    /// The tenant that owns it: a number that [`Config::tenants`](crate::Config::tenants) or
-    /// [`Store::add_tenant`](crate::Store::add_tenant) gave.
+    /// The tenant that owns it: a number from [`Config::tenants`](crate::Config::tenants) or
+    /// [`Store::add_tenant`](crate::Store::add_tenant).
     pub tenant: TenantId,
     /// The database.
     pub db: u8,
@@ -25,10 +25,10 @@ pub struct Key<'a> {
     pub bytes: &'a [u8],
     /// The hash of the text, different in every database.
     pub hash: u64,
-    /// A read that misses starts no stopwatch: whoever reads goes and fetches nothing.
+    /// Whether a read that misses starts no stopwatch, because its client will not fetch the value.
     pub is_untimed: bool,
-    /// A write of a large value need not be kept where the key is not here: the caller asks for
-    /// nothing but that the value be cached.
+    /// Whether a write of a large value may be declined if the key does not exist: the client only
+    /// asks for the value to be cached.
     pub may_be_declined: bool,
 }
 
@@ -41,20 +41,20 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The hash that places a key. Database 0 hashes by the plain seed, so that with seed 0 its
-/// samples name keys as traces do.
+/// The hash that places a key. Database 0 uses the plain seed, so that with seed 0 its samples have
+/// the same keys as traces.
 #[inline]
 pub(crate) fn hash_of(seed: u64, db: u8, bytes: &[u8]) -> u64 {
     let seed = if db == 0 { seed } else { seed ^ hash::mix(u64::from(db)) };
     hash::bytes(seed, bytes)
 }
 
-/// Which items a call is about: all, those of a tenant, of a database, or of both.
+/// The items that a call applies to: all, or only those of a tenant, of a database, or of both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Only this tenant's.
+    /// Only items of this tenant.
     pub tenant: Option<TenantId>,
-    /// Only those in this database.
+    /// Only items in this database.
     pub db: Option<u8>,
 }
 
@@ -62,7 +62,7 @@ impl Scope {
     /// Every item.
     pub const ALL: Self = Self { tenant: None, db: None };
 
-    /// The items of database `db`, whoever owns them.
+    /// The items of database `db`, of all tenants.
     pub const fn db(db: u8) -> Self {
         Self { tenant: None, db: Some(db) }
     }

@@ -1,9 +1,10 @@
-//! What was learnt of keys, for another run: lifetimes and watched keys, and what shards remember
-//! of keys that they evicted.
+//! State learnt about keys, for a later run: lifetimes, watched keys, and the evicted keys that
+//! shards remember.
 //!
-//! What a shard remembers may be a hundredth of its memory, so it goes piece by piece, each copied
-//! while the shard is locked for some microseconds. Hashes say nothing of another number of shards,
-//! nor do ages, which are counted in accesses to one: what was known is for a store with as many.
+//! The evicted keys of a shard may take a hundredth of its memory. They are copied piece by piece,
+//! each while the shard is locked for some microseconds. Neither hashes nor ages, which count
+//! accesses to one shard, are valid for another number of shards. So the state is only for a store
+//! with the same number.
 
 use crate::store::{Admin, lock};
 use crate::watch::{PART, costs};
@@ -13,30 +14,30 @@ use policy::rank::gittins::{Indices, Known, Memory};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Bytes of a piece, about.
+/// Approximate bytes of a piece.
 const PIECE: usize = 64 << 10;
 
-/// What was learnt from watched keys.
+/// Results of learning from watched keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownKeys {
     pub(crate) learnt: Known,
-    /// Items of each tenant in a shard, and their mean size.
+    /// Items of each tenant per shard, and their mean size.
     items: Vec<usize>,
     mean_size: f32,
 }
 
-/// A piece of what a shard remembers of evicted keys.
+/// A piece of a shard's memory of evicted keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvictedKeys {
     shard: usize,
-    /// Its first bucket, of so many.
+    /// Its first bucket, and the number of all buckets.
     at: usize,
     buckets: usize,
     bytes: Vec<u8>,
 }
 
 impl EvictedKeys {
-    /// The shard and the bucket that the next piece begins with.
+    /// The shard and the bucket at which the next piece begins.
     pub const fn next(&self) -> (usize, usize) {
         let end = self.at + self.bytes.len() / Memory::BUCKET;
         if end < self.buckets { (self.shard, end) } else { (self.shard + 1, 0) }
@@ -44,7 +45,7 @@ impl EvictedKeys {
 }
 
 impl Store {
-    /// What was learnt from watched keys, where a rank learns from such.
+    /// The results of learning from watched keys; `None` if no rank learns from them.
     pub fn known_keys(&self) -> Option<KnownKeys> {
         let (learnt, mean_size) = {
             let admin = lock(&self.admin);
@@ -55,9 +56,9 @@ impl Store {
         Some(KnownKeys { learnt, items, mean_size })
     }
 
-    /// Goes on with what an earlier run learnt, where a rank learns from watched keys: a tenant of
-    /// that run has the number here that `number_of` says. To be called for a store with as many
-    /// shards.
+    /// Continues with the results of an earlier run, if a rank learns from watched keys.
+    /// `number_of` maps a tenant of that run to its number here. The store must have the same
+    /// number of shards.
     pub fn recall_keys(
         &self,
         known: &KnownKeys,
@@ -81,8 +82,8 @@ impl Store {
         self.publish(&mut admin);
     }
 
-    /// A piece of what shards remember of evicted keys: from a shard and a bucket on, (0, 0) first
-    /// and then [`EvictedKeys::next`].
+    /// A piece of the evicted keys that shards remember, from a shard and a bucket on: first (0,
+    /// 0), and then [`EvictedKeys::next`].
     pub fn evicted_keys(&self, (first, at): (usize, usize)) -> Option<EvictedKeys> {
         (first..self.shards.len()).find_map(|shard| {
             let at = if shard == first { at } else { 0 };
@@ -93,13 +94,14 @@ impl Store {
         })
     }
 
-    /// Remembers a piece of what a shard of an earlier run did, as far as its part of the memory
-    /// allows. To be called while items come back, in a store with as many shards.
+    /// Restores a piece of the evicted keys that a shard of an earlier run remembered, as far as
+    /// its part of the memory allows. To be called while items are restored, in a store with the
+    /// same number of shards.
     pub fn recall_evicted(&self, piece: &EvictedKeys, now: Now) {
         let Some(shard) = self.shards.get(piece.shard) else { return };
         let bytes = (piece.buckets * Memory::BUCKET) as u64;
         let most = self.memory.limit() / PART / self.shards.len() as u64;
-        // The buckets are a power of two, some of which may not be used.
+        // The number of buckets is a power of two, some of which may be unused.
         if lock(&self.admin).watching.is_none() || bytes > 2 * most {
             return;
         }

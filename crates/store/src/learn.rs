@@ -1,15 +1,16 @@
 //! Learning in the background: lifetimes counted by the shards become a new table of ranks.
 //!
-//! The thread that holds a shard alone counts what ended, at which age, in which class; hits were
-//! noted by who read (`read.rs`). Counted is by reader slot, as threads are spread over those, and
-//! for all shards together: so a thread has its counters to itself, and in its caches. The sweep
-//! asks now and then whether it is time to look; then it draws a few items in one shard after the
-//! other for the lifetimes that still last, takes the counts, learns without any shard's lock, and
-//! swaps the table of ranks whole, as a change of the pools is swapped. While no pool's rank
-//! learns, the shards hold no counters and a request pays one look at a null pointer.
+//! The thread that holds a shard exclusively counts the lifetimes that ended, by age and class.
+//! Readers record their hits (`read.rs`). There is one set of counters per reader slot, because
+//! threads are spread over the slots, shared by all shards. So the counters of a thread stay in its
+//! caches. The sweep checks now and then whether it is time to learn. Then it draws a few items in
+//! one shard after the other, for the lifetimes that still last. It takes the counts, learns
+//! without any shard's lock, and swaps the whole table of ranks, like a change of the pools. While
+//! no pool's rank learns, the shards hold no counters, and a request pays one check of a null
+//! pointer.
 //!
-//! Ages are in requests to a shard, and so are those of other shards: each has the same share of
-//! the requests, near enough.
+//! Ages are in requests to a shard. They apply to other shards too, because each has approximately
+//! the same share of the requests.
 
 use crate::Store;
 use crate::item::Ref;
@@ -25,7 +26,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Items drawn in a shard for the lifetimes that still last.
 const DRAWS: usize = 512;
 
-/// The part of the limit that lessons are charged for, as a divisor.
+/// Most bytes charged for lessons, as a divisor of the limit.
 const LESSONS_PART: u64 = 32;
 
 /// Ranks learnt from lifetimes.
@@ -35,7 +36,7 @@ pub(crate) struct Lifetimes {
     ranks: Arc<Ranks>,
     lived: Arc<[Lived]>,
     tenants: usize,
-    /// Charged for all of it.
+    /// Bytes charged for all of it.
     bytes: u64,
 }
 
@@ -66,13 +67,13 @@ impl Lives {
     }
 }
 
-/// The counters of a reader slot, while a rank learns.
+/// The counters of a reader slot; `None` while no rank learns.
 #[inline]
 pub(crate) fn lived(lives: Option<&Lives>, reader_slot: usize) -> Option<&Lived> {
     lives.map(|lives| lives.of(reader_slot))
 }
 
-/// An item leaves.
+/// Counts the lifetime of an item that is removed.
 #[inline]
 pub(crate) fn ends(lived: Option<&Lived>, tenant: TenantId, item: Ref, tick: u64) {
     if let Some(lived) = lived {
@@ -81,7 +82,8 @@ pub(crate) fn ends(lived: Option<&Lived>, tenant: TenantId, item: Ref, tick: u64
     }
 }
 
-/// An item is used again at this age: one lifetime ends, in a hit or unread, and the next begins.
+/// Counts the lifetime of an item that is used again at this age: it ended in a hit or unread, and
+/// the next one begins.
 #[inline]
 pub(crate) fn lives_on(
     lived: Option<&Lived>,
@@ -95,7 +97,7 @@ pub(crate) fn lives_on(
     }
 }
 
-/// Puts an item, one of so many, in its class, after a use that came at this age.
+/// Sets the class of an item after a use at this age; `items` is the number of items.
 #[inline]
 pub(crate) fn classify(lessons: Option<Lessons>, stamps: &mut Stamps, age: u32, items: usize) {
     match lessons {
@@ -109,13 +111,14 @@ pub(crate) fn classify(lessons: Option<Lessons>, stamps: &mut Stamps, age: u32, 
 }
 
 impl Store {
-    /// Whether what was learnt of watched keys is kept while no pool's rank learns from them.
+    /// Sets whether the results of learning from watched keys are kept while no pool's rank uses
+    /// them.
     pub fn keep_lessons(&self, keeps: bool) {
         lock(&self.admin).keeps_lessons = keeps;
     }
 
-    /// Begins to learn if a pool's rank does, and forgets when none does any more, unless lessons
-    /// are kept for one that may come back.
+    /// Begins to learn if a pool's rank learns. Drops the results when no rank does any more,
+    /// unless lessons are kept for a rank that may return.
     pub(crate) fn switch_lessons(&self, admin: &mut Admin) {
         let learns = |from| admin.pools.iter().any(|pool| pool.evictor.rank.learns() == Some(from));
         let (lifetimes, watched) = (learns(Lessons::Lifetimes), learns(Lessons::Watched));
@@ -143,8 +146,8 @@ impl Store {
         self.learns.store(lifetimes || watched, Relaxed);
     }
 
-    /// Bytes charged for lessons of so many bytes: in a small cache a part of the limit, and what
-    /// they take beyond it is the process' own, as its code is.
+    /// Bytes charged for lessons of `bytes` bytes: in a small cache at most a part of the limit.
+    /// The rest counts as the process's own memory, like its code.
     pub(crate) fn charged_for_lessons(&self, bytes: u64) -> u64 {
         match self.memory.limit() {
             0 => bytes,
@@ -160,7 +163,7 @@ impl Store {
         }
     }
 
-    /// What a shard does for a rank that learns.
+    /// Prepares a shard for the ranks that learn.
     pub(crate) fn teach(admin: &Admin, shard: &mut Shard) {
         shard.renews = admin.pools.iter().any(|pool| pool.evictor.rank.is_of_writes());
         shard.lessons = None;
@@ -178,7 +181,7 @@ impl Store {
         }
     }
 
-    /// Looks whether it is time to learn, and learns.
+    /// Learns, if it is time to.
     pub(crate) fn learn(&self) {
         let mut admin = lock(&self.admin);
         let Some(lessons) = &mut admin.lifetimes else { return };
@@ -198,12 +201,12 @@ impl Store {
             return;
         }
         let mut lasting = vec![];
-        // Bytes, of explorers and of all.
+        // Bytes of explorers, and of all drawn items.
         let (mut explorers, mut bytes) = (0.0, 0.0);
         for shard in &self.shards {
             let shard = &mut *shard.write_drained();
             for (at, tenant) in shard.tenants.iter_mut().enumerate() {
-                // What victims were worth was told by the ranks that are replaced now.
+                // The known worth of victims depends on the ranks that are replaced now.
                 tenant.pages.forget_victims();
                 let first = lasting.len();
                 let len = tenant.table.len();

@@ -1,16 +1,16 @@
 //! The engine: tables, items, sampled eviction, expiry, tenants, and the tap for models.
 //!
 //! Worker threads share a [`Store`]. It reads no clock, opens nothing and starts nothing: every
-//! call is told the time, so a run is a function of the calls. `store.rs` shows the whole surface
-//! and tells who locks what.
+//! call receives the time, so the behaviour depends only on the calls. `store.rs` has the whole
+//! interface, and describes the locks.
 //!
-//! A collection is an item whose value is a [`Tree`] of small nodes: `tree/` is the structure
-//! alone, `trees.rs` says whose it is and who pays, `edit.rs` changes one, `loose.rs` has one on
-//! its way.
+//! A collection is an item whose value is a [`Tree`] of small nodes. `tree/` is the structure
+//! alone, `trees.rs` handles ownership and charges, `edit.rs` changes a collection, and `loose.rs`
+//! holds one that no item owns yet.
 //!
-//! Pointers are followed in few files: `item.rs`, one item, `table/bucket.rs`, one cache line of
-//! pointers to items, `big_reader.rs`, the lock of a shard, and in `slab/` one page and where pages
-//! come from. All else is safe code.
+//! Few files follow raw pointers: `item.rs`, one item; `table/bucket.rs`, one cache line of
+//! pointers to items; `big_reader.rs`, the lock of a shard; and in `slab/` one page and the source
+//! of pages. All other code is safe.
 #![deny(unsafe_code)]
 
 mod admission;

@@ -1,4 +1,4 @@
-//! A collection on its way: made, copied or moved without a lock, and charged all the while.
+//! A collection without an item: made, copied or moved without a lock, and charged all the time.
 
 use crate::evict::Exit;
 use crate::restore::Saved;
@@ -10,11 +10,12 @@ use crate::{Error, Item, Key, Loaded, Now, Store};
 use base::penalty::CLASSES;
 use std::sync::Arc;
 
-/// Bytes reserved at once while a tree grows or goes to another tenant: bounded work for a lock.
+/// Bytes reserved at once while a tree grows or moves to another tenant, to bound the work under a
+/// lock.
 const STEP: u64 = 64 << 10;
 
-/// A tree that is no item's. Its bytes are charged to the tenant of the key that it is made for;
-/// they are given back if it is dropped.
+/// A tree that no item owns. Its bytes are charged to the tenant of the key that it is made for.
+/// Dropping it gives them back.
 #[derive(Debug)]
 pub struct Loose<'s> {
     store: &'s Store,
@@ -31,7 +32,7 @@ impl Drop for Loose<'_> {
 }
 
 impl Loose<'_> {
-    /// The tree; none once an item has it.
+    /// The tree; `None` once an item owns it.
     pub fn tree(&self) -> Option<&Tree> {
         self.tree.as_deref()
     }
@@ -41,9 +42,9 @@ impl Loose<'_> {
         self.store.memory.give(bytes);
     }
 
-    /// Reserves bytes in the account of a key's tenant, a step at a time, for a tree of which it
-    /// has `held` already: nothing is evicted for one that is too large. `is_charged` where another
-    /// account has them so far.
+    /// Reserves bytes in the account of a key's tenant, a step at a time, for a tree with `held`
+    /// bytes reserved already. Nothing is evicted for a tree that is too large. `is_charged` says
+    /// that another account holds the bytes so far.
     fn reserve(
         store: &Store,
         key: &Key<'_>,
@@ -69,8 +70,8 @@ impl Loose<'_> {
         Ok(())
     }
 
-    /// Adds an entry, or writes it in the place of one that the probe finds. Makes room like any
-    /// write of the key that the tree is made for.
+    /// Adds an entry, or replaces the one that the probe finds. Makes room like any write of the
+    /// key that the tree is made for.
     pub fn put(
         &mut self,
         key: &Key<'_>,
@@ -82,7 +83,7 @@ impl Loose<'_> {
         self.grow(key, now, body.len(), |tree| _ = tree.put(probe, dies, body))
     }
 
-    /// Adds an entry behind all others, as [`Loose::put`] does.
+    /// Adds an entry after all others. Makes room like [`Loose::put`].
     pub fn push(&mut self, key: &Key<'_>, now: Now, entry: Entry<'_>) -> Result<(), Error> {
         self.grow(key, now, entry.body.len(), |tree| tree.push(entry))
     }
@@ -106,7 +107,7 @@ impl Loose<'_> {
         Ok(())
     }
 
-    /// Charges another tenant for it: that of a key. The store has its bytes already.
+    /// Charges the tree to the tenant of a key. The store has its bytes already.
     fn go_to(&mut self, key: &Key<'_>, now: Now) -> Result<(), Error> {
         let account = self.store.account_of(key);
         if Arc::ptr_eq(&account, &self.account) {
@@ -123,7 +124,7 @@ impl Loose<'_> {
         Ok(())
     }
 
-    /// The tree, of whose bytes no more are charged than it takes.
+    /// Takes the tree out, and gives back charged bytes beyond its size.
     fn take(&mut self) -> Option<Box<Tree>> {
         let tree = self.tree.take()?;
         self.give(self.charged - tree.bytes());
@@ -137,14 +138,14 @@ impl Store {
         Arc::clone(&self.shard(key).tenants[usize::from(key.tenant)].account)
     }
 
-    /// An empty tree, for this key.
+    /// Creates an empty tree for this key.
     pub fn loose(&self, key: &Key<'_>) -> Loose<'_> {
         let account = self.account_of(key);
         Loose { store: self, account, tree: Some(Box::default()), charged: 0 }
     }
 
-    /// A tree that is made, for this key: charged whole, or refused before anything is evicted for
-    /// it.
+    /// Charges a finished tree for this key. A tree that is too large is refused before anything is
+    /// evicted for it.
     pub fn pay_for(&self, key: &Key<'_>, tree: Tree, now: Now) -> Result<Loose<'_>, Error> {
         let mut loose = self.loose(key);
         let bytes = tree.bytes();
@@ -155,7 +156,7 @@ impl Store {
         Ok(loose)
     }
 
-    /// Removes an item that is a collection, if it is wanted, and hands its tree out.
+    /// Removes an item that is a collection, if `is_wanted` accepts it, and returns its tree.
     pub fn detach(
         &self,
         key: &Key<'_>,
@@ -178,8 +179,8 @@ impl Store {
         Some(Loose { store: self, account, tree: Some(tree), charged: bytes })
     }
 
-    /// Makes an item of a tree, of `kind` with the bit [`TREE`], with what is noted beside its
-    /// number; not over another item, unless that is to be replaced. Whether it did.
+    /// Makes an item of a tree. The item's kind is `kind` with the bit [`TREE`], and `note` follows
+    /// the tree's number. Another item is kept, unless `replace` is set. Returns whether it did.
     pub fn attach(
         &self,
         key: &Key<'_>,
@@ -207,8 +208,7 @@ impl Store {
         Ok(true)
     }
 
-    /// [`Store::restore`] of a collection: its tree, and in the place of the value what is noted
-    /// beside it.
+    /// Like [`Store::restore`], for a collection: its tree, with the note in place of the value.
     pub fn restore_tree(
         &self,
         key: &Key<'_>,
@@ -227,7 +227,7 @@ impl Store {
         Ok(true)
     }
 
-    /// [`Store::load`] of a collection, as in [`Store::restore_tree`].
+    /// Like [`Store::load`], for a collection as in [`Store::restore_tree`].
     pub fn load_tree(
         &self,
         key: &Key<'_>,
@@ -246,8 +246,8 @@ impl Store {
 }
 
 impl Shard {
-    /// The word of the item that one of so many bytes takes the place of: it stays until then,
-    /// where there can be room for both; 0 for none.
+    /// The word of the item that a tree of `bytes` bytes replaces, to be spared until then; 0 if
+    /// there is none, or if there cannot be room for both.
     fn replaced(
         &mut self,
         store: &Store,
@@ -263,7 +263,7 @@ impl Shard {
         Ok(if fits { tenant.table.word(place) } else { 0 })
     }
 
-    /// [`Shard::bring_back`] of a collection.
+    /// Like [`Shard::bring_back`], for a collection.
     fn bring_tree_back(
         &mut self,
         store: &Store,

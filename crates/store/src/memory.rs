@@ -1,12 +1,12 @@
-//! Bytes taken, as promises: reserved before memory is taken, given back after it is freed.
+//! Counters of bytes: reserved before memory is allocated, given back after it is freed.
 //!
-//! So the counters are never below what is really in use, and a counter that never passes its
-//! limit keeps the memory within it, whatever the threads do in between.
+//! So the counters are never below the actual use. A counter that never exceeds its limit keeps the
+//! memory within it, whatever the threads do in between.
 
 use crate::sync::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Pads a value to cache lines of its own: no false sharing between threads.
+/// Pads a value to separate cache lines, to avoid false sharing between threads.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Padded<T>(pub(crate) T);
@@ -15,7 +15,7 @@ pub(crate) struct Padded<T>(pub(crate) T);
 #[derive(Debug)]
 pub(crate) struct Memory {
     used: Padded<AtomicU64>,
-    /// The limit less the reserve: what writes look at.
+    /// The limit minus the reserve: the bound for writes.
     effective: AtomicU64,
     limit: AtomicU64,
     reserve: AtomicU64,
@@ -37,7 +37,7 @@ impl Memory {
         self.used.0.load(Relaxed)
     }
 
-    /// 0 for none.
+    /// The limit; 0 for none.
     pub(crate) fn limit(&self) -> u64 {
         self.limit.load(Relaxed)
     }
@@ -64,13 +64,13 @@ impl Memory {
         self.effective.store(effective, Relaxed);
     }
 
-    /// The bytes that may be in use.
+    /// The most bytes that may be in use.
     #[inline]
     pub(crate) fn effective(&self) -> u64 {
         self.effective.load(Relaxed)
     }
 
-    /// Bytes in use beyond what may be, after a limit was lowered.
+    /// Bytes in use above that bound, after a limit was lowered.
     #[inline]
     pub(crate) fn excess(&self) -> u64 {
         self.used().saturating_sub(self.effective())
@@ -82,7 +82,8 @@ impl Memory {
         try_add(&self.used.0, bytes, self.effective())
     }
 
-    /// Takes `bytes` that do not depend on any write: what the store needs to exist.
+    /// Takes `bytes` in any case, for memory that the store needs to exist and that depends on no
+    /// write.
     pub(crate) fn take(&self, bytes: u64) {
         self.used.0.fetch_add(bytes, Relaxed);
     }

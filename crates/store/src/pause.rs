@@ -1,47 +1,48 @@
-//! How long operations wait for room: the time that each spends evicting, and how much leaves.
+//! How long operations wait for room: the time that each spends evicting, and the number of
+//! victims.
 //!
-//! The store reads no clock: whoever wants times gives it one
-//! ([`Config::nanos`](crate::Config::nanos)). It is read twice where room has to be made, and
-//! nowhere else: a read pays nothing, nor does a write that finds room. An operation may need room
-//! more than once (for its table, for the item), so its parts are summed under the shard's count of
+//! The store reads no clock; callers that want times supply one
+//! ([`Config::nanos`](crate::Config::nanos)). It is read twice when room has to be made, and
+//! nowhere else. A read pays nothing, nor does a write that finds room. An operation may need room
+//! more than once (for its table, for the item). So its parts are summed under the shard's count of
 //! accesses, and counted when the next operation needs room.
 //!
-//! Each shard counts under its own lock; a reader merges them.
+//! Each shard counts under its own lock, and [`Store::pauses`] merges the counts.
 
 use crate::shard::Shard;
 use crate::{Now, Store};
 use base::histogram::{BUCKETS, bucket, left_edge, width};
 use std::collections::VecDeque;
 
-/// Pauses from this length on are remembered one by one.
+/// Pauses from this length on are recorded one by one.
 const SPIKE_NS: u64 = 1_000_000;
-/// As many of them as Redis remembers of an event.
+/// Most recorded pauses, as many as Redis keeps for an event.
 const SPIKES_MAX: usize = 160;
 
 /// A long pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spike {
-    /// When, in Unix milliseconds.
+    /// Time of the pause, in Unix milliseconds.
     pub unix_ms: u64,
-    /// How long, in nanoseconds.
+    /// Length of the pause, in nanoseconds.
     pub nanos: u64,
 }
 
 /// Time that operations took to make room.
 #[derive(Clone, Debug, Default)]
 pub struct Pauses {
-    /// Operations by the nanoseconds they took, in the buckets of [`base::histogram`]; empty or
-    /// of all of them.
+    /// Operations by the nanoseconds they took, in the buckets of [`base::histogram`]; empty if
+    /// nothing was counted yet.
     counts: Vec<u64>,
     /// Operations that made room.
     pub count: u64,
-    /// Nanoseconds they took together.
+    /// Sum of their nanoseconds.
     pub nanos: u64,
-    /// The longest.
+    /// Nanoseconds of the longest one.
     pub nanos_max: u64,
     /// Victims: items and whole pages.
     pub victims: u64,
-    /// Most of them in one operation.
+    /// Most victims of one operation.
     pub victims_max: u64,
     /// The last pauses of a millisecond or more, oldest first.
     pub spikes: VecDeque<Spike>,
@@ -79,22 +80,21 @@ impl Pauses {
         bound(&mut self.spikes);
     }
 
-    /// Operations that took no longer than so many nanoseconds, to the width of a bucket: a
-    /// sixteenth.
+    /// Operations that took at most `nanos` nanoseconds, to the width of a bucket: a sixteenth.
     pub fn within(&self, nanos: u64) -> u64 {
         let counts = self.counts.iter().enumerate();
         counts.take_while(|(at, _)| left_edge(*at) <= nanos).map(|(_, count)| count).sum()
     }
 
-    /// Time that a victim has taken since `before` was, in nanoseconds: the median operation's
-    /// time, by the victims that operations have in the mean; none where there were none.
+    /// Nanoseconds per victim since the snapshot `before`: the time of the median operation,
+    /// divided by the mean number of victims per operation. `None` without victims.
     pub fn of_a_victim_since(&self, before: &Self) -> Option<f64> {
         let operations = self.count.checked_sub(before.count)?;
         let victims = self.victims.checked_sub(before.victims).filter(|&more| more > 0)?;
         Some(self.median_since(before)? as f64 * operations as f64 / victims as f64)
     }
 
-    /// The median of those counted since `before` was; none where there were none.
+    /// The median of the operations since the snapshot `before`; `None` without any.
     fn median_since(&self, before: &Self) -> Option<u64> {
         let goal = self.count.checked_sub(before.count).filter(|&more| more > 0)?.div_ceil(2);
         let known = before.counts.iter().chain(std::iter::repeat(&0));
@@ -106,7 +106,7 @@ impl Pauses {
         Some(left_edge(at) + width(at) / 2)
     }
 
-    /// The nanoseconds that the share `q` of the operations stayed within; 0 where there were none.
+    /// The nanoseconds within which the share `q` of the operations finished; 0 without operations.
     pub fn quantile(&self, q: f64) -> u64 {
         let goal = (q.clamp(0.0, 1.0) * self.count as f64).ceil() as u64;
         let mut sum = 0;
@@ -120,7 +120,7 @@ impl Pauses {
     }
 }
 
-/// Drops the oldest that are too many.
+/// Drops the oldest entries beyond the most.
 fn bound(spikes: &mut VecDeque<Spike>) {
     spikes.drain(..spikes.len().saturating_sub(SPIKES_MAX));
 }
@@ -139,14 +139,15 @@ struct Pause {
 #[derive(Debug)]
 pub(crate) struct Pausing {
     all: Pauses,
-    /// The operation that last made room; it has not, while there are no victims.
+    /// The last operation that needed room. It is not counted while it has no victims.
     last: Pause,
-    /// Room is being made.
+    /// Whether room is being made now.
     is_open: bool,
 }
 
 impl Default for Pausing {
-    /// With all the memory that it will ever take: a full store is no place to ask for more.
+    /// Allocates all the memory that it will ever use, because a full store should not allocate
+    /// more.
     fn default() -> Self {
         let spikes = VecDeque::with_capacity(SPIKES_MAX + 1);
         let all = Pauses { counts: vec![0; BUCKETS], spikes, ..Pauses::default() };
@@ -155,12 +156,12 @@ impl Default for Pausing {
 }
 
 impl Pausing {
-    /// Counts a victim of the operation under way.
+    /// Counts a victim of the current operation.
     pub(crate) const fn victim(&mut self) {
         self.last.victims += 1;
     }
 
-    /// The operation that last made room is over.
+    /// Counts the last operation that made room, which is over.
     pub(crate) fn close(&mut self) {
         let last = std::mem::take(&mut self.last);
         if last.victims > 0 {
@@ -170,7 +171,7 @@ impl Pausing {
 }
 
 impl Shard {
-    /// Makes room by `make`, and takes the time.
+    /// Makes room by `make`, and measures the time.
     pub(crate) fn paused<R>(&mut self, now: Now, make: impl FnOnce(&mut Self) -> R) -> R {
         if self.pausing.is_open {
             return make(self);
@@ -191,7 +192,7 @@ impl Shard {
 }
 
 impl Store {
-    /// Time that operations took to make room, since the store was made.
+    /// Times that operations took to make room, since the store was created.
     pub fn pauses(&self) -> Pauses {
         let mut sum = Pauses::default();
         for shard in &self.shards {
@@ -202,7 +203,7 @@ impl Store {
         sum
     }
 
-    /// Forgets the long pauses that are remembered one by one.
+    /// Clears the list of long pauses.
     pub fn forget_spikes(&self) {
         for shard in &self.shards {
             shard.write_drained().pausing.all.spikes.clear();

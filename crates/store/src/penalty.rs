@@ -1,15 +1,15 @@
-//! The penalty, what a miss costs: the time from a GET that misses to the SET of the same key [1].
+//! The penalty, the cost of a miss: the time from a GET that misses to the SET of the same key [1].
 //!
-//! Misses under way are kept in a small table by hash, one to a place: a newcomer takes the place
-//! of whatever stood there. So a fetch may go untimed when another key's miss falls into its
-//! place, which costs a sample and biases nothing. The first miss of a key starts the watch, and
-//! those that follow before the SET are waiters on the same fetch.
+//! A small table holds the current misses by hash, one per place: a new miss replaces the old one
+//! in its place. So a fetch is not timed if another key's miss replaces it, which costs a sample
+//! and biases nothing. The first miss of a key starts the stopwatch. Further misses before the SET
+//! are waiters on the same fetch.
 //!
-//! A SET that answers no miss is told so by the *marks*, a byte of hash for each place, all of
-//! which stay in the processor's caches where the places would not.
+//! A SET that answers no miss sees this from the *marks*, one byte of hash per place. All marks
+//! stay in the processor's caches, where the places would not fit.
 //!
-//! A tenant's mean is taken with all above the 99th percentile counted as the 99th percentile:
-//! the planner needs a mean, and one fetch of ten seconds must not own it.
+//! For a tenant's mean, all values above the 99th percentile count as the 99th percentile: the
+//! planner needs a mean, and one fetch of ten seconds must not dominate it.
 //!
 //! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //! SoCC '19.
@@ -20,45 +20,45 @@ use base::histogram::{Histogram, left_edge, width};
 use base::penalty::class_of;
 use base::{Micros, TenantId};
 
-/// A fetch that takes longer has been given up.
+/// A fetch that takes longer counts as abandoned.
 const TIMEOUT: Micros = Micros::from_secs(10);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Fetch {
     hash: u64,
     since: Micros,
-    /// Reads that missed since then; 0 where the place is free.
+    /// Reads that missed since then; 0 if the place is free.
     reads: u32,
     tenant: TenantId,
 }
 
-/// One shard's fetches under way.
+/// One shard's current fetches.
 #[derive(Debug, Default)]
 pub(crate) struct Stopwatch {
-    /// None while fetches are not timed.
+    /// `None` while fetches are not timed.
     table: Option<Box<Table>>,
-    /// Selects the bits of a hash that say its place.
+    /// Selects the bits of a hash that choose its place.
     mask: usize,
 }
 
 #[derive(Debug)]
 struct Table {
     places: Box<[Fetch]>,
-    /// Of the hash in each place; 0 where it is free.
+    /// The mark of the hash in each place; 0 if the place is free.
     marks: Box<[u8]>,
 }
 
 /// A fetch that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fetched {
-    /// It took this long, and so many further reads missed meanwhile.
+    /// The time it took, and the number of further reads that missed meanwhile.
     In(Micros, u32),
-    /// It took too long to be believed.
+    /// It took longer than the timeout.
     Abandoned,
 }
 
 impl Stopwatch {
-    /// Times up to `places` fetches at once, a power of two; none for 0.
+    /// Times up to `places` fetches at once, a power of two. 0 switches the stopwatch off.
     pub(crate) fn set_places(&mut self, places: usize) {
         let known = self.table.as_ref().map_or(0, |table| table.places.len());
         if places != known {
@@ -77,20 +77,20 @@ impl Stopwatch {
         self.table.is_some()
     }
 
-    /// The mark of a hash, by bits that say neither its place nor its shard.
+    /// The mark of a hash, from bits that choose neither its place nor its shard.
     #[inline]
     fn mark(hash: u64) -> u8 {
         (hash >> 24) as u8 | 1
     }
 
-    /// Whether the fetch of a hash may be under way.
+    /// Whether a fetch of this hash may be under way.
     #[inline]
     pub(crate) fn may_await(&self, hash: u64) -> bool {
         let is_marked = |table: &Table| table.marks[hash as usize & self.mask] == Self::mark(hash);
         self.table.as_deref().is_some_and(is_marked)
     }
 
-    /// Takes the fetch of a hash.
+    /// Removes and returns the fetch of a hash.
     #[inline]
     fn take(&mut self, hash: u64) -> Option<Fetch> {
         let (table, at) = (self.table.as_mut()?, hash as usize & self.mask);
@@ -101,7 +101,8 @@ impl Stopwatch {
         Some(std::mem::take(&mut table.places[at]))
     }
 
-    /// A read missed. Tells of a fetch that lost its place: its tenant, hash, and reads.
+    /// Records a read that missed. Returns the fetch that lost its place, if any: its tenant, hash,
+    /// and reads.
     #[inline]
     pub(crate) fn start(
         &mut self,
@@ -120,7 +121,7 @@ impl Stopwatch {
         (lost.reads > 0).then_some((lost.tenant, lost.hash, lost.reads))
     }
 
-    /// The key was written.
+    /// Ends the fetch of a key that was written.
     #[inline]
     pub(crate) fn stop(&mut self, hash: u64, now: Micros) -> Option<Fetched> {
         let Fetch { since, reads, .. } = self.take(hash)?;
@@ -128,30 +129,31 @@ impl Stopwatch {
         Some(if took <= TIMEOUT { Fetched::In(took, reads - 1) } else { Fetched::Abandoned })
     }
 
-    /// The key was deleted: what is written next is not the answer to the miss.
+    /// Drops the fetch of a deleted key: the next write is not the answer to the miss.
     pub(crate) fn forget(&mut self, hash: u64) {
         self.take(hash);
     }
 }
 
-/// Fetches that are never forgotten for those that may come: as many as a mean rests on.
+/// Number of fetches whose weight never fades, because a mean needs about that many.
 const FETCHES_KEPT: f64 = 20.0;
 
-/// One tenant's fetches that ended.
+/// The finished fetches of one tenant.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
-    /// Of microseconds; none until the first.
+    /// Fetches by their microseconds; `None` until the first.
     times: Option<Box<Histogram>>,
-    /// The sum, in microseconds, and the number of those of a class; none until the first.
+    /// Sum of the microseconds and number of the fetches, by the class of their time; `None` until
+    /// the first.
     sums: Option<Box<[(f64, f64); SLOTS]>>,
     waiters: f64,
     abandoned: u64,
-    /// Of microseconds, by class, as far as any was counted.
+    /// Fetches by their microseconds, for each class of keys with any.
     classes: Vec<Option<Box<Histogram>>>,
 }
 
 impl Measured {
-    /// Counts a fetch, for a class too where one is named.
+    /// Counts a fetch, also for a class if one is given.
     pub(crate) fn add(&mut self, fetched: Fetched, class: Option<u8>) {
         if let (Fetched::In(took, _), Some(class)) = (fetched, class) {
             let at = usize::from(class);
@@ -170,15 +172,15 @@ impl Measured {
         }
     }
 
-    /// Counts a fetch like so many others.
+    /// Counts a fetch with the weight `count`.
     pub(crate) fn recall(&mut self, fetched: Fetched, count: f64) {
         if let Fetched::In(took, _) = fetched {
             self.times.get_or_insert_default().add(took.0, count);
         }
     }
 
-    /// Lets what was measured so far count `factor` times as much, but as [`FETCHES_KEPT`] fetches
-    /// at least: who is quiet for a night is still known in the morning.
+    /// Multiplies the weight of earlier fetches by `factor`, but keeps at least [`FETCHES_KEPT`] of
+    /// them: a tenant that is idle overnight is still known in the morning.
     pub(crate) fn fade(&mut self, factor: f64) {
         let kept = |total: f64| factor.max(FETCHES_KEPT / total.max(FETCHES_KEPT));
         for times in self.classes.iter_mut().flatten() {
@@ -198,14 +200,13 @@ impl Measured {
         PenaltyStats { waiters, abandoned, ..stats_of(self.times.as_deref()) }
     }
 
-    /// The mean of the fetches that took as long as a class has it, in microseconds; 0 where there
-    /// were none.
+    /// The mean microseconds of the fetches whose time is in each class; 0 for a class without any.
     pub(crate) fn means(&self) -> [f32; SLOTS] {
         let mean = |(sum, count): (f64, f64)| if count > 0.0 { (sum / count) as f32 } else { 0.0 };
         self.sums.as_ref().map_or([0.0; SLOTS], |sums| sums.map(mean))
     }
 
-    /// Of the fetches counted for a class.
+    /// Statistics of the fetches that were counted for a class.
     pub(crate) fn class_stats(&self, class: u8) -> PenaltyStats {
         stats_of(self.classes.get(usize::from(class)).and_then(|times| times.as_deref()))
     }
@@ -267,7 +268,7 @@ mod tests {
         }
     }
 
-    /// One slow fetch in a thousand must not move the mean.
+    /// One slow fetch in a thousand must not shift the mean.
     #[test]
     fn outliers_are_cut() {
         let mut measured = Measured::default();

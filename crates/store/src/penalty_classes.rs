@@ -1,16 +1,17 @@
-//! Classes of penalties, where pools are made of them: counts of each, and those of absent keys.
+//! Penalty classes, if pools are made of them: counts of each class, and the classes of absent
+//! keys.
 //!
-//! While no pool is of a class nothing here exists, and a request pays one look at a null pointer.
-//! When the first is, every shard walks its tables once under its lock and counts what is there;
-//! from then on whatever changes the bytes of an item tells its class.
+//! While no pool has a class, none of this exists, and a request pays one check of a null pointer.
+//! When the first pool has one, every shard walks its tables once under its lock and counts its
+//! items. From then on, every change of an item's bytes updates the count of its class.
 //!
-//! A miss knows its key, not its class. It counts when its fetch ends, for the class in which the
-//! fetch was measured; one that never ends counts for the class its key had when it was last heard
-//! of. That is what the *penalty table* tells: of fixed size, a place to a key by its hash, in
-//! which a newcomer takes the place of whoever stood there. Who has left it is unknown again, and
-//! learns its class with its next fetch. What is written unknown is taken for one of the class that
-//! most misses of its tenant were of: a pool of its own would have reads but no misses, which are
-//! of the classes they are measured in.
+//! A miss knows its key, but not its class. It counts when its fetch ends, for the class in which
+//! the fetch was measured. A miss without an end counts for the last known class of its key. The
+//! *penalty table* holds these classes. It has a fixed size and one place per hash, in which a new
+//! key replaces the old one. A replaced key is unknown again, and learns its class with its next
+//! fetch. A written item of unknown class counts for the class of most misses of its tenant.
+//! Otherwise the unknown items would be a pool with reads but without misses, because misses count
+//! for their measured classes.
 
 use crate::item::Owned;
 use crate::key::hash_of;
@@ -25,12 +26,12 @@ use base::{Bytes, Micros, TenantId, hash};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The classes, and the unknown.
+/// Number of classes, including the unknown.
 pub(crate) const SLOTS: usize = CLASSES as usize + 1;
 
 /// Bytes of the limit for each place in the penalty table.
 const BYTES_PER_PLACE: u64 = 512;
-/// Places of all shards together.
+/// Range of the number of places of all shards together.
 const PLACES: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
 
 /// Bytes and requests of the items of one class of a tenant, in one shard.
@@ -53,14 +54,14 @@ impl PenaltyClassCounts {
         &mut self.counts[usize::from(class).min(SLOTS - 1)]
     }
 
-    /// So many reads missed keys of a class.
+    /// Counts reads that missed keys of a class.
     fn missed(&mut self, class: u8, reads: u64) {
         let count = self.at(class);
         count.gets += reads;
         count.misses += reads;
     }
 
-    /// The class that an item nobody measured is taken for.
+    /// The class to assume for an item without a measurement.
     fn usual(&self) -> u8 {
         usual(self.counts.iter().map(|count| count.misses))
     }
@@ -76,10 +77,10 @@ impl PenaltyClassCounts {
     }
 }
 
-/// Keys whose penalties are remembered.
+/// Penalties of keys, by hash.
 #[derive(Debug)]
 pub(crate) struct PenaltyTable {
-    /// Fourteen bits of a hash, and an estimate.
+    /// Each place holds fourteen bits of a hash, and an estimate.
     places: Box<[u32]>,
 }
 
@@ -90,7 +91,7 @@ impl PenaltyTable {
         Self { places: vec![0; places].into() }
     }
 
-    /// The place of a key, and the mark of the key there.
+    /// The place of a key, and its mark.
     fn place(&self, tenant: TenantId, hash: u64) -> (usize, u32) {
         let hash = hash::mix(hash ^ u64::from(tenant));
         (hash as usize & (self.places.len() - 1), (hash >> (32 + ESTIMATE)) as u32)
@@ -107,12 +108,12 @@ impl PenaltyTable {
         self.places[at] = mark << ESTIMATE | estimate.pack();
     }
 
-    /// The class of a key that was heard of; 0 of any other.
+    /// The class of a key; 0 if the key is not in the table.
     fn class(&self, tenant: TenantId, hash: u64) -> u8 {
         self.find(tenant, hash).map_or(0, Estimate::class)
     }
 
-    /// A fetch took so long: the class of the key from here on.
+    /// Adds the time of a fetch, and returns the key's new class.
     fn measure(&mut self, tenant: TenantId, hash: u64, took: Micros) -> u8 {
         let known = self.find(tenant, hash).map(|mut known| {
             known.add(took);
@@ -123,7 +124,7 @@ impl PenaltyTable {
         estimate.class()
     }
 
-    /// An item of this class leaves.
+    /// Remembers the class of an item that is evicted.
     pub(crate) fn leave(&mut self, seed: u64, tenant: TenantId, item: &Owned) {
         let item = item.view();
         let (class, hash) = (item.stamps().penalty_class(), hash_of(seed, item.db(), item.key()));
@@ -134,7 +135,7 @@ impl PenaltyTable {
 }
 
 impl TenantShard {
-    /// An item of this class and charge came.
+    /// Counts an item of this class and charge that was added.
     #[inline]
     pub(crate) fn class_enters(&mut self, class: u8, charge: u64) {
         if let Some(classes) = &mut self.classes {
@@ -142,7 +143,7 @@ impl TenantShard {
         }
     }
 
-    /// An item of this class and charge went.
+    /// Counts an item of this class and charge that was removed.
     #[inline]
     pub(crate) fn class_leaves(&mut self, class: u8, charge: u64) {
         if let Some(classes) = &mut self.classes {
@@ -150,14 +151,14 @@ impl TenantShard {
         }
     }
 
-    /// Whether there may be an item of the class.
+    /// Whether the tenant may have an item of the class here.
     #[inline]
     pub(crate) fn has_class(&self, class: u8) -> bool {
         let count = self.classes.as_ref().map(|classes| classes.counts[usize::from(class)]);
         count.is_some_and(|count| count.used > 0)
     }
 
-    /// Every item went.
+    /// Sets the counts to zero after all items were removed.
     pub(crate) fn classes_empty(&mut self) {
         if let Some(classes) = &mut self.classes {
             for (count, class) in classes.counts.iter_mut().zip(0..) {
@@ -166,7 +167,7 @@ impl TenantShard {
         }
     }
 
-    /// Begins to count, with what is there, or stops.
+    /// Starts counting, with the present items, or stops.
     fn count_classes(&mut self, on: bool) {
         if on == self.classes.is_some() {
             return;
@@ -184,7 +185,7 @@ impl TenantShard {
 }
 
 impl Shard {
-    /// Counts classes, and remembers so many keys, or stops.
+    /// Starts counting classes, and remembering keys in `places` places; stops if `None`.
     pub(crate) fn count_classes(&mut self, places: Option<usize>) {
         self.tenants.iter_mut().for_each(|tenant| tenant.count_classes(places.is_some()));
         if self.penalty_table.as_ref().map(|table| table.places.len()) != places {
@@ -192,14 +193,14 @@ impl Shard {
         }
     }
 
-    /// A read found an item.
+    /// Counts a read that found an item.
     pub(crate) fn class_is_read(&mut self, tenant: TenantId, class: u8) {
         if let Some(classes) = &mut self.tenants[usize::from(tenant)].classes {
             classes.at(class).gets += 1;
         }
     }
 
-    /// So many reads missed a key whose fetch nobody saw the end of.
+    /// Counts reads that missed a key whose fetch never ended.
     #[cold]
     pub(crate) fn class_is_missed(&mut self, tenant: TenantId, hash: u64, reads: u32) {
         let Some(table) = &mut self.penalty_table else { return };
@@ -209,7 +210,7 @@ impl Shard {
         }
     }
 
-    /// Whether an item of this class keeps its class when a write that ends no fetch replaces it.
+    /// Whether an item of this class keeps its class if a write that ends no fetch replaces it.
     #[inline]
     pub(crate) fn class_stays(&self, key: &Key, class: u8) -> bool {
         let Some(table) = &self.penalty_table else { return true };
@@ -219,14 +220,14 @@ impl Shard {
         self.cost_hint == 0 && (class != 0 || is_new())
     }
 
-    /// An item that has this class now was written.
+    /// Counts a write of an item that has this class now.
     pub(crate) fn class_is_set(&mut self, tenant: TenantId, class: u8) {
         if let Some(classes) = &mut self.tenants[usize::from(tenant)].classes {
             classes.at(class).sets += 1;
         }
     }
 
-    /// A key was written, for whatever reason.
+    /// Counts a write of a key, and sets the item's class.
     pub(crate) fn class_is_written(&mut self, key: &Key, fetched: bool) {
         if self.counts_sizes {
             let table = &self.tenants[usize::from(key.tenant)].table;
@@ -253,8 +254,8 @@ impl Shard {
         self.class_is_set(key.tenant, class);
     }
 
-    /// A fetch that so many reads waited for ended: notes what it took, for the tenant, in the item
-    /// and for its class.
+    /// Records the end of a fetch that `reads` reads waited for: its time for the tenant, in the
+    /// item and for its class.
     #[cold]
     pub(crate) fn fetched(&mut self, key: &Key, fetched: Fetched, reads: u64) {
         let hint = self.cost_hint;
@@ -291,7 +292,7 @@ impl Shard {
 }
 
 impl TenantShard {
-    /// The item is of this class now.
+    /// Changes the class of an item.
     fn set_class(&mut self, place: Place, class: u8) {
         let charge = self.charge_of(self.table.get(place));
         let mut item = self.table.get_mut(place);
@@ -308,16 +309,16 @@ impl TenantShard {
 }
 
 impl Store {
-    /// Whether the penalties of a tenant are what they are, in
-    /// [`Store::set_with_hint`], and not what is measured.
+    /// Sets whether the penalties of a tenant are the hints of [`Store::set_with_hint`] instead of
+    /// measured times.
     pub fn set_hinted(&self, tenant: TenantId, hinted: bool) {
         if let Some(account) = lock(&self.admin).accounts.get(usize::from(tenant)) {
             account.set_hinted(hinted);
         }
     }
 
-    /// [`Store::set`] of an item of which the caller says what a miss of it costs: its class is
-    /// that of `penalty`, whatever is measured. What is measured counts for that class.
+    /// Like [`Store::set`], with a hint of the cost of a miss: the item's class is that of
+    /// `penalty`, whatever is measured. Measured times count for that class.
     pub fn set_with_hint(
         &self,
         key: &Key,
@@ -330,7 +331,7 @@ impl Store {
         self.update_with_hint(key, penalty, now, change)
     }
 
-    /// [`Store::update`] of an item of which the caller says what a miss of it costs.
+    /// Like [`Store::update`], with a hint of the cost of a miss.
     pub fn update_with_hint<'v, R>(
         &self,
         key: &Key,
@@ -354,7 +355,7 @@ impl Store {
         result
     }
 
-    /// Bytes and requests of the penalty classes of a tenant; empty while no pool is of a class.
+    /// Bytes and requests of a tenant's penalty classes; empty while no pool has a class.
     pub fn penalty_class_stats(&self, tenant: TenantId) -> Vec<PenaltyClassStats> {
         let (account, counts) = {
             let admin = lock(&self.admin);
@@ -381,8 +382,8 @@ impl Store {
         all
     }
 
-    /// Begins to count classes if a pool is of one, and stops when none is any more.
-    /// Returns, for every shard, how many keys it is to remember; none to count nothing.
+    /// Starts counting classes if a pool has one, and stops when none has. Returns the number of
+    /// keys that each shard remembers; `None` to count nothing.
     pub(crate) fn switch_classes(&self, admin: &mut Admin) -> Option<usize> {
         let on = admin.pools.iter().any(|pool| pool.class.is_some());
         let places = (self.memory.limit() / BYTES_PER_PLACE)

@@ -1,13 +1,13 @@
 //! Pools: their budgets, and the order in which they lose items when memory is full.
 //!
-//! A pool is above its budget by its *overdraft*, a share of the budget. The pool with the largest
-//! overdraft gives first; where it has nothing that may leave, the next with an overdraft does,
-//! then the pool of the write that needs the room, then the others, the nearest to its budget
-//! first. So a budget that holds is never broken while another is.
+//! A pool exceeds its budget by its *overdraft*, a share of the budget. The pool with the largest
+//! overdraft gives first. If none of its items may be evicted, the next pool with an overdraft
+//! gives, then the pool of the write that needs the room. Then the others follow, the closest to
+//! its budget first. So a pool within its budget never gives while another pool is above its own.
 //!
-//! To compare pools reads the counters of all their tenants. A shard keeps the order, and where
-//! there are many counters it sorts anew once in so many evictions, so that an eviction costs the
-//! same whatever their number.
+//! Comparing pools reads the counters of all their tenants. A shard keeps the order. If there are
+//! many counters, it sorts again only once in several evictions, so that the cost of an eviction
+//! does not depend on their number.
 
 use crate::penalty_classes::SLOTS;
 use crate::tenant::Account;
@@ -19,32 +19,32 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// An order is good for one eviction in so many counters that it was made of.
+/// An order is valid for one eviction per this many of its counters.
 const GOOD_FOR: usize = 16;
-/// Pools at the head of an order that are asked whether they are still above their budgets.
+/// Pools at the head of an order that are checked for still being above their budgets.
 const HEAD: usize = 8;
 
-/// The write that room is needed for.
+/// The need for room of a write or of the sweep.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Want {
     /// The tenant that writes; `None` for the sweep.
     pub(crate) tenant: Option<TenantId>,
-    /// Whether only the tenant's own items may go: it is at its max.
+    /// Whether only the tenant's own items may be evicted, because it is at its max.
     pub(crate) own: bool,
     /// The [`Table::word`](crate::table::Table::word) of the item that is being written.
     pub(crate) spare: usize,
     pub(crate) now: Now,
 }
 
-/// The pools, with their tenants' accounts at hand: replaced as a whole.
+/// The pools with the accounts of their tenants. They are replaced as a whole.
 #[derive(Debug)]
 pub(crate) struct Pools {
     all: Vec<Members>,
-    /// By tenant.
+    /// The pool of each tenant.
     of: Vec<usize>,
-    /// Whether pools are classes of penalties.
+    /// Whether pools are penalty classes.
     by_class: bool,
-    /// Counters that an order is made of.
+    /// Number of counters from which an order is computed.
     counters: usize,
 }
 
@@ -65,7 +65,7 @@ impl Members {
         self.accounts.iter().map(|(_, account)| self.used_of(account)).sum()
     }
 
-    /// Bytes above the budget as a share of it; below 0 for bytes below.
+    /// Bytes above the budget as a share of it; negative if below.
     fn overdraft(&self) -> f64 {
         (self.used() as f64 - self.budget as f64) / self.budget.max(1) as f64
     }
@@ -76,26 +76,26 @@ impl Members {
     }
 }
 
-/// The order in which a shard's pools give, as of a few evictions ago: with their overdrafts.
+/// The order in which a shard's pools give, with their overdrafts, from a few evictions ago.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     sorted: Vec<(usize, f64)>,
-    /// The bytes that all pools hold, as a share of all budgets.
+    /// The bytes of all pools, as a share of all budgets.
     mean: f64,
-    /// Evictions that the order is good for.
+    /// Number of evictions for which the order is still valid.
     good_for: usize,
 }
 
 impl Order {
-    /// The pools have changed.
+    /// Drops the order, because the pools have changed.
     pub(crate) fn forget(&mut self) {
         self.sorted.clear();
     }
 }
 
 impl Pools {
-    /// Tenants that no pool names join the first. A rank that learns goes by what
-    /// is `learnt`.
+    /// Assigns tenants to pools. Tenants that no pool names join the first one. Ranks that learn
+    /// use `learnt`.
     pub(crate) fn new(pools: &[Pool], accounts: &[Arc<Account>], learnt: &Learnt) -> Self {
         let mut of = vec![0; accounts.len()];
         for (at, pool) in pools.iter().enumerate().rev() {
@@ -139,19 +139,19 @@ impl Pools {
         self.all.len()
     }
 
-    /// How items of a tenant are chosen to leave.
+    /// The policy that chooses the victims among a tenant's items.
     pub(crate) fn evictor(&self, tenant: TenantId) -> &Evictor {
         &self.all[self.of[usize::from(tenant)]].evictor
     }
 
-    /// The tenants of a pool, by which its pages are balanced; none if nothing leaves it.
+    /// The tenants of a pool, among which its pages are balanced; none if the pool evicts nothing.
     pub(crate) fn tenants_of(&self, pool: usize) -> impl Iterator<Item = TenantId> {
         let members = &self.all[pool];
         let evicts = members.evictor.k > 0;
         members.accounts.iter().filter(move |_| evicts).map(|(tenant, _)| *tenant)
     }
 
-    /// The same from a random one on.
+    /// The tenants of a pool, starting at a random one; none if the pool evicts nothing.
     pub(crate) fn drawn_from(
         &self,
         pool: usize,
@@ -163,17 +163,18 @@ impl Pools {
         accounts[first..].iter().chain(&accounts[..first]).map(|(tenant, _)| *tenant)
     }
 
-    /// What a pool's rank learns from, if it learns.
+    /// The lessons from which a pool's rank learns, if it learns.
     pub(crate) fn learns(&self, pool: usize) -> Option<Lessons> {
         self.all[pool].evictor.rank.learns()
     }
 
-    /// Whether the ranks of a pool are what a byte is worth.
+    /// Whether the ranks of a pool are a worth per byte.
     pub(crate) fn are_worth(&self, pool: usize) -> bool {
         self.all[pool].evictor.rank.is_worth()
     }
 
-    /// Whether what victims of a tenant are worth is told here in the measure of there.
+    /// Whether the worth of a tenant's victims has the same unit under these pools as under
+    /// `other`.
     pub(crate) fn ranks_like(&self, other: &Self, tenant: TenantId) -> bool {
         let measure = |pools: &Self| {
             let pool = *pools.of.get(usize::from(tenant))?;
@@ -188,7 +189,7 @@ impl Pools {
         self.of[usize::from(tenant)]
     }
 
-    /// Whether pools are classes of penalties.
+    /// Whether pools are penalty classes.
     pub(crate) const fn are_classes(&self) -> bool {
         self.by_class
     }
@@ -198,7 +199,7 @@ impl Pools {
         self.all.iter().any(|pool| pool.evictor.k > 0)
     }
 
-    /// Whether another pool than the tenant's is above its budget, by `bytes` at least.
+    /// Whether another pool than the tenant's is above its budget by at least `bytes`.
     pub(crate) fn owes(&self, order: &mut Order, tenant: TenantId, bytes: u64) -> bool {
         if self.by_class || self.all.len() == 1 {
             return false;
@@ -208,7 +209,7 @@ impl Pools {
         worst != own && self.all[worst].excess() >= bytes
     }
 
-    /// The pools in their order, sorted anew if they have been for too long.
+    /// The pools in their order, sorted again if the order is no longer valid.
     fn sorted<'a>(&self, order: &'a mut Order) -> &'a [(usize, f64)] {
         if order.good_for == 0 || order.sorted.is_empty() {
             order.sorted.clear();
@@ -224,9 +225,9 @@ impl Pools {
         &order.sorted
     }
 
-    /// The pool with the largest overdraft, or the one nearest to its budget.
+    /// The pool with the largest overdraft, or the one closest to its budget.
     fn debtor(&self, order: &mut Order) -> usize {
-        // One that has given enough since leaves its place to the next.
+        // A pool that has given enough since then is skipped.
         let head = self.sorted(order).iter().take(HEAD).map(|&(at, _)| at);
         let mut first = 0;
         for (nth, at) in head.enumerate() {
@@ -240,8 +241,8 @@ impl Pools {
         first
     }
 
-    /// Classes of penalties in the order in which they are to lose items, and how much each holds
-    /// beside its budget, relative to all of them.
+    /// The penalty classes in the order in which they lose items. Each has its bytes divided by its
+    /// budget, relative to all of them.
     pub(crate) fn classes(&self, order: &mut Order) -> SmallVec<[(u8, f64); SLOTS]> {
         let of = |&(at, overdraft): &(usize, f64)| Some((self.all[at].class?, 1.0 + overdraft));
         let mut all: SmallVec<_> = self.sorted(order).iter().filter_map(of).collect();
@@ -249,7 +250,7 @@ impl Pools {
         all
     }
 
-    /// The pool that is to give first.
+    /// The pool that gives first.
     pub(crate) fn first(&self, order: &mut Order, want: &Want) -> usize {
         if self.all.len() == 1 || self.by_class {
             return 0;
@@ -264,7 +265,7 @@ impl Pools {
         }
     }
 
-    /// All pools in the order in which they give: for when the first has nothing that may leave.
+    /// All pools in the order in which they give, for when no item of the first may be evicted.
     #[cold]
     pub(crate) fn all_in_order(&self, want: &Want) -> Vec<usize> {
         let own = want.tenant.map(|tenant| self.of[usize::from(tenant)]);

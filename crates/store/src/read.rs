@@ -1,26 +1,27 @@
-//! A read that writes nothing which other threads read in common, and a write that writes nothing
-//! of that but a value: the common cases.
+//! The common cases: a read that leaves the shard's shared lines unchanged, and a write that
+//! changes nothing there but a value.
 //!
-//! A read holds one reader slot of its shard (`big_reader.rs`), so what it must tell it records in
-//! that slot's *read buffer*: that there was an access, which moves the shard's tick, and how old
-//! the item was, for the counters and for a rank that learns. The thread that holds the shard alone
-//! next moves the tick by all records that are new, and drains the buffer of its own slot, in
-//! order. In a thread's own eyes the tick is the shard's and as many more as its slot has new
-//! records; what other slots have recorded meanwhile, [`RECORDS`] each at most, it does not see. So
-//! ticks are a little fuzzy among threads, and exact where there is one.
+//! A read holds one reader slot of its shard (`big_reader.rs`). It records its effects in the *read
+//! buffer* of that slot: that there was an access, which advances the shard's tick, and the age of
+//! the item, for the counters and for a rank that learns. The next thread that holds the shard
+//! exclusively advances the tick by all new records, and drains the buffer of its own slot, in
+//! order. A thread sees the shard's tick plus the new records of its own slot. It does not see the
+//! records of other slots, at most [`RECORDS`] each. So ticks differ a little between threads, and
+//! are exact if there is only one.
 //!
-//! An item's stamps are written where they stand, as two atomic words: of two hits at once one may
-//! not be counted in them, nor those of a thread whose tick is behind that of the last. Of what is
-//! read all the time they are not written at all while they would tell next to nothing: all its
-//! readers keep the line, and the age that is recorded, a few hundredths of the number of items at
-//! most, is that since they were written.
+//! An item's stamps are written in place, as two atomic words. Of two simultaneous hits one may not
+//! be counted in them, nor those of a thread whose tick is behind that of the last hit. The stamps
+//! of items that are read all the time are not written while the change would be tiny. So all
+//! readers keep the cache line. The recorded age is then that since the last write of the stamps,
+//! at most a few hundredths of the number of items.
 //!
-//! A write that replaces a value by one that fits its place looks for it with its own slot held,
-//! then takes the others, so that nobody sees half of it, and records it: the lines of the shard
-//! stay as they are, and those of the item come while the other slots do.
+//! A write that replaces a value by one that fits in place looks for it while it holds only its own
+//! slot. Then it takes the other slots, so that no thread sees half of the write, and records it.
+//! The lines of the shard stay as they are, and those of the item arrive while the thread takes the
+//! slots.
 //!
-//! What a read cannot do like this it leaves to one that holds the shard alone: to remove a dead
-//! item, to time a miss, to report a key that models sample, and to record when the buffer is full.
+//! Other work needs the shard exclusively: to remove a dead item, to time a miss, to report a key
+//! that models sample, and to record an access when the buffer is full.
 
 use crate::big_reader::{Buffered, READER_SLOTS_MAX};
 use crate::item::{Parts, Ref};
@@ -35,28 +36,28 @@ use base::TenantId;
 use policy::rank::Stamps;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Records in a read buffer, at most: a full one is a reason to hold the shard alone.
+/// Most records in a read buffer. When it is full, the next access holds the shard exclusively.
 const RECORDS: usize = 64;
-/// Ticks by which the stamps of another thread's hit may seem to come from the future, at most.
+/// Most ticks by which another thread's stamps may be ahead of this thread's tick.
 const FUZZ: u32 = (RECORDS * (READER_SLOTS_MAX + 1)) as u32;
-/// Stamps of an item that was read so often are not written anew while its age is so small a part
-/// of the number of items that there are buckets for: as a power of two.
+/// The stamps of an item with many hits are not written while its age is a smaller part of the
+/// number of items than this, as a power of two.
 const YOUNG: u32 = 6;
 
-/// One read, or one value replaced.
+/// One read, or one replaced value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
-    /// Of an item that was found: for how long it had been idle, and what it was.
+    /// For an item that was found: its idle time. The size class and the tenant follow.
     age: u32,
     size_class: u16,
     tenant: TenantId,
-    /// As in the item's stamps; [`NONE`] where none was read.
+    /// As in the item's stamps; [`NONE`] if no item was read.
     class: u8,
 }
 
-/// The class of no item.
+/// The class in the record of a read without an item.
 const NONE: u8 = 0;
-/// The size class in a record of no item that was read: a value was replaced.
+/// The size class in the record of a replaced value.
 const REPLACED: u16 = u16::MAX;
 
 /// The accesses of the threads of a reader slot, not yet in the counters of the shard.
@@ -64,10 +65,10 @@ const REPLACED: u16 = u16::MAX;
 #[repr(C)]
 pub(crate) struct ReadBuffer {
     len: u32,
-    /// Of these, as many as the shard's tick has moved by.
+    /// The number of these records by which the shard's tick has advanced.
     counted: u32,
-    /// The shard's tick when it was last held alone: here, because the shard's own is in a line
-    /// that every write makes new.
+    /// The shard's tick when it was last held exclusively. It is copied here, because the shard's
+    /// own tick is in a line that every write changes.
     tick: u64,
     list: [Record; RECORDS],
 }
@@ -94,11 +95,11 @@ impl ReadBuffer {
 
 /// The outcome of a read that holds a reader slot.
 pub(crate) enum Glance<'a> {
-    /// There is such an item.
+    /// The item exists.
     Hit(Item<'a>),
-    /// There is none.
+    /// The item does not exist.
     Miss,
-    /// It takes the whole shard to tell. Nothing was recorded.
+    /// The answer needs the shard exclusively. Nothing was recorded.
     Unclear,
 }
 
@@ -153,7 +154,7 @@ impl Buffered for Shard {
 }
 
 impl Shard {
-    /// A read by the holder of a reader slot.
+    /// Reads an item for the holder of a reader slot.
     #[inline]
     pub(crate) fn glance(&self, buffer: &mut ReadBuffer, key: &Key, now: Now) -> Glance<'_> {
         if buffer.len as usize == RECORDS || self.tap.sees(key) {
@@ -182,8 +183,8 @@ impl Shard {
         Glance::Hit(view(item, stamps, 0, tenant.pages.classes(), &tenant.trees))
     }
 
-    /// Where an item stands whose value can be replaced by a thread that records it, if there is
-    /// one: asked by the holder of a reader slot that will hold all.
+    /// The place of an item whose value can be replaced and only recorded, if there is one. The
+    /// caller holds a reader slot and takes all slots next.
     #[inline]
     pub(crate) fn replaceable(
         &self,
@@ -220,8 +221,8 @@ impl Shard {
         Some(place)
     }
 
-    /// Replaces the value there, by a thread of this slot that holds all slots since, and has
-    /// drained no buffer.
+    /// Replaces the value at `place`. The caller is a thread of this slot, holds all slots since it
+    /// looked, and has drained no buffer.
     #[inline]
     pub(crate) fn replace(
         &mut self,
@@ -243,13 +244,13 @@ impl Shard {
         buffer.push(Record { age: 0, tenant, size_class: REPLACED, class });
         let age = age_of(stamps, tick);
         if let Some(lives) = &self.lives {
-            // The value that was there ends its life unread. Counters of a slot are its own.
+            // The lifetime of the old value ends unread. Each slot has its own counters.
             lives.of(reader_slot).count(key.tenant, stamps.hit_class(), age, false);
         }
         self.refresh(self.get(key, place), &mut stamps, age, items, tick);
     }
 
-    /// Looks at an item, without a trace.
+    /// Looks at an item without any effect on it.
     #[inline]
     pub(crate) fn peek(&self, buffer: &ReadBuffer, key: &Key, now: Now) -> Glance<'_> {
         let tenant = &self.tenants[usize::from(key.tenant)];
@@ -268,14 +269,14 @@ impl Shard {
     /// Writes the stamps of an item that is used at this age.
     #[inline]
     fn refresh(&self, item: Ref, stamps: &mut Stamps, age: u32, items: usize, tick: u64) {
-        // A thread that is ahead of this one stays ahead.
+        // If another thread's stamp is ahead of this tick, it stays.
         stamps.hit(if age == 0 { stamps.last.into() } else { tick });
         learn::classify(self.lessons, stamps, age, items);
         item.stamp(*stamps);
     }
 }
 
-/// The age of stamps, of which another thread's may be ahead of this one's tick.
+/// The age of stamps; 0 if another thread's stamps are ahead of this thread's tick.
 #[inline]
 fn age_of(stamps: Stamps, tick: u64) -> u32 {
     let age = stamps.age(tick);

@@ -1,38 +1,37 @@
-//! Removals of items and their causes: for callers that ask now and then, and for a *removal
-//! listener*.
+//! Removals of items and their causes, for callers that poll and for a *removal listener*.
 //!
-//! A caller that asks, by [`Store::take_removals`], wants to know of items that left by themselves:
-//! evicted, or dead of age. Each tenant of each shard keeps what left since the last call, under
-//! the lock that the removal holds anyway; a list that nobody fetches in time stays as long as it
-//! is, and counts the rest. A *listener* is called at once, under that very lock, of every item
-//! that leaves; so it misses none, and sees the value. Without either an item that leaves costs one
-//! look at a pointer.
+//! A caller that polls by [`Store::take_removals`] learns of items that were evicted or expired.
+//! Each tenant of each shard keeps its removals since the last call, under the lock that the
+//! removal holds anyway. A list that is not fetched in time stays at its maximum length, and
+//! further removals are only counted. A *listener* is called at once, under the same lock, for
+//! every removed item. So it misses none, and sees the value. Without either, a removal costs one
+//! check of a pointer.
 
 use crate::Store;
 use crate::item::Ref;
 use base::TenantId;
 use std::sync::Arc;
 
-/// Removals kept by a tenant of a shard.
+/// Most removals kept per tenant and shard.
 const KEPT_MAX: usize = 4_096;
 
-/// Why an item left.
+/// Why an item was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RemovalCause {
-    /// It had to make room.
+    /// It was evicted to make room.
     Evicted,
-    /// Its time was over.
+    /// It reached its time to live.
     Expired,
-    /// It was removed on request.
+    /// A request removed it.
     Removed,
-    /// Its value made way for another one of the same key.
+    /// Another value of the same key replaced it.
     Replaced,
 }
 
-/// Is called with the tenant, key and value of an item that leaves, and why it does.
+/// A function that receives the tenant, key and value of a removed item, and the cause.
 pub type RemovalListener = dyn Fn(TenantId, &[u8], &[u8], RemovalCause) + Send + Sync;
 
-/// An item that left by itself.
+/// An item that was evicted or expired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
     /// The tenant that owned it.
@@ -43,28 +42,28 @@ pub struct Removal {
     pub key: Vec<u8>,
     /// Evicted or expired.
     pub cause: RemovalCause,
-    /// Accesses to its part of the store since its own last one, where it was evicted.
+    /// If it was evicted: accesses to its shard since its own last one.
     pub idle: u32,
-    /// Reads and overwrites while it was there, up to 255.
+    /// Reads and overwrites of the item, up to 255.
     pub hits: u8,
     /// Bytes of its value.
     pub size: usize,
-    /// When it was to die, in Unix milliseconds.
+    /// Its expiry, in Unix milliseconds.
     pub expires: Option<u64>,
 }
 
-/// Removals of the items of one tenant in one shard that are to be reported.
+/// Removals of one tenant's items in one shard that are to be reported.
 #[derive(Default)]
 pub(crate) struct Removals {
     /// The number of the tenant, for the listener.
     tenant: TenantId,
     listener: Option<Arc<RemovalListener>>,
-    /// Items that left since the last call, while somebody asks.
+    /// Items removed since the last call, while a caller polls.
     list: Option<Vec<Removal>>,
     lost: u64,
 }
 
-/// Reports an item that leaves at `tick`.
+/// Reports an item that is removed at `tick`.
 #[inline]
 pub(crate) fn leaves(
     removals: &mut Option<Box<Removals>>,
@@ -77,13 +76,13 @@ pub(crate) fn leaves(
     }
 }
 
-/// Whether a listener wants to hear of values that are replaced.
+/// Whether a listener must be called for replaced values.
 #[inline]
 pub(crate) fn listens(removals: Option<&Removals>) -> bool {
     removals.is_some_and(|removals| removals.listener.is_some())
 }
 
-/// A copy of the value of an item that may be replaced, for a listener.
+/// A copy of the value of an item that may be replaced, if there is a listener.
 #[inline]
 pub(crate) fn value_before(removals: Option<&Removals>, item: Ref) -> Option<Vec<u8>> {
     listens(removals).then(|| item.value().to_vec())
@@ -115,7 +114,7 @@ impl Removals {
         });
     }
 
-    /// Reports a value that was replaced, by the copy of it.
+    /// Reports a replaced value from its copy.
     #[cold]
     pub(crate) fn replaced(&self, key: &[u8], value: &[u8]) {
         if let Some(listener) = &self.listener {
@@ -125,8 +124,9 @@ impl Removals {
 }
 
 impl Store {
-    /// Moves what left by itself since the last call to the end of `all`; returns how many were
-    /// lost because nobody asked in time. From the first call on removals are kept.
+    /// Appends the evicted and expired items since the last call to `all`. Returns the number of
+    /// removals lost because the last call was too long ago. Removals are kept from the first call
+    /// on.
     pub fn take_removals(&self, all: &mut Vec<Removal>) -> u64 {
         let mut lost = 0;
         self.each_removals(|removals| {
@@ -136,15 +136,15 @@ impl Store {
         lost
     }
 
-    /// Removals are kept no more.
+    /// Stops keeping removals.
     pub fn stop_removals(&self) {
         self.each_removals(|removals| (removals.list, removals.lost) = (None, 0));
     }
 
-    /// Has `listener` called of every item of the tenants there are that leaves from now on: each
-    /// once, when it has left or is just about to, on the thread whose call makes it leave and
-    /// under the lock of its shard. So it should be short, and must not call the store. Not
-    /// reported are items that [`Store::flush`] takes, and values that grow by an append.
+    /// Calls `listener` for every item of the present tenants that is removed from now on. The call
+    /// is made once, during the removal, on the thread whose call removes the item, and under the
+    /// lock of its shard. So the listener should be short, and must not call the store. Items
+    /// removed by [`Store::flush`] are not reported, nor are values that grow by an append.
     pub fn listen(&self, listener: &Arc<RemovalListener>) {
         self.each_removals(|removals| removals.listener = Some(Arc::clone(listener)));
     }

@@ -1,14 +1,14 @@
-//! Items brought back from an earlier run, while clients already read and write.
+//! Restoring items of an earlier run, while clients already read and write.
 //!
-//! Whatever a client wrote, changed or removed since the store was made is newer than what is
-//! brought back: also where it is gone again by then, evicted, expired or flushed. So as long as
-//! items come back every shard remembers the hashes of the keys that were written or removed, and
-//! the scopes that were flushed, and takes back nothing of those.
+//! Every client write, change or removal since the store was made is newer than the restored data.
+//! This holds even if the new value has been evicted, expired or flushed again. So during a restore
+//! every shard remembers the hashes of the keys that were written or removed, and the scopes that
+//! were flushed, and restores none of them.
 //!
-//! The *changed keys* are bits in a bitmap of fixed size, so they take no more memory the longer it
-//! lasts. A key that shares its bit with one that was written stays out too: it is a miss, as it
-//! would be without a restore. With a million keys written meanwhile that befalls three in a
-//! hundred.
+//! The *changed keys* are bits in a bitmap of fixed size, so they take no more memory the longer
+//! the restore lasts. A key that shares its bit with a written one is not restored either: it is a
+//! miss, as it would be without a restore. With a million keys written meanwhile, this affects
+//! three in a hundred.
 
 use crate::evict::Exit;
 use crate::penalty::Fetched;
@@ -33,7 +33,7 @@ impl ChangedKeys {
         Self { bits: vec![0; words].into(), flushed: vec![] }
     }
 
-    /// The low half of a hash has not chosen the shard.
+    /// The word and the bit of a hash. Its low half has not chosen the shard.
     fn place(&self, hash: u64) -> (usize, u64) {
         ((hash >> 6) as usize & (self.bits.len() - 1), 1 << (hash & 63))
     }
@@ -54,7 +54,7 @@ impl ChangedKeys {
 }
 
 impl Shard {
-    /// A client wrote or removed, or meant to, what has this key.
+    /// Records that a client wrote or removed this key, or tried to.
     #[inline]
     pub(crate) fn note_change(&mut self, key: &Key) {
         if let Some(changed) = &mut self.changed {
@@ -65,14 +65,14 @@ impl Shard {
         }
     }
 
-    /// Whether an item of an earlier run may come back: no client has gone beyond it, and it is not
-    /// dead.
+    /// Whether an item of an earlier run may be restored: no client has changed it, and it has not
+    /// expired.
     pub(crate) fn takes_back(&self, key: &Key, saved: &Saved, now: Now) -> bool {
         let is_newer = self.changed.as_ref().is_none_or(|changed| changed.has(key));
         !is_newer && saved.expires.is_none_or(|expires| expires >= now.unix_ms)
     }
 
-    /// A client removed all of `scope`.
+    /// Records that a client removed all items of `scope`.
     pub(crate) fn note_flush(&mut self, scope: Scope) {
         if let Some(changed) = &mut self.changed
             && !changed.flushed.contains(&scope)
@@ -89,7 +89,7 @@ pub struct Saved<'a> {
     pub value: &'a [u8],
     /// The caller's kind of value, below 16.
     pub kind: u8,
-    /// When it dies, in Unix milliseconds.
+    /// Its expiry, in Unix milliseconds.
     pub expires: Option<u64>,
     /// Its [`Item::idle`](crate::Item::idle) when it was saved.
     pub idle: u32,
@@ -99,13 +99,13 @@ pub struct Saved<'a> {
     pub hits: u8,
     /// Its [`Item::penalty_class`](crate::Item::penalty_class).
     pub penalty_class: u8,
-    /// Items of its tenant in a shard, at least.
+    /// A lower bound of its tenant's items per shard.
     pub beside: usize,
 }
 
 impl Store {
-    /// Accesses to a shard so far, of the one with most, where a rank learns from watched keys: for
-    /// what it knows they must go on.
+    /// The most accesses to any shard so far, or 0 if no rank learns from watched keys. Its state
+    /// needs this count to continue in a later run.
     pub fn tick(&self) -> u64 {
         if lock(&self.admin).watching.is_none() {
             return 0;
@@ -113,8 +113,9 @@ impl Store {
         self.shards.iter().map(|shard| shard.write_drained().tick).max().unwrap_or_default()
     }
 
-    /// From here on what clients write and remove is remembered. To be called before there are any.
-    /// Accesses to a shard are counted on from [`Store::tick`] of the earlier run.
+    /// Begins to record the keys that clients write and remove. To be called before there are
+    /// clients. The shards' counts of accesses continue from `tick`, the result of [`Store::tick`]
+    /// in the earlier run.
     pub fn begin_restore(&self, tick: u64) {
         let tick = if lock(&self.admin).watching.is_some() { tick } else { 0 };
         for shard in &self.shards {
@@ -124,22 +125,22 @@ impl Store {
         }
     }
 
-    /// No more items come back.
+    /// Ends the restore.
     pub fn end_restore(&self) {
         for shard in &self.shards {
             shard.write_drained().changed = None;
         }
     }
 
-    /// Brings an item back, unless a client wrote, changed or removed it meanwhile, or it is dead,
-    /// or no restore is under way. Whether it did. It makes room like any write; it counts as no
-    /// request, and is as old as it was.
+    /// Restores an item. Returns false if a client has written, changed or removed it meanwhile, if
+    /// it has expired, or if no restore is under way. It makes room like any write, does not count
+    /// as a request, and keeps its age.
     pub fn restore(&self, key: &Key, saved: &Saved, now: Now) -> Result<bool, Error> {
         let mut shard = self.shard(key);
         if !shard.takes_back(key, saved, now) {
             return Ok(false);
         }
-        // A walk among writers may have met it twice: the second is the newer.
+        // A walk during writes may have saved the item twice: the second copy is the newer one.
         if let Some(place) = shard.find(key, now, &self.memory) {
             self.memory.give(shard.remove(key.tenant, place, Exit::Flushed));
         }
@@ -147,7 +148,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Takes over what fetches of a tenant cost in an earlier run: so many, so long in the mean.
+    /// Takes over the penalties of a tenant in an earlier run: the number of fetches, and their
+    /// mean.
     pub fn restore_penalty(&self, tenant: TenantId, count: f64, mean: Micros) {
         let account = lock(&self.admin).accounts.get(usize::from(tenant)).cloned();
         if let Some(account) = account {

@@ -1,7 +1,7 @@
-//! Room for a write: reserved before it takes memory, and evicted for if there is none.
+//! Room for a write: reserved before it uses memory, and obtained by eviction if there is none.
 //!
-//! What is evicted stays reserved until the write has it, so no other thread can take it first,
-//! and a write that evicts as much as it needs leaves the store's counter alone.
+//! Evicted bytes stay reserved until the write has them, so no other thread can take them first. A
+//! write that evicts as much as it needs does not change the store's counter.
 
 use crate::pools::Want;
 use crate::shard::Shard;
@@ -9,11 +9,11 @@ use crate::trees::Often;
 use crate::{Error, Now, Store};
 use base::{Bytes, TenantId};
 
-/// Once in so many evictions it is asked whether another shard holds more.
+/// A check whether another shard holds more happens once in this many evictions.
 const LOOK_EVERY: u64 = 16;
 
 impl Shard {
-    /// Reserves `need` bytes for a write of the tenant, evicting what must go for it.
+    /// Reserves `need` bytes for a write of the tenant, and evicts if necessary.
     #[inline]
     pub(crate) fn make_room(
         &mut self,
@@ -34,8 +34,8 @@ impl Shard {
         self.paused(now, |shard| shard.evict_for(store, want, tenant, need))
     }
 
-    /// Reserves `need` bytes in a tenant's account alone, for what another tenant is charged so
-    /// far: the store's memory is not asked for more.
+    /// Reserves `need` bytes only in a tenant's account, for bytes that another tenant is charged
+    /// so far. The store's counter does not change.
     pub(crate) fn make_room_within(
         &mut self,
         store: &Store,
@@ -53,8 +53,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Refuses a write of an item of which `held` bytes stay and `need` more come, if it can never
-    /// have so many: before anything is evicted for any step of it.
+    /// Refuses a write that keeps `held` bytes of an item and adds `need` more, if an item can
+    /// never have that many. It is called before any eviction for any step of the write.
     pub(crate) fn check_item(
         &self,
         store: &Store,
@@ -65,8 +65,8 @@ impl Shard {
         self.check_fit(store, tenant, held.saturating_add(need))
     }
 
-    /// Reserves `need` bytes in a tenant's account, making its own items leave. Returns the bytes
-    /// that are free now, which stay reserved in the store's memory.
+    /// Reserves `need` bytes in a tenant's account, and evicts its own items for it. Returns the
+    /// bytes that are free now, which stay reserved in the store's memory.
     fn evict_own(
         &mut self,
         store: &Store,
@@ -98,13 +98,14 @@ impl Shard {
         let memory = &store.memory;
         self.check_fit(store, tenant, need)?;
         if self.release_idle(memory) > 0 && memory.try_take(need) {
-            // Before any item leaves, pages do that have none.
+            // Pages without items are freed before any item is evicted.
             if self.tenants[tenant as usize].account.try_take(need) {
                 return Ok(());
             }
             memory.give(need);
         }
-        // What is evicted stays reserved, so that nobody else can take it before this write does.
+        // Evicted bytes stay reserved, so that no other thread can take them before this write
+        // does.
         let mut credit = self.evict_own(store, &Want { own: true, ..want }, tenant, need)?;
         while credit < need && !memory.try_take(need - credit) {
             match self.evict_anywhere(store, &want) {
@@ -117,7 +118,7 @@ impl Shard {
             }
         }
         memory.give(credit.saturating_sub(need));
-        // After a limit was lowered each write also lowers what is in use, by a little.
+        // After a limit was lowered, each write also reduces the memory in use a little.
         if memory.excess() > 0 {
             let freed = self.evict_page(&want);
             if freed > 0 {
@@ -128,7 +129,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Makes a page leave, here or in a shard that holds more and is free.
+    /// Evicts a page, here or in a shard that holds more and is free.
     fn evict_anywhere(&mut self, store: &Store, want: &Want) -> u64 {
         let freed = self.evict_somewhere(store, want);
         if freed > 0 {
@@ -161,21 +162,22 @@ impl Shard {
         }
     }
 
-    /// Another shard that holds so much more that it is to make room. Each has the same share of
-    /// the keys, so each is to have the same share of the memory; were all room made at home, each
-    /// would keep what it had when memory filled up, and lose or gain by chance from there on.
+    /// Another shard that holds enough more to give room. Each shard has the same share of the
+    /// keys, so each should have the same share of the memory. If each made room only for itself,
+    /// it would keep the memory that it had when the store filled up, and later lose or gain by
+    /// chance.
     fn richer(&mut self, store: &Store) -> Option<usize> {
         let first = self.prng.below(store.shards.len() as u64) as usize;
         store.richer(self.at, first)
     }
 
-    /// Whether it is time to ask, and another shard is to make room.
+    /// Whether another shard should make room, checked only now and then.
     pub(crate) fn is_poor(&mut self, store: &Store) -> bool {
         store.shards.len() > 1 && self.prng.below(LOOK_EVERY) == 0 && self.richer(store).is_some()
     }
 
-    /// Refuses a write before anything is evicted in vain for it. Only writes that are large
-    /// beside the limit can fail to fit once something is evicted, so only those are checked.
+    /// Refuses a write that would evict items in vain. Only writes that are large compared to the
+    /// limit can fail after evictions, so only those are checked.
     pub(crate) fn check_fit(
         &self,
         store: &Store,

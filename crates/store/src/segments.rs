@@ -1,17 +1,17 @@
-//! A list that grows and shrinks at its end by small segments, so that no growth copies more than
-//! a few kilobytes: of the buckets of a table, and of the entries of a timing wheel.
+//! A list that grows and shrinks at its end by small segments, so that no growth copies more than a
+//! few kilobytes. It holds the buckets of a table, and the entries of a timing wheel.
 //!
-//! The first segment starts with one element and doubles up to a full segment: a tenant with three
-//! items should not pay for a page of buckets in every shard.
+//! The first segment starts with one element and doubles up to a full segment, because a tenant
+//! with three items should not pay for a page of buckets in every shard.
 
-/// Bytes of a full segment. A look-up goes by the list of segments, which longer ones keep nearer
-/// to the processor (1.02 to 1.04 of the look-ups with 16 KB); but a write that needs one more
-/// evicts for all of it, and from 16 KB on jemalloc takes a page beside what it gives.
+/// Bytes of a full segment. A look-up goes through the list of segments. Longer segments keep that
+/// list closer to the processor (1.02 to 1.04 of the look-ups with 16 KB). But a write that needs
+/// one more segment evicts for all of it, and from 16 KB on jemalloc uses an extra page for each.
 const SEGMENT_BYTES: usize = 4 << 10;
 
 const HANDLE: u64 = size_of::<Box<[u8]>>() as u64;
 
-/// Elements by index. Those that are new are the default.
+/// Elements by index. New elements have the default value.
 pub(crate) struct Segments<T> {
     segments: Vec<Box<[T]>>,
     len: usize,
@@ -26,12 +26,12 @@ impl<T> Default for Segments<T> {
 impl<T: Default> Segments<T> {
     /// Elements in a full segment.
     const SEGMENT: usize = SEGMENT_BYTES / size_of::<T>();
-    /// A segment is given back only when this many elements of the one before are free too, so
-    /// that a list that hovers about a boundary does not allocate at every step.
+    /// A segment is freed only when this many elements of the previous one are free too, so that a
+    /// list that oscillates around a boundary does not allocate at every step.
     const SPARE: usize = Self::SEGMENT / 2;
     const ELEMENT: u64 = size_of::<T>() as u64;
 
-    /// Elements.
+    /// Number of elements.
     #[inline]
     pub(crate) const fn len(&self) -> usize {
         self.len
@@ -45,13 +45,13 @@ impl<T: Default> Segments<T> {
         }
     }
 
-    /// Bytes taken.
+    /// Bytes allocated.
     pub(crate) fn bytes(&self) -> u64 {
         self.capacity() as u64 * Self::ELEMENT + self.segments.capacity() as u64 * HANDLE
     }
 
-    /// Bytes that so many times [`Segments::push`] would take, counting what is given back on the
-    /// way only afterwards.
+    /// Bytes that `count` calls of [`Segments::push`] would allocate, without subtracting memory
+    /// that is freed on the way.
     #[inline]
     pub(crate) fn push_cost(&self, count: usize) -> u64 {
         if self.len + count <= self.capacity() { 0 } else { self.grow_cost(count) }
@@ -136,7 +136,8 @@ impl<T: Default> std::ops::IndexMut<usize> for Segments<T> {
 mod tests {
     use super::*;
 
-    /// What a push takes must have been announced: memory is reserved by it.
+    /// A push must not allocate more than announced, because memory is reserved by the
+    /// announcement.
     #[test]
     fn a_push_takes_what_it_said() {
         let mut list = Segments::<[u64; 8]>::default();

@@ -1,9 +1,9 @@
-//! One part of the store: what a lock guards.
+//! One part of the store: the data that a lock guards.
 //!
-//! A shard has a table for each tenant, and all that requests write: its counter of accesses
-//! (items age by it), the tap's queue, the stopwatch. So a request takes one lock and nothing
-//! else, but for the byte counters when bytes change. What is here holds the shard alone; most
-//! reads need not (`read.rs`).
+//! A shard has a table for each tenant, and everything that requests write: its counter of accesses
+//! (the clock for the age of items), the tap's queue, the stopwatch. So a request takes one lock
+//! and nothing else, except the byte counters when bytes change. The code here holds the shard
+//! exclusively; most reads do not need that (`read.rs`).
 
 use crate::evict::Exit;
 use crate::item::{Parts, Ref};
@@ -30,69 +30,70 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Draws for a random key before a walk looks for one.
 const DRAWS: usize = 64;
 
-/// One part of the store. In this order: what a read that hits looks at comes first, in lines that
-/// hardly any write makes new.
+/// One part of the store. The fields are in this order so that a read hit needs only the first
+/// lines, which hardly any write changes.
 #[repr(C, align(64))]
 pub(crate) struct Shard {
     pub(crate) tenants: Vec<TenantShard>,
     pub(crate) tap: Tap,
     pub(crate) stopwatch: Stopwatch,
-    /// The lessons that a rank learns from, if one does.
+    /// The lessons from which a rank learns, if one does.
     pub(crate) lessons: Option<Lessons>,
     /// Counts lifetimes while a rank learns from them.
     pub(crate) lives: Option<Lives>,
-    /// Whether classes are counted.
+    /// Whether penalty classes or sizes are counted.
     pub(crate) is_watched: bool,
-    /// Whether requests are counted by the class of sizes.
+    /// Whether requests are counted by size class.
     pub(crate) counts_sizes: bool,
     pub(crate) seed: u64,
-    /// Its number.
+    /// The shard's number.
     pub(crate) at: usize,
     pub(crate) pools: Arc<Pools>,
     pub(crate) nanos: fn() -> u64,
-    /// Keys written or removed, while items of an earlier run come back.
+    /// Keys written or removed during a restore of items of an earlier run.
     pub(crate) changed: Option<Box<ChangedKeys>>,
-    /// Remembers penalties of keys, while pools are made of their classes.
+    /// Remembers penalties of keys, while pools are penalty classes.
     pub(crate) penalty_table: Option<Box<PenaltyTable>>,
     /// Whether any tenant may have a collection.
     pub(crate) has_trees: bool,
     /// The items that may be evicted.
     pub(crate) evictable: Evictable,
-    /// Remembers evicted keys, while a rank goes by the whole past of a key.
+    /// Remembers evicted keys, while a rank depends on the whole past of a key.
     pub(crate) pasts: Option<Box<Pasts>>,
     pub(crate) line: NewLine,
     /// Accesses so far.
     pub(crate) tick: u64,
-    /// The number of the thread that wrote last, up to
-    /// [`READER_SLOTS_MAX`](crate::big_reader::READER_SLOTS_MAX): its rounds of evictions go on.
+    /// The reader slot of the thread that wrote last, below
+    /// [`READER_SLOTS_MAX`](crate::big_reader::READER_SLOTS_MAX). It continues its rounds of
+    /// evictions.
     pub(crate) reader_slot: usize,
-    /// When ranks were last balanced, and are to be again at the earliest.
+    /// When ranks were last balanced, and the earliest time for the next balancing.
     pub(crate) balanced: u64,
     pub(crate) balance_at: u64,
     pub(crate) prng: Prng,
     /// Time that operations took to make room.
     pub(crate) pausing: Pausing,
-    /// Up to this time no wheel has an entry.
+    /// No wheel has a due entry up to this time.
     pub(crate) quiet_until: u64,
-    /// Whether a rank goes by the last write.
+    /// Whether a rank depends on the last write.
     pub(crate) renews: bool,
     /// Whether a tenant has a wheel.
     pub(crate) has_wheels: bool,
-    /// The class that the item of the write under way is hinted to be of; 0 for none.
+    /// The class that the current write hints for its item; 0 for none.
     pub(crate) cost_hint: u8,
     /// The order in which pools give.
     pub(crate) order: Order,
-    /// Room for the candidates of an eviction.
+    /// Memory for the candidates of an eviction.
     pub(crate) draws: Draws,
     pub(crate) sweeper: crate::expire::Sweeper,
 }
 
-/// Puts the fields behind it in another cache line than those before: no false sharing.
+/// Puts the fields after it in another cache line than the fields before, to avoid false sharing.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct NewLine;
 
-/// How a caller sees an item.
+/// The caller's view of an item.
 #[expect(clippy::inline_always, reason = "in line, what a caller does not look at costs nothing")]
 #[inline(always)]
 pub(crate) fn view<'a>(
@@ -118,7 +119,7 @@ pub(crate) fn view<'a>(
 }
 
 impl Shard {
-    /// How a caller sees an item of a tenant.
+    /// The caller's view of a tenant's item.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn view_of<'a>(&'a self, at: TenantId, item: Ref<'a>) -> Item<'a> {
@@ -127,14 +128,14 @@ impl Shard {
         view(item, stamps, stamps.age(self.tick), pages.classes(), trees)
     }
 
-    /// How a caller sees the item at a place.
+    /// The caller's view of the item at a place.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn view(&self, key: &Key, place: Place) -> Item<'_> {
         self.view_of(key.tenant, self.get(key, place))
     }
 
-    /// The live item of a key; a dead one is removed.
+    /// The live item of a key. A dead one is removed.
     #[inline]
     pub(crate) fn find(&mut self, key: &Key, now: Now, memory: &Memory) -> Option<Place> {
         let tenant = &self.tenants[key.tenant as usize];
@@ -146,7 +147,7 @@ impl Shard {
         Some(place)
     }
 
-    /// A read: counted, refreshed, tapped, and a miss timed.
+    /// Reads an item: counts the read, refreshes the item, informs the tap, and times a miss.
     #[inline]
     pub(crate) fn read(&mut self, key: &Key, now: Now, memory: &Memory) -> Option<Place> {
         self.tick += 1;
@@ -221,7 +222,7 @@ impl Shard {
         now: Now,
     ) -> Result<(), Error> {
         let asks = key.may_be_declined && found.is_none();
-        // The writer is told of what never fits.
+        // A write that never fits is not declined, so that the client gets the error.
         let fits = |shard: &Self, size| {
             store.competes.load(Relaxed)
                 && size <= store.value_max.load(Relaxed)
@@ -234,7 +235,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes a value, uncounted.
+    /// Writes a value without counting the write.
     #[inline]
     fn put(
         &mut self,
@@ -255,7 +256,7 @@ impl Shard {
             return self.insert(store, key, parts, stamps, now);
         };
         if self.lessons.is_some() {
-            // The value that was there ends its life unread.
+            // The lifetime of the old value ends unread.
             let table = &mut self.tenants[key.tenant as usize].table;
             let (items, mut item) = (table.about(), table.get_mut(place));
             let mut stamps = item.view().stamps();
@@ -285,7 +286,7 @@ impl Shard {
         Ok(())
     }
 
-    /// [`Shard::overwrite`] by a value that dies.
+    /// Does the work of [`Shard::overwrite`] with a value that expires.
     #[inline(never)]
     fn overwrite_dying(
         &mut self,
@@ -307,8 +308,8 @@ impl Shard {
         Ok(())
     }
 
-    /// Replaces the value of an item. There are two copies of this, so that a value that does not
-    /// die pays nothing for those that do.
+    /// Replaces the value of an item. There are two copies of this function, so that a value
+    /// without an expiry pays nothing for the others.
     fn overwrite<const DIES: bool>(
         &mut self,
         store: &Store,
@@ -352,11 +353,13 @@ impl Shard {
             self.wheel_room(store, key.tenant, 0, now)?;
         }
         let mut reserved = 0;
-        // Evictions may change what the table needs, and those for the table take chunks away.
+        // Evictions may change the need of the table, and evictions for the table may take away
+        // chunks.
         let made = loop {
             let need = self.tenants[at].table.insert_cost(key.hash);
             if need < reserved {
-                // So much has left that the table need not grow, and this may be wanted for a page.
+                // Evictions freed so much that the table need not grow; a page may need these
+                // bytes.
                 self.give(&store.memory, key.tenant, reserved - need);
                 reserved = need;
             }
@@ -394,7 +397,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Adds to the end of a value.
+    /// Appends to a value.
     pub(crate) fn append(
         &mut self,
         store: &Store,
@@ -420,7 +423,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Writes into a value.
+    /// Overwrites a part of a value.
     fn patch(&mut self, key: &Key, place: Place, at: usize, bytes: &[u8], now: Now) {
         let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
         if item.patch(at, bytes) {
@@ -458,7 +461,7 @@ impl Shard {
     }
 
     /// Replaces an item by a copy with `more` at its end and this expiry. Both exist for a moment,
-    /// and both have their bytes. Returns the contents of the new one.
+    /// and both are charged. Returns the contents of the new one in bytes.
     fn rebuild(
         &mut self,
         store: &Store,
@@ -479,7 +482,7 @@ impl Shard {
         Ok(contents)
     }
 
-    /// Shows the item to `f` and does what it answers.
+    /// Shows the item to `f`, and makes the change that it returns.
     #[inline]
     pub(crate) fn update<'v, R>(
         &mut self,
@@ -499,7 +502,8 @@ impl Shard {
         Ok(result)
     }
 
-    /// Does what [`Store::update`](crate::Store::update) was answered.
+    /// Makes a change, such as the result of the closure of
+    /// [`Store::update`](crate::Store::update).
     pub(crate) fn apply(
         &mut self,
         store: &Store,
@@ -552,7 +556,7 @@ impl Shard {
         self.shrink(memory, key.tenant);
     }
 
-    /// [`Shard::written`] of what stands in the table.
+    /// Calls [`Shard::written`] for the item in the table.
     pub(crate) fn written_anew(&mut self, key: &Key, now: Now) {
         let table = &self.tenants[key.tenant as usize].table;
         if let Some(place) = table.find(key.hash, key.db, key.bytes) {
@@ -562,7 +566,7 @@ impl Shard {
         }
     }
 
-    /// The birth of an item is its last write.
+    /// Sets the birth of an item to its last write.
     #[cold]
     fn renew(&mut self, key: &Key) {
         let table = &mut self.tenants[key.tenant as usize].table;
@@ -573,7 +577,7 @@ impl Shard {
         }
     }
 
-    /// Counts, taps and stops the watch after a write.
+    /// After a write: counts it, informs the tap, and stops the stopwatch.
     #[inline]
     pub(crate) fn written(
         &mut self,
@@ -598,7 +602,7 @@ impl Shard {
         });
     }
 
-    /// Stops the watch after a write.
+    /// Stops the stopwatch after a write.
     #[inline(never)]
     fn fetch_ends(&mut self, key: &Key, now: Now) {
         let fetched = self.stopwatch.stop(key.hash, now.micros);
@@ -609,7 +613,7 @@ impl Shard {
         self.class_is_written(key, fetched.is_some());
     }
 
-    /// Removes the items of a tenant in a database, or in all; returns how many.
+    /// Removes the items of a tenant in a database, or in all. Returns how many it removed.
     pub(crate) fn flush_db(&mut self, memory: &Memory, at: TenantId, db: Option<u8>) -> u64 {
         self.note_flush(Scope { tenant: Some(at), db });
         let (mut removed, mut position) = (0, 0);
@@ -627,7 +631,7 @@ impl Shard {
         removed
     }
 
-    /// A live item of `scope` at random, if one is found here by a few draws and a walk.
+    /// A random live item of `scope`, if a few draws or a walk find one here.
     pub(crate) fn draw(&mut self, scope: Scope, now: Now) -> Option<(TenantId, Place)> {
         let len = |at: usize, tenant: &TenantShard| match scope.tenant {
             Some(only) if usize::from(only) != at => 0,
@@ -672,8 +676,8 @@ impl Shard {
         memory.give(bytes);
     }
 
-    /// Merges a bucket of the tenant's table if it has become too empty and there is room for the
-    /// merge. Whether it did.
+    /// Merges a bucket of the tenant's table if the table has become sparse and there is room for
+    /// the merge. Returns whether it did.
     pub(crate) fn shrink(&mut self, memory: &Memory, tenant: TenantId) -> bool {
         let seed = self.seed;
         let TenantShard { table, account, .. } = &mut self.tenants[tenant as usize];

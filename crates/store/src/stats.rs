@@ -10,25 +10,26 @@ pub struct Counters {
     pub hits: u64,
     /// Reads that did not.
     pub misses: u64,
-    /// Of those, the reads that found their item dead.
+    /// The part of the misses that found an expired item.
     pub misses_expired: u64,
-    /// Items refreshed by [`Store::touch`](crate::Store::touch), which is no read.
+    /// Items refreshed by [`Store::touch`](crate::Store::touch), which does not count as a read.
     pub touched: u64,
     /// Writes of a value.
     pub sets: u64,
     /// Removals on request that removed something.
     pub deletes: u64,
-    /// Items that died of age.
+    /// Items that expired.
     pub expired: u64,
-    /// Of those, the items that the sweep found.
+    /// The part of the expired items that the sweep found.
     pub expired_swept: u64,
-    /// Of those, the items found by writes that needed room. The rest was met by a request for it.
+    /// The part of the expired items found by writes that needed room. Requests for the items found
+    /// the rest.
     pub expired_for_room: u64,
-    /// Items that left to make room.
+    /// Items evicted to make room.
     pub evicted: u64,
-    /// Bytes charged for those.
+    /// Bytes charged for the evicted items.
     pub evicted_bytes: u64,
-    /// Writes of large values that were not worth what would have left for them.
+    /// Writes of large values that were not worth the evictions they needed.
     pub not_admitted: u64,
 }
 
@@ -56,10 +57,10 @@ impl AddAssign for Counters {
     }
 }
 
-/// How many items there are.
+/// Number of items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Len {
-    /// Items, also those dead but not yet met.
+    /// Items, including dead ones that have not been found yet.
     pub items: u64,
     /// Items that have an expiry.
     pub expires: u64,
@@ -75,9 +76,9 @@ impl AddAssign for Len {
 /// Cost of the fetches of a tenant, as measured from a GET miss to the SET of the same key.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PenaltyStats {
-    /// Fetches timed, faded ones counted by their weight.
+    /// Timed fetches, where faded ones count by their weight.
     pub count: f64,
-    /// Their mean, with those above the 99th percentile counted as the 99th percentile.
+    /// Their mean, in which values above the 99th percentile count as the 99th percentile.
     pub mean: Micros,
     /// Further reads that missed while the fetch of their key was under way.
     pub waiters: f64,
@@ -85,16 +86,16 @@ pub struct PenaltyStats {
     pub abandoned: u64,
 }
 
-/// Bytes and requests of a tenant's items whose penalties are of one class, at one moment.
+/// Bytes and requests of a tenant's items in one penalty class, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PenaltyClassStats {
-    /// The class ([`base::penalty`]); 0 for items of which nobody knows what they cost.
+    /// The class ([`base::penalty`]); 0 for items with unknown penalty.
     pub class: u8,
     /// Bytes charged for the items, without their share of the tables.
     pub used: Bytes,
-    /// Reads; those that missed count once it is known for which class.
+    /// Reads. A read that misses counts once its class is known.
     pub gets: u64,
-    /// Reads that found nothing.
+    /// Reads that did not find their item.
     pub misses: u64,
     /// Writes.
     pub sets: u64,
@@ -102,7 +103,7 @@ pub struct PenaltyClassStats {
     pub penalty: PenaltyStats,
 }
 
-/// One tenant, at one moment.
+/// Statistics of one tenant, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TenantStats {
     /// Bytes charged: items, tables.

@@ -1,32 +1,32 @@
-//! The whole surface of the engine.
+//! The whole interface of the engine.
 //!
-//! Keys are spread over *shards* by bits of their hash; each shard is a lock and what it guards
-//! (`shard.rs`). A call about one key locks its shard, once: most reads share it with others
-//! (`read.rs`, `big_reader.rs`), all else holds it alone. Walks and reports lock one shard after
-//! the other, so what they tell is not of one instant.
+//! Keys are spread over *shards* by bits of their hash. Each shard is a lock and the data it guards
+//! (`shard.rs`). A call for one key locks its shard once: most reads share it with others
+//! (`read.rs`, `big_reader.rs`), and all other calls hold it exclusively. Walks and reports lock
+//! one shard after the other, so their result is not from one instant.
 //!
-//! # Who locks what
+//! # Lock order
 //!
 //! ```text
 //!   admin ──▶ a shard ──▶ elsewhere ──▶ (try only) any other shard
 //!                  └────▶ a tenant's measured fetches
 //! ```
 //!
-//! - `admin` guards the list of tenants and pools. Whoever changes them holds it and then locks
-//!   the shards one by one; nobody takes it with a shard in hand.
-//! - A thread with a shard in hand waits for no other shard. If a write needs room and nothing in
-//!   its own shard may be evicted, it takes its turn at `elsewhere` and only *tries* the locks of
-//!   the others. Whoever has the turn never waits, so the turn always comes round: no cycle.
-//! - Without the turn, too, another shard may be tried: one that holds more makes room for one that
-//!   holds less.
-//! - A shard that cannot be tried is either in a short call, which will end, or its holder waits
-//!   for the turn; and then it found nothing to evict in it either. So memory is called full when
-//!   no more shards are locked than threads wait for the turn.
-//! - The fetches measured of a tenant are a leaf: nothing is locked under it.
+//! - `admin` guards the list of tenants and pools. A thread that changes them holds `admin` and
+//!   then locks the shards one by one; no thread takes `admin` while it holds a shard.
+//! - A thread that holds a shard waits for no other shard. If a write needs room and nothing in its
+//!   own shard may be evicted, it waits for its turn at `elsewhere` and only *tries* the locks of
+//!   the other shards. The thread with the turn never waits, so every thread gets a turn: no cycle.
+//! - A thread may also try another shard without the turn: a shard that holds more makes room for
+//!   one that holds less.
+//! - If a shard cannot be locked by a try, its holder either is in a short call, which will end, or
+//!   waits for the turn. In the second case it found nothing to evict in that shard either. So
+//!   memory counts as full when no more shards are locked than threads wait for the turn.
+//! - The measured fetches of a tenant are a leaf: no lock is taken under theirs.
 //!
-//! Byte counters are atomics of their own (`memory.rs`, `tenant.rs`): reserved before memory is
-//! taken and given back after it is freed, so that they are never below the truth, and a limit on
-//! them is a limit on memory at every instant.
+//! Byte counters are separate atomics (`memory.rs`, `tenant.rs`). Bytes are reserved before memory
+//! is allocated and given back after it is freed. So the counters are never below the actual use,
+//! and a limit on them limits the memory at every instant.
 
 use crate::big_reader::{BigReaderLock, READER_SLOTS_MAX, Write};
 use crate::expire::Sweeper;
@@ -57,41 +57,41 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::thread::available_parallelism;
 
-/// Samples all taps hold together.
+/// Most samples held by all taps together.
 const SAMPLES_MAX: usize = 1 << 16;
-/// Fetches all stopwatches time at once.
+/// Most fetches timed by all stopwatches at once.
 const FETCHES_MAX: usize = 1 << 14;
-/// A shard that has more than another by such a part of it gives it a page.
+/// A shard gives a page to another that holds less by more than this part.
 const SLACK: u64 = 32;
-/// Shards looked at for the one that holds most.
+/// Shards that are compared to find the one that holds most.
 const LOOKED_AT: usize = 16;
 /// Buckets swept while one shard is locked.
 const SWEEP_STEP: usize = 32;
 
-/// The live engine. Threads share it.
+/// The live engine, shared by threads.
 ///
-/// An item that a call shows to a closure is shown under a lock, which others may share while they
-/// read: the closure should be short, and must not call the store.
+/// A call that shows an item to a closure does so under a lock, which other readers may share. The
+/// closure should be short, and must not call the store.
 pub struct Store {
     pub(crate) shards: Box<[BigReaderLock<Shard>]>,
     pub(crate) memory: Memory,
     pub(crate) value_max: AtomicU64,
     seed: u64,
-    /// Where pages come from.
+    /// The source of pages.
     arena: Arc<Arena>,
     /// Bytes of pages by shard.
     held: Box<[Arc<AtomicU64>]>,
-    /// By shard, whether an item may have an expiry.
+    /// Whether an item may have an expiry, by shard.
     pub(crate) expiring: Box<[AtomicBool]>,
-    /// How they are cut.
+    /// The size classes into which pages are cut.
     pub(crate) sizes: SizeClasses,
-    /// Bytes of the longest page that a class is fitted with.
+    /// Length of the longest page of a fitted class, in bytes.
     pub(crate) page_max: u64,
     pub(crate) moves: Moves,
     pub(crate) admin: Mutex<Admin>,
-    /// Whether there are lessons.
+    /// Whether any rank learns.
     pub(crate) learns: AtomicBool,
-    /// Whether large values compete with what would leave for them.
+    /// Whether large values compete with the items that they would evict.
     pub(crate) competes: AtomicBool,
     /// Whether requests are counted by size.
     pub(crate) counts_sizes: AtomicBool,
@@ -110,24 +110,24 @@ const _: () = {
 pub(crate) struct Admin {
     pub(crate) accounts: Vec<Arc<Account>>,
     pub(crate) pools: Vec<Pool>,
-    /// Ranks learnt from lifetimes, while a rank does.
+    /// Ranks learnt from lifetimes, while a pool uses them.
     pub(crate) lifetimes: Option<Lifetimes>,
-    /// Ranks learnt from watched keys, while a rank does.
+    /// Ranks learnt from watched keys, while a pool uses them.
     pub(crate) watching: Option<Watching>,
-    /// Whether it is kept while none does.
+    /// Whether `watching` is kept while no pool uses it.
     pub(crate) keeps_lessons: bool,
-    /// By tenant, how much its waiting counts.
+    /// Weight of the waiting time, by tenant.
     pub(crate) prices: Vec<f32>,
-    /// Charged for counting classes.
+    /// Bytes charged for counting classes.
     pub(crate) class_bytes: u64,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A caller's closure that panicked left its item as it was.
+    // A caller's closure that panicked has not changed its item.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A shard held alone, by a thread of this number.
+/// Sets the reader slot of an exclusively held shard to that of the thread.
 #[inline]
 fn by(mut shard: Write<'_, Shard>, thread: usize) -> Write<'_, Shard> {
     shard.reader_slot = thread % READER_SLOTS_MAX;
@@ -135,7 +135,7 @@ fn by(mut shard: Write<'_, Shard>, thread: usize) -> Write<'_, Shard> {
 }
 
 impl Store {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new(config: Config) -> Self {
         let asked = config.shards.clamp(1, 256).next_power_of_two();
         let shards = config.slab.shards(config.maxmemory.0, asked);
@@ -218,7 +218,7 @@ impl Store {
         store
     }
 
-    /// The seed keys are hashed with.
+    /// The seed of the keys' hashes.
     pub const fn seed(&self) -> u64 {
         self.seed
     }
@@ -234,14 +234,15 @@ impl Store {
         &self.shards[(hash >> 32) as usize & (self.shards.len() - 1)]
     }
 
-    /// The shard of a key, alone.
+    /// Locks the shard of a key exclusively.
     #[inline]
     pub(crate) fn shard(&self, key: &Key) -> Write<'_, Shard> {
         let thread = thread_number();
         by(self.shard_of(key.hash).write(thread), thread)
     }
 
-    /// Reads an item: counted as a hit or a miss, refreshed, tapped. A miss starts the stopwatch.
+    /// Reads an item: counts a hit or a miss, refreshes the item and informs the tap. A miss starts
+    /// the stopwatch.
     #[inline]
     pub fn get<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
         let mut reader = self.shard_of(key.hash).read(thread_number());
@@ -251,18 +252,19 @@ impl Store {
             Glance::Miss => return None,
             Glance::Unclear => drop(reader),
         }
-        // A copy, so that in the common case the key need not have an address.
+        // A copy, so that the key needs no address in the common case.
         let key = &{ *key };
         let mut shard = self.shard(key);
         let place = shard.read(key, now, &self.memory)?;
         Some(read(&shard.view(key, place)))
     }
 
-    /// Says what is asked for next, by tenants and hashes of a dozen keys or so: what is known of
-    /// them is brought from memory meanwhile, which takes longer than most calls. Changes nothing.
+    /// Prefetches the items of the next requests, given as tenants and hashes of about a dozen
+    /// keys. Loading them takes longer than most calls. Changes nothing.
     pub fn prefetch(&self, keys: &[(TenantId, u64)]) {
         let thread = thread_number();
-        // First all buckets, then all items: of each kind none waits for another.
+        // First all buckets, then all items, so that the loads of each kind do not wait for each
+        // other.
         for &(tenant, hash) in keys {
             if let Some(mut reader) = self.shard_of(hash).try_read(thread) {
                 reader.parts().0.tenants[usize::from(tenant)].table.prefetch(hash);
@@ -275,7 +277,7 @@ impl Store {
         }
     }
 
-    /// Looks at an item without a trace: no recency, no counters, no tap.
+    /// Looks at an item without any effect on recency, counters or tap.
     #[inline]
     pub fn peek<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
         let mut reader = self.shard_of(key.hash).read(thread_number());
@@ -290,7 +292,7 @@ impl Store {
         Some(read(&shard.view(key, place)))
     }
 
-    /// Refreshes an item as a read does, and counts it as none. Whether there is one.
+    /// Refreshes an item as a read does, without counting a read. Returns whether there is one.
     pub fn touch(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
         shard.tick += 1;
@@ -300,8 +302,8 @@ impl Store {
         true
     }
 
-    /// Starts the stopwatch of a key as a read that misses does: somebody goes and fetches it anew,
-    /// though it is still here.
+    /// Starts the stopwatch of a key, as a read that misses does, for a client that fetches the
+    /// value anew although it is still here.
     pub fn fetch_begins(&self, key: &Key, now: Now) {
         _ = self.shard(key).stopwatch.start(key.tenant, key.hash, now.micros);
     }
@@ -334,8 +336,8 @@ impl Store {
         shard.set(self, key, found, &parts, now)
     }
 
-    /// Writes an item of which the caller knows what fetching it anew would take. Counts as a fetch
-    /// that took so long, whether or not the stopwatch runs.
+    /// Writes an item with a known cost of a miss. It counts as a fetch of that time, whether or
+    /// not the stopwatch runs.
     pub fn set_priced(
         &self,
         key: &Key,
@@ -353,9 +355,9 @@ impl Store {
         Ok(())
     }
 
-    /// Shows the item, or that there is none, to `f`, and does what it answers: a
-    /// read-modify-write that no other thread comes between. Refreshes the item; not counted as a
-    /// read.
+    /// Shows the item, or that there is none, to `f`, and makes the change that it returns. No
+    /// other thread can access the item between read and write. The call refreshes the item, and
+    /// does not count as a read.
     #[inline]
     pub fn update<'v, R>(
         &self,
@@ -366,7 +368,8 @@ impl Store {
         self.shard(key).update(self, key, now, f)
     }
 
-    /// [`Store::update`] by a command that also reads, such as GETEX: counted as a hit or a miss.
+    /// Like [`Store::update`], for a command that also reads, such as GETEX: counts a hit or a
+    /// miss.
     pub fn get_and_update<'v, R>(
         &self,
         key: &Key,
@@ -381,7 +384,7 @@ impl Store {
         Ok(result)
     }
 
-    /// Removes an item. Whether there was one.
+    /// Removes an item. Returns whether there was one.
     pub fn delete(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
         shard.note_change(key);
@@ -392,8 +395,9 @@ impl Store {
         place.map(|place| shard.delete(&self.memory, key, place, now)).is_some()
     }
 
-    /// Walks the live items of `scope`, about `count` a call: pass 0 first, then what the last
-    /// call returned, until it returns 0. What is there all the time is shown exactly once.
+    /// Walks through the live items of `scope`, about `count` per call. Pass 0 as the first cursor,
+    /// then the last result, until the result is 0. An item that exists during the whole walk is
+    /// shown exactly once.
     pub fn scan(
         &self,
         scope: Scope,
@@ -409,7 +413,7 @@ impl Store {
             cursor = Cursor { tenant: tenant.into(), shard: 0, position: 0 };
         }
         let (mut shown, mut steps) = (0, 0);
-        // Empty buckets and foreign databases are steps too, or a call could take for ever.
+        // Empty buckets and other databases count as steps too, or a call might never end.
         while shown < count && steps < 16 + 4 * count {
             if cursor.shard >= self.shards.len() {
                 cursor = Cursor { tenant: cursor.tenant + 1, shard: 0, position: 0 };
@@ -441,7 +445,7 @@ impl Store {
         cursor.into()
     }
 
-    /// Shows a live item of `scope` drawn at random; `None` where there is none.
+    /// Shows a random live item of `scope` to `read`; `None` if there is none.
     pub fn random_key<R>(
         &self,
         scope: Scope,
@@ -460,7 +464,7 @@ impl Store {
         None
     }
 
-    /// How many items `scope` has, counting the dead that nobody has met yet.
+    /// The number of items in `scope`, including dead ones that have not been found yet.
     pub fn len(&self, scope: Scope) -> Len {
         let mut sum = Len::default();
         for shard in &self.shards {
@@ -473,18 +477,19 @@ impl Store {
         sum
     }
 
-    /// Whether an item may have an expiry: until the next sweep also where the last has lost it. No
-    /// lock is taken.
+    /// Whether an item may have an expiry. It may remain true until the next sweep after the last
+    /// such item. Takes no lock.
     pub fn may_expire(&self) -> bool {
         self.expiring.iter().any(|shard| shard.load(Relaxed))
     }
 
-    /// Whether there is no item at all.
+    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.len(Scope::ALL).items == 0
     }
 
-    /// Removes every item of `scope`, and says how many there were. The tap does not tell.
+    /// Removes every item of `scope`, and returns how many there were. The tap does not report
+    /// them.
     pub fn flush(&self, scope: Scope) -> u64 {
         let mut removed = 0;
         for padded in &self.shards {
@@ -498,7 +503,7 @@ impl Store {
                     removed += shard.flush_db(&self.memory, at as TenantId, scope.db);
                     continue;
                 }
-                // The whole table goes, and is taken apart without the lock.
+                // The whole table is removed, and freed without the lock.
                 let wheel = tenant.wheel_bytes();
                 let (table, pages, trees) = tenant.take_table();
                 let account = Arc::clone(&tenant.account);
@@ -514,25 +519,25 @@ impl Store {
         removed
     }
 
-    /// Bytes charged now: items, tables, and what the tenants take in each shard.
+    /// Bytes charged now: items, tables, and the fixed memory of the tenants in each shard.
     pub fn used(&self) -> Bytes {
         Bytes(self.memory.used())
     }
 
-    /// Bytes it may take; 0 for no limit.
+    /// Most bytes that the store may use; 0 for no limit.
     pub fn limit(&self) -> Bytes {
         Bytes(self.memory.limit())
     }
 
-    /// Changes the limit; 0 for none. A lower one is reached by and by: each write frees a little
+    /// Changes the limit; 0 for none. A lower limit is reached gradually: each write frees a little
     /// more than it takes, and [`Store::sweep`] does the rest.
     pub fn set_limit(&self, limit: Bytes) {
         self.memory.set_limit(limit.0);
         self.arena.set_limit(limit.0);
     }
 
-    /// Whether the pages that the store began with are too long, and its shards too many, for a
-    /// limit: a store that begins with that limit would keep more items in it.
+    /// Whether the store's pages are too long, and its shards too many, for a limit: a new store
+    /// with that limit would hold more items.
     pub fn is_coarse_for(&self, limit: Bytes, slab: &Slab) -> bool {
         let (shards, page) = (self.shards.len(), self.sizes.page());
         let fresh = slab.shards(limit.0, shards);
@@ -549,12 +554,12 @@ impl Store {
         }
     }
 
-    /// Changes the length of the longest value, at most 4 GiB - 1. Longer ones that are there stay.
+    /// Changes the length of the longest value, at most 4 GiB - 1. Longer values that exist stay.
     pub fn set_max_item(&self, max: Bytes) {
         self.value_max.store(max.0.min(u64::from(u32::MAX)), Relaxed);
     }
 
-    /// Whether large values that may be declined compete with what would leave for them.
+    /// Sets whether large values that may be declined compete with the items that they would evict.
     pub fn set_admission(&self, competes: bool) {
         self.competes.store(competes, Relaxed);
     }
@@ -564,15 +569,15 @@ impl Store {
         Bytes(self.memory.reserve())
     }
 
-    /// Sets bytes of the limit aside, for what the allocator takes beyond what is charged. Has no
+    /// Sets bytes of the limit aside, for memory of the allocator beyond the charged bytes. Has no
     /// effect without a limit.
     pub fn set_reserve(&self, reserve: Bytes) {
         self.memory.set_reserve(reserve.0);
     }
 
-    /// Divides the memory anew. Tenants that no pool names join the first; without any pool
-    /// nothing changes. Nothing is evicted at once: what is above its budget is the first to go
-    /// when a write needs room.
+    /// Divides the memory between new pools. Tenants that no pool names join the first one; an
+    /// empty list changes nothing. Nothing is evicted at once: items above their pool's budget are
+    /// the first victims when a write needs room.
     pub fn set_pools(&self, pools: &[Pool]) {
         let mut admin = lock(&self.admin);
         if !pools.is_empty() {
@@ -581,8 +586,8 @@ impl Store {
         }
     }
 
-    /// How the victims of a tenant are chosen, as last told, without what was learnt since; of
-    /// several pools for it, by class, in the first.
+    /// The eviction policy of a tenant, as it was set, without later learning. If several pools
+    /// hold the tenant, by class, that of the first.
     pub fn evictor(&self, tenant: TenantId) -> Evictor {
         let admin = lock(&self.admin);
         let named = admin.pools.iter().find(|pool| pool.tenants.contains(&tenant));
@@ -604,7 +609,7 @@ impl Store {
             let before = std::mem::replace(&mut shard.pools, Arc::clone(&pools));
             for (at, tenant) in (0..).zip(&mut shard.tenants) {
                 if !pools.ranks_like(&before, at) {
-                    // Densities are no ages.
+                    // A worth per byte cannot be compared with an age.
                     tenant.pages.forget_victims();
                 }
             }
@@ -615,14 +620,14 @@ impl Store {
         }
     }
 
-    /// Changes a tenant's bounds. A lower max is reached by and by.
+    /// Changes a tenant's bounds. A lower max is reached gradually.
     pub fn set_bounds(&self, tenant: TenantId, bounds: Bounds) {
         if let Some(account) = lock(&self.admin).accounts.get(usize::from(tenant)) {
             account.set_bounds(bounds);
         }
     }
 
-    /// Adds a tenant, to the first pool, and returns its number.
+    /// Adds a tenant to the first pool, and returns its number.
     pub fn add_tenant(&self, bounds: Bounds) -> TenantId {
         let mut admin = lock(&self.admin);
         let account = Account::new(bounds);
@@ -634,29 +639,29 @@ impl Store {
         (admin.accounts.len() - 1) as TenantId
     }
 
-    /// Bytes of others that a tenant's writes can never evict.
+    /// Bytes of other tenants that a tenant's writes can never evict.
     pub fn protected_from(&self, tenant: TenantId) -> Bytes {
         let admin = lock(&self.admin);
         let others = admin.accounts.iter().enumerate().filter(|(at, _)| *at != usize::from(tenant));
         Bytes(others.map(|(_, account)| account.protected()).sum())
     }
 
-    /// Parts with a lock each.
+    /// The number of shards.
     pub const fn shards(&self) -> usize {
         self.shards.len()
     }
 
-    /// How many tenants there are.
+    /// The number of tenants.
     pub fn tenants(&self) -> usize {
         lock(&self.admin).accounts.len()
     }
 
-    /// Bytes that tenants take without an item.
+    /// Bytes that tenants take without any item.
     pub(crate) fn fixed_bytes(&self, tenants: usize) -> u64 {
         (tenants * self.shards.len()) as u64 * TenantShard::fixed_bytes()
     }
 
-    /// A tenant now; all zero for a number that was not given.
+    /// Statistics of a tenant now; all zero for an unknown number.
     pub fn tenant_stats(&self, tenant: TenantId) -> TenantStats {
         let account = lock(&self.admin).accounts.get(usize::from(tenant)).cloned();
         let Some(account) = account else { return TenantStats::default() };
@@ -671,7 +676,7 @@ impl Store {
         TenantStats { used: Bytes(account.used()), len, counters, penalty }
     }
 
-    /// All tenants now, by a lock of each shard.
+    /// Statistics of all tenants now, with one lock of each shard.
     pub fn all_stats(&self) -> Vec<TenantStats> {
         let accounts = lock(&self.admin).accounts.clone();
         let mut all = vec![TenantStats::default(); accounts.len()];
@@ -688,14 +693,14 @@ impl Store {
         all
     }
 
-    /// Chooses the keys of a tenant whose requests are reported; [`Filter::NONE`] to begin with.
+    /// Chooses the keys of a tenant whose requests are reported; [`Filter::NONE`] at first.
     pub fn set_tap(&self, tenant: TenantId, filter: Filter) {
         for shard in &self.shards {
             shard.write_drained().tap.set_filter(tenant, filter);
         }
     }
 
-    /// Switches the timing of fetches on or off; off to begin with.
+    /// Switches the timing of fetches on or off; off at first.
     pub fn set_stopwatch(&self, on: bool) {
         let places = if on { (FETCHES_MAX / self.shards.len()).max(256) } else { 0 };
         for shard in &self.shards {
@@ -703,15 +708,15 @@ impl Store {
         }
     }
 
-    /// Lets the fetches timed so far count `factor` times as much: how a pilot forgets.
+    /// Multiplies the weight of the fetches timed so far by `factor`, so that they fade.
     pub fn fade_penalties(&self, factor: f64) {
         for account in &lock(&self.admin).accounts {
             lock(&account.measured).fade(factor);
         }
     }
 
-    /// Adds the samples since the last call to `samples`, in order of time. Returns how many were
-    /// lost because nobody drained in time.
+    /// Appends the samples since the last call to `samples`, in order of time. Returns the number
+    /// of samples lost because the last call was too long ago.
     pub fn drain(&self, samples: &mut Vec<Sample>) -> u64 {
         let begin = samples.len();
         let lost = self.shards.iter().map(|shard| shard.write_drained().tap.drain(samples)).sum();
@@ -720,10 +725,9 @@ impl Store {
         lost
     }
 
-    /// Removes dead items, then evicts if the store or a tenant is above a limit that was
-    /// lowered, and learns where a rank does: bounded work, to be called over and over. Looks at
-    /// about `budget` entries and buckets and evicts up to `budget` pages, one for each time that a
-    /// shard is locked.
+    /// Removes dead items, then evicts if the store or a tenant is above a lowered limit, and
+    /// learns if a rank does. This is bounded work, to be called again and again. It looks at about
+    /// `budget` entries and buckets. It evicts up to `budget` pages, one per lock of a shard.
     pub fn sweep(&self, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
         let rounds = budget.div_ceil(SWEEP_STEP).max(self.shards.len());
@@ -747,7 +751,8 @@ impl Store {
             drop(shard);
             self.take_apart(dying);
         }
-        // A budget that ends with the same shard each time would always begin with the same one.
+        // Otherwise a budget that always ends with the same shard would always begin with the same
+        // one.
         self.sweep_at.fetch_add(1, Relaxed);
         self.arena.maintain();
         if self.learns.load(Relaxed) {
@@ -757,8 +762,8 @@ impl Store {
         swept
     }
 
-    /// The shard that holds most, of those looked at from a random one on, if it holds so much more
-    /// than the one at `at` that it is the one to give.
+    /// The shard that holds most, of some starting at a random one, if it holds enough more than
+    /// the shard at `at` to give a page.
     pub(crate) fn richer(&self, at: usize, first: usize) -> Option<usize> {
         let shards = self.shards.len();
         let looked_at = (first..first + shards.min(LOOKED_AT)).map(|shard| shard % shards);
@@ -779,7 +784,7 @@ impl Store {
         self.shards.iter().for_each(|shard| look(&shard.write_drained()));
     }
 
-    /// Evicts a page in any shard but the one at `at`, which the caller has locked, and returns its
+    /// Evicts a page in any shard except the one at `at`, which the caller has locked. Returns its
     /// bytes, as [`Shard::evict_page`] does.
     pub(crate) fn evict_elsewhere(&self, at: usize, first: usize, want: &Want) -> u64 {
         let want = Want { spare: 0, ..*want };
@@ -801,7 +806,7 @@ impl Store {
                 }
             }
             if locked <= self.waiting.load(Relaxed) {
-                // A shard may have changed hands between the try and the count.
+                // A shard may have changed its holder between the try and the count.
                 quiet += 1;
                 if locked == 0 || quiet == 3 {
                     drop(turn);
@@ -813,7 +818,7 @@ impl Store {
     }
 }
 
-/// Where a scan stands: 16 bits of tenant, 8 of shard, 32 of position.
+/// The position of a scan: 16 bits of tenant, 8 of shard, 32 of position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cursor {
     tenant: usize,

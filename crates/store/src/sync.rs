@@ -1,6 +1,6 @@
-//! The primitives that threads share memory by: the standard library's, or loom's under
-//! `--cfg loom`, which plays every order in which threads may come (`tests/loom.rs`). The layouts
-//! stay those of production.
+//! The primitives by which threads share memory: the standard library's, or loom's under `--cfg
+//! loom`, which runs every order of the threads (`tests/loom.rs`). The layouts are those of
+//! production.
 
 #[cfg(loom)]
 pub(crate) use loom::{
@@ -24,25 +24,25 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 #[cfg(not(loom))]
 use std::time::Duration;
 
-/// Looks at a lock, some ten nanoseconds each, before its waiter lets others run: most hold it for
-/// less than a microsecond, and who looks for victims for up to three.
+/// Polls of a lock, some ten nanoseconds each, before the waiter yields. Most holders need less
+/// than a microsecond, and a holder that looks for victims up to three.
 #[cfg(not(loom))]
 const SPINS: u32 = 256;
-/// Looks before it sleeps: who holds the lock does not run.
+/// Polls before the waiter sleeps: by then the holder of the lock is not running.
 #[cfg(not(loom))]
 const PATIENCE: u32 = SPINS + 64;
-/// How long it sleeps then.
+/// Length of the first sleeps.
 #[cfg(not(loom))]
 const SLEEP: Duration = Duration::from_micros(50);
-/// Sleeps of one length, before longer ones.
+/// Number of sleeps of one length, before longer ones.
 #[cfg(not(loom))]
 const SLEEPS: u32 = 8;
-/// The longest.
+/// Length of the longest sleep.
 #[cfg(not(loom))]
 const SLEEP_MAX: Duration = Duration::from_millis(1);
 
-/// A lock that guards nothing by itself. Nobody is told that it is free: so freeing it is a store
-/// like any other, where a lock that wakes its waiters must ask for them, which takes as long as
+/// A lock that guards nothing by itself. It does not notify waiters that it is free, so releasing
+/// it is a plain store. A lock that wakes its waiters must check for them, which takes as long as
 /// locking it.
 #[derive(Default)]
 pub(crate) struct RawLock(AtomicBool);
@@ -61,7 +61,7 @@ impl RawLock {
     }
 
     /// # Safety
-    /// This thread locked it.
+    /// This thread holds the lock.
     #[inline]
     pub(crate) unsafe fn unlock(&self) {
         self.0.store(false, Release);
@@ -84,8 +84,8 @@ impl RawLock {
     }
 }
 
-/// The patience of a thread that waits for what nobody will tell it: it looks again at once, then
-/// lets others run, then sleeps, longer and longer.
+/// The patience of a thread that waits without being notified: it polls, then yields, then sleeps,
+/// longer and longer.
 #[derive(Debug, Default)]
 pub(crate) struct Patience {
     looks: u32,
@@ -106,13 +106,13 @@ impl Patience {
         self.looks = self.looks.saturating_add(1);
     }
 
-    /// Whether it sleeps from now on.
+    /// Whether the thread sleeps from now on.
     pub(crate) const fn is_over(&self) -> bool {
         self.looks >= PATIENCE
     }
 }
 
-/// The same for loom, to which one look is as good as many.
+/// The patience for loom, which needs only one poll.
 #[cfg(loom)]
 impl Patience {
     pub(crate) fn wait(&mut self) {
@@ -129,7 +129,7 @@ impl Patience {
 mod plain {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    /// Sees nothing.
+    /// Does nothing.
     pub(crate) struct Witness;
 
     impl Witness {
@@ -146,7 +146,8 @@ mod plain {
         pub(crate) const fn writes(&self) {}
     }
 
-    /// The number of this thread: those that come after each other have consecutive ones.
+    /// The number of this thread. Threads that first call this one after another have consecutive
+    /// numbers.
     #[inline]
     pub(crate) fn thread_number() -> usize {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -159,7 +160,7 @@ mod plain {
 mod watched {
     use loom::cell::UnsafeCell;
 
-    /// Sees that nobody reads what another writes.
+    /// Lets loom check that no thread reads while another writes.
     pub(crate) struct Witness(UnsafeCell<()>);
 
     impl Witness {
@@ -176,7 +177,7 @@ mod watched {
         }
     }
 
-    /// All threads read in one reader slot; `tests/loom.rs` says where slots are watched.
+    /// All threads read in one reader slot; `tests/loom.rs` says where slots are checked.
     pub(crate) fn thread_number() -> usize {
         0
     }

@@ -1,12 +1,13 @@
-//! Sampled requests out of the store, for the models and for a rank that learns from them.
+//! Sampled requests of the store, for the models and for a rank that learns from them.
 //!
-//! An unsampled key costs one comparison of a hash that is there already. A sampled one goes into
-//! a queue of its shard, which is held alone for it; a queue that nobody empties in time
-//! drops, and counts what it dropped: the models would rather miss samples than make clients wait.
+//! An unsampled key costs one comparison of its hash, which is already known. A sampled request
+//! goes into a queue of its shard, which is held exclusively for it. A queue that is not emptied in
+//! time drops requests and counts them: the models should miss samples rather than make clients
+//! wait.
 //!
-//! A rank may watch keys of its own: a share of all, the same of every tenant. What is watched and
-//! what models sample are nested, for both go by the same bits of the hash, so one comparison
-//! tells of both.
+//! A rank may watch keys of its own: a share of all keys, the same for every tenant. The watched
+//! keys and the sampled keys are nested, because both depend on the same bits of the hash. So one
+//! comparison covers both.
 
 use crate::table::SHARE;
 use crate::{Key, Now};
@@ -23,17 +24,17 @@ pub(crate) struct Watched {
     pub(crate) what: What,
 }
 
-/// A watched key was used, and its item is charged so much, 0 where there is none.
+/// The event of a watched request. `Seen` has the bytes charged for the key's item, 0 without one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
     Seen(Sighting, u32),
-    /// A fetch ended, whose cost is of this class.
+    /// A fetch ended, and its cost is in this class.
     Fetched(u8),
 }
 
-/// What a request found or left.
+/// The item that a request found, wrote or removed.
 pub(crate) struct Seen {
-    /// Charged for the item; 0 where there is none.
+    /// Bytes charged for the item; 0 without one.
     pub(crate) size: u64,
     pub(crate) expires: Option<u64>,
     pub(crate) stamps: Stamps,
@@ -44,19 +45,19 @@ impl Seen {
     pub(crate) const NOTHING: Self = Self { size: 0, expires: None, stamps: Stamps::new(0, 0) };
 }
 
-/// Of two filters the one that keeps more.
+/// The filter that keeps more keys.
 const fn wider(one: Filter, other: Filter) -> Filter {
     if one.threshold() > other.threshold() { one } else { other }
 }
 
-/// One shard's queues.
+/// The queues of one shard.
 #[derive(Debug)]
 pub(crate) struct Tap {
-    /// By tenant, the wider of the two filters.
+    /// By tenant, the wider one of its filter and the watched share.
     seen: Vec<Filter>,
-    /// By tenant; one that was never set is not sampled.
+    /// The sampled keys by tenant. A tenant beyond the end is not sampled.
     filters: Vec<Filter>,
-    /// What a rank watches of every tenant.
+    /// The keys that a rank watches, for every tenant.
     watch: Filter,
     samples: Vec<Sample>,
     watched: Vec<Watched>,
@@ -90,7 +91,7 @@ impl Tap {
         self.seen[at] = wider(filter, self.watch);
     }
 
-    /// Chooses the keys that a rank watches, of so many tenants.
+    /// Chooses the keys that a rank watches, for `tenants` tenants.
     pub(crate) fn set_watch(&mut self, watch: Filter, tenants: usize) {
         self.watch = watch;
         if watch == Filter::NONE {
@@ -101,13 +102,13 @@ impl Tap {
         self.seen.resize(tenants.max(self.filters.len()), watch);
     }
 
-    /// Whether requests of this key are sampled or watched.
+    /// Whether requests for this key are sampled or watched.
     #[inline]
     pub(crate) fn sees(&self, key: &Key) -> bool {
         self.seen.get(usize::from(key.tenant)).is_some_and(|filter| filter.keeps(key.hash))
     }
 
-    /// Notes a request at a tick if its key is sampled or watched.
+    /// Records a request at a tick if its key is sampled or watched.
     #[inline]
     pub(crate) fn see(
         &mut self,
@@ -122,8 +123,9 @@ impl Tap {
         }
     }
 
-    /// Notes that a dead item left, whose key has the hash that is asked for where keys are
-    /// watched: what a rank learns of it ends there, and not in the read that follows.
+    /// Records that a dead item was removed. `hash` computes the hash of its key, and is called
+    /// only while keys are watched. For a rank that learns, the item's life ends here, and not at a
+    /// later read.
     #[inline]
     pub(crate) fn see_dead(&mut self, tenant: TenantId, tick: u64, hash: impl FnOnce() -> u64) {
         if self.watch != Filter::NONE {
@@ -131,7 +133,7 @@ impl Tap {
         }
     }
 
-    /// Notes that a fetch ended, whose cost is of this class.
+    /// Records that a fetch ended, with a cost of this class.
     pub(crate) fn see_fetched(&mut self, key: &Key, tick: u64, class: u8) {
         self.watch(key.tenant, key.hash, tick, What::Fetched(class));
     }
@@ -155,27 +157,27 @@ impl Tap {
             return;
         }
         let Seen { size, expires, stamps } = *seen;
-        // An item in its last millisecond is still alive; no time at all would mean no limit.
+        // An item in its last millisecond is still alive. A time of 0 would mean no limit.
         let left_ms = expires.map_or(0, |when| when.saturating_sub(now.unix_ms).max(1));
         self.samples.push(Sample {
             time: now.micros,
             key: key.hash,
             tenant,
             sighting,
-            // What an item takes is what a model must think it takes: its place in the table too.
+            // A model must count an item's actual memory, including its place in the table.
             size: if size > 0 { (size + SHARE).try_into().unwrap_or(u32::MAX) } else { 0 },
             ttl: Micros(left_ms.saturating_mul(1_000)),
             penalty: penalty::of_class(stamps.penalty_class()),
         });
     }
 
-    /// Moves the samples to the end of `all`; returns how many were lost since the last time.
+    /// Appends the samples to `all`. Returns the number of lost ones since the last call.
     pub(crate) fn drain(&mut self, all: &mut Vec<Sample>) -> u64 {
         all.append(&mut self.samples);
         std::mem::take(&mut self.lost)
     }
 
-    /// The requests to watched keys since the last time.
+    /// Takes the requests for watched keys since the last call.
     pub(crate) fn drain_watched(&mut self) -> Vec<Watched> {
         std::mem::take(&mut self.watched)
     }

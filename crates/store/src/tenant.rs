@@ -1,5 +1,5 @@
-//! Tenants, who own items: an [`Account`] shared by all shards, and in each shard a [`TenantShard`]
-//! with its dictionary.
+//! Tenants, which own items: an [`Account`] shared by all shards, and in each shard a
+//! [`TenantShard`] with the items.
 
 use crate::Bounds;
 use crate::dump::Away;
@@ -17,18 +17,18 @@ use crate::wheel::Wheel;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The bytes of one tenant in all shards, its bounds, and what its fetches took.
+/// The bytes of one tenant in all shards, its bounds, and the times of its fetches.
 #[derive(Debug)]
 pub(crate) struct Account {
     used: Padded<AtomicU64>,
     min: AtomicU64,
-    /// `u64::MAX` for none.
+    /// `u64::MAX` for no max.
     max: AtomicU64,
-    /// Bytes of items by class of penalty, while they are counted.
+    /// Bytes of items by penalty class, while they are counted.
     classes: [AtomicU64; SLOTS],
-    /// Whether classes are told, and not measured.
+    /// Whether classes come from hints and not from measurements.
     hinted: AtomicBool,
-    /// A leaf lock: taken under a shard's lock, and nothing is taken under it.
+    /// A leaf lock: it is taken under a shard's lock, and no lock is taken under it.
     pub(crate) measured: Mutex<Measured>,
 }
 
@@ -75,30 +75,31 @@ impl Account {
         self.max.load(Relaxed)
     }
 
-    /// Bytes in use beyond the max, after it was lowered.
+    /// Bytes in use above the max, after it was lowered.
     pub(crate) fn excess(&self) -> u64 {
         self.used().saturating_sub(self.max())
     }
 
-    /// Whether so many bytes more would still be within what others leave it.
+    /// Whether the use, with `bytes` more, stays within the min that is protected from other
+    /// tenants.
     #[inline]
     pub(crate) fn is_below_min(&self, bytes: u64) -> bool {
         let min = self.min.load(Relaxed);
         min > 0 && self.used() + bytes <= min
     }
 
-    /// Bytes that others can never make it lose.
+    /// Bytes that other tenants can never evict.
     pub(crate) fn protected(&self) -> u64 {
         self.used().min(self.min.load(Relaxed))
     }
 
-    /// Bytes that others may make it lose.
+    /// Bytes that other tenants may evict.
     #[inline]
     pub(crate) fn loose(&self) -> u64 {
         self.used().saturating_sub(self.min.load(Relaxed))
     }
 
-    /// Takes `bytes` that do not depend on any write.
+    /// Takes `bytes` in any case, independent of writes.
     pub(crate) fn take(&self, bytes: u64) {
         self.used.0.fetch_add(bytes, Relaxed);
     }
@@ -123,7 +124,7 @@ impl Account {
         }
     }
 
-    /// Gives `bytes` back for the sake of another tenant, or nothing if the min forbids it.
+    /// Gives `bytes` back in favour of another tenant, or nothing if the min forbids it.
     #[inline]
     pub(crate) fn try_give(&self, bytes: u64) -> bool {
         let min = self.min.load(Relaxed);
@@ -135,7 +136,7 @@ impl Account {
 /// One tenant in one shard.
 pub(crate) struct TenantShard {
     pub(crate) table: Table,
-    /// The pages that the table's items stand in.
+    /// The pages with the table's items.
     pub(crate) pages: Pages,
     /// The collections among its items.
     pub(crate) trees: Trees,
@@ -143,18 +144,18 @@ pub(crate) struct TenantShard {
     pub(crate) account: Arc<Account>,
     /// Counts of its penalty classes, while pools are made of them.
     pub(crate) classes: Option<Box<PenaltyClassCounts>>,
-    /// When its items die, once it has items that do.
+    /// Expiries of its items, once any item has one.
     pub(crate) wheel: Option<Box<Wheel>>,
-    /// By database, up to the last that had an item.
+    /// Counts by database, up to the last one that has had an item.
     lens: Vec<Len>,
-    /// Tells of items that leave, while somebody wants to hear of them.
+    /// Reports removals, while there is a caller or a listener for them.
     pub(crate) removals: Option<Box<Removals>>,
-    /// Copies of items that are kept elsewhere, while there are any.
+    /// The index of dumped copies, while there are any.
     pub(crate) away: Option<Box<Away>>,
 }
 
 impl TenantShard {
-    /// Bytes that a tenant takes in a shard before it has an item.
+    /// Bytes that a tenant takes in a shard without any item.
     pub(crate) const fn fixed_bytes() -> u64 {
         size_of::<Self>() as u64
     }
@@ -174,7 +175,7 @@ impl TenantShard {
         }
     }
 
-    /// Counts an item that is about to come.
+    /// Counts an item that is being added.
     #[inline]
     pub(crate) fn enters(&mut self, db: u8, expires: bool) {
         let db = usize::from(db);
@@ -185,24 +186,24 @@ impl TenantShard {
         self.lens[db].expires += u64::from(expires);
     }
 
-    /// Bytes that an item takes, its tree included.
+    /// Bytes of an item, including its tree.
     pub(crate) fn charge_of(&self, item: Ref) -> u64 {
         self.chunk_of(item) + self.trees.bytes_of(item)
     }
 
-    /// Bytes that an item takes of a page.
+    /// Bytes of an item in its page.
     fn chunk_of(&self, item: Ref) -> u64 {
         self.pages.classes().charge(item.contents())
     }
 
-    /// Copies an item, with `more` at its end and this expiry, into a chunk that has room.
+    /// Copies an item, with `more` at its end and this expiry, into a free chunk.
     pub(crate) fn copy(&mut self, place: Place, more: &[u8], expires: Option<u64>) -> Owned {
         let item = self.table.get(place);
         self.pages.write(&item.parts([item.value(), more], expires), item.stamps())
     }
 
-    /// Puts an item in the place of one with the same key, whose tree stays; returns the bytes that
-    /// are free now.
+    /// Replaces an item by one with the same key; its tree stays. Returns the bytes that are free
+    /// now.
     pub(crate) fn exchange(&mut self, place: Place, hash: u64, item: Owned) -> u64 {
         let new = self.chunk_of(item.view());
         let old = self.table.swap(place, hash, item);
@@ -212,7 +213,7 @@ impl TenantShard {
         self.pages.free(old)
     }
 
-    /// Moves an item into another page of its class, which has room.
+    /// Moves an item to another page of its class that has room.
     pub(crate) fn moves(&mut self, class: usize, index: usize, chosen: &Chosen) {
         let place = self.table.find_address(chosen.hash, chosen.addr);
         let place = place.expect("every item is in the table");
@@ -223,7 +224,7 @@ impl TenantShard {
         self.pages.close(class, index);
     }
 
-    /// Takes an item out; returns with it the bytes of the table and of its tree that are free now.
+    /// Removes an item. Returns it, and the bytes of the table and of its tree that are free now.
     pub(crate) fn take(&mut self, place: Place) -> (Owned, u64) {
         let (item, mut bytes) = self.table.remove(place);
         let view = item.view();
@@ -240,7 +241,7 @@ impl TenantShard {
         (item, bytes)
     }
 
-    /// Counts an item whose expiry came or went.
+    /// Updates the counts after an item's expiry was added or removed.
     #[inline]
     pub(crate) fn expiry_changes(&mut self, db: u8, from: bool, to: bool) {
         if let Some(len) = self.lens.get_mut(usize::from(db))
@@ -250,19 +251,19 @@ impl TenantShard {
         }
     }
 
-    /// Bytes of what is noted of expiries.
+    /// Bytes of the timing wheel.
     pub(crate) fn wheel_bytes(&self) -> u64 {
         self.wheel.as_ref().map_or(0, |wheel| wheel.bytes())
     }
 
-    /// Bytes that noting one expiry more may take.
+    /// Most bytes that one more expiry needs in the wheel.
     pub(crate) fn wheel_cost(&self) -> u64 {
         let new = || Wheel::default().bytes() + Wheel::default().enter_cost();
         self.wheel.as_ref().map_or_else(new, |wheel| wheel.enter_cost())
     }
 
-    /// Leaves the tenant without items, table, wheel, pages and trees, and hands out all but the
-    /// wheel. Giving their bytes back is up to the caller.
+    /// Leaves the tenant without items, table, wheel, pages and trees, and returns all of them but
+    /// the wheel. The caller gives their bytes back.
     pub(crate) fn take_table(&mut self) -> (Table, Pages, Trees) {
         self.wheel = None;
         self.lens.fill(Len::default());

@@ -1,18 +1,18 @@
-//! Items that are collections: where their trees are, and who pays for them.
+//! Items that are collections: the ownership of their trees, and the charges for them.
 //!
-//! An item whose kind has the bit [`TREE`] holds no value but the number of a [`Tree`], and after
-//! it what the caller notes beside it. The tree's nodes lie in the heap, not in pages: they are of
-//! every size up to a kilobyte, none is worth more than another, and they leave together, when
-//! their item does. Their bytes are charged to the item's tenant, by the allocator's sizes, as
-//! those of pages are: reserved before they are taken, given back when they are free.
+//! The value of an item whose kind has the bit [`TREE`] is only the number of a [`Tree`], followed
+//! by the caller's note. The tree's nodes are on the heap, not in pages. They have every size up to
+//! a kilobyte, none is worth more than another, and they are removed together with their item.
+//! Their bytes are charged to the item's tenant, by the allocator's sizes. As with pages, they are
+//! reserved before they are allocated, and given back when they are free.
 //!
-//! A large tree is not taken apart by whoever made its item leave, under the lock: it waits among
-//! the *dying*, still charged. The sweep takes them apart without the lock, and a write that needs
-//! room does, a few leaves at a time, before anything is evicted for it.
+//! A large tree is not freed under the lock when its item is removed. It waits among the *dying*
+//! trees, still charged. The sweep frees them without the lock. A write that needs room frees a few
+//! leaves at a time, before it evicts anything.
 //!
-//! To pages an item that is a collection is one of the smallest. So where memory is wanted, trees
-//! are asked as often as their part of it is large: of those drawn at random the one leaves whose
-//! item has the lowest rank, all of its bytes counted.
+//! For the pages, a collection is one of the smallest items. So when memory is needed, trees are
+//! evicted in proportion to their share of it. Of some trees drawn at random, the one whose item
+//! has the lowest rank is evicted; the rank counts all of its bytes.
 
 use crate::evict::Exit;
 use crate::item::Ref;
@@ -26,12 +26,12 @@ use crate::tree::Tree;
 use base::{Prng, TenantId, Tick};
 use std::sync::Arc;
 
-/// The bit of an item's kind that says that its value is the number of a tree.
+/// The bit of an item's kind which says that the value is the number of a tree.
 pub const TREE: u8 = 8;
 
-/// Bytes of a tree that is short work: it may be copied, or is taken apart, while a lock is held.
+/// Trees up to this many bytes are short work: they may be copied or freed under a lock.
 pub const SMALL_TREE: u64 = 64 << 10;
-/// Leaves taken apart for a write that needs room, and by the sweep between two looks at nothing.
+/// Leaves that a write frees when it needs room, and that the sweep frees per step.
 const LEAVES: usize = 64;
 
 /// Whether an item of this kind is a collection.
@@ -40,31 +40,31 @@ pub(crate) const fn has_tree(kind: u8) -> bool {
     kind & TREE != 0
 }
 
-/// The number at the front of a collection's value.
+/// The tree's number at the start of a collection's value.
 pub(crate) fn number(value: &[u8]) -> u32 {
     value.first_chunk().map_or(u32::MAX, |bytes| u32::from_le_bytes(*bytes))
 }
 
-/// How often a collection leaves where memory is wanted.
+/// How often a collection is evicted when memory is needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Often {
-    /// As often as collections are a part of what the tenant holds.
+    /// In proportion to the share of collections in the tenant's memory.
     ByShare,
-    /// Whenever there is one: nothing else may leave.
+    /// Always, because nothing else may be evicted.
     Always,
 }
 
 /// The trees of a tenant in a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Trees {
-    /// By their numbers, with the lower half of their keys' hashes.
+    /// Trees by number, each with the lower half of its key's hash.
     places: Vec<Option<(Box<Tree>, u32)>>,
     vacant: Vec<u32>,
-    /// Bytes of those that have a place.
+    /// Bytes of the trees in `places`.
     held: u64,
-    /// Trees whose items are gone.
+    /// Trees whose items were removed.
     dying: Vec<Tree>,
-    /// Changes to any of them.
+    /// Number of changes to all trees.
     changes: u64,
 }
 
@@ -85,7 +85,7 @@ impl Trees {
         self.of(item).map_or(0, Tree::bytes)
     }
 
-    /// Gives the tree of a key a number.
+    /// Stores the tree of a key, and returns its number.
     pub(crate) fn add(&mut self, mut tree: Box<Tree>, hash: u64) -> u32 {
         self.changes += 1;
         tree.stamp = self.changes;
@@ -99,7 +99,7 @@ impl Trees {
         self.places.len() as u32 - 1
     }
 
-    /// Takes a tree out of its place.
+    /// Removes and returns a tree.
     pub(crate) fn take(&mut self, number: u32) -> Option<Box<Tree>> {
         let (tree, _) = self.places.get_mut(number as usize)?.take()?;
         self.vacant.push(number);
@@ -107,7 +107,7 @@ impl Trees {
         Some(tree)
     }
 
-    /// Lets a tree be changed; with what came of it the bytes before and after.
+    /// Changes a tree by `f`. Returns the result of `f`, and the tree's bytes before and after.
     pub(crate) fn change<R>(
         &mut self,
         number: u32,
@@ -122,7 +122,7 @@ impl Trees {
         Some((result, before, tree.bytes()))
     }
 
-    /// The item of a tree is gone. Returns the bytes that are free now.
+    /// Discards the tree of an item that was removed. Returns the bytes that are free now.
     pub(crate) fn discard(&mut self, number: u32) -> u64 {
         match self.take(number) {
             Some(tree) if tree.bytes() > SMALL_TREE => {
@@ -134,19 +134,19 @@ impl Trees {
         }
     }
 
-    /// Bytes of all.
+    /// Bytes of all trees.
     pub(crate) fn bytes(&self) -> u64 {
         self.held + self.dying.iter().map(Tree::bytes).sum::<u64>()
     }
 
-    /// A number drawn at random, with the hash of its key; none where there is no tree there.
+    /// A random number of a tree, with the hash of its key; `None` if the number is vacant.
     fn draw(&self, prng: &mut Prng) -> Option<(u32, u32)> {
         let number = prng.below(self.places.len() as u64) as u32;
         let (_, hash) = self.places[number as usize].as_ref()?;
         Some((number, *hash))
     }
 
-    /// Takes a few leaves of the dying apart; the bytes that are free now.
+    /// Frees a few leaves of a dying tree, and returns their bytes.
     fn take_apart(&mut self) -> u64 {
         let Some(tree) = self.dying.last_mut() else { return 0 };
         let freed = tree.take_apart(LEAVES);
@@ -158,13 +158,14 @@ impl Trees {
 }
 
 impl TenantShard {
-    /// The tree of an item of this class has so many bytes, and had others before.
+    /// Updates the class's bytes after the tree of an item has changed.
     pub(crate) fn tree_grows(&mut self, class: u8, before: u64, after: u64) {
         self.class_enters(class, after);
         self.class_leaves(class, before);
     }
 
-    /// The tree of an item of this class goes, which stays; the bytes that are free now.
+    /// Discards the tree of an item of this class; the item stays. Returns the bytes that are free
+    /// now.
     pub(crate) fn discard_tree(&mut self, class: u8, number: u32) -> u64 {
         let bytes = self.trees.get(number).map_or(0, Tree::bytes);
         self.class_leaves(class, bytes);
@@ -173,8 +174,8 @@ impl TenantShard {
 }
 
 impl Shard {
-    /// Takes a few leaves apart for a write that needs room. Returns the bytes that are free now,
-    /// which the account has back already.
+    /// Frees a few leaves of dying trees for a write that needs room. Returns the bytes that are
+    /// free now; the account has them back already.
     pub(crate) fn free_leaves(&mut self, want: &Want) -> u64 {
         if !self.has_trees {
             return 0;
@@ -192,8 +193,8 @@ impl Shard {
         0
     }
 
-    /// Makes a collection leave, if one is to, of the pool that is to give.
-    /// Returns the bytes that are free now, which the account has back already.
+    /// Evicts a collection of the pool that gives first, if one should be evicted. Returns the
+    /// bytes that are free now; the account has them back already.
     pub(crate) fn evict_tree(&mut self, want: &Want, often: Often) -> u64 {
         if !self.has_trees {
             return 0;
@@ -204,7 +205,7 @@ impl Shard {
         freed + self.free_leaves(want)
     }
 
-    /// The collection of a pool that is to leave, if one is.
+    /// The collection of a pool to evict, if any.
     fn choose_tree(&mut self, pool: usize, want: &Want, often: Often) -> Option<(TenantId, Place)> {
         let Self { pools, tenants, prng, tick, evictable, .. } = self;
         let may_lose = |&tenant: &TenantId| {
@@ -240,7 +241,7 @@ impl Shard {
         lowest.map(|(_, place)| (at, place))
     }
 
-    /// Hands the dying out, to be taken apart without the lock.
+    /// Takes the dying trees out, to be freed without the lock.
     pub(crate) fn take_dying(&mut self) -> Vec<(Arc<Account>, Vec<Tree>)> {
         if !self.has_trees {
             return vec![];
@@ -254,7 +255,7 @@ impl Shard {
         dying
     }
 
-    /// The class of penalties of the item of a collection, its number, and its word in the table.
+    /// The penalty class of a collection's item, the number of its tree, and its word in the table.
     pub(crate) fn collection(&self, tenant: TenantId, place: Place) -> Option<(u8, u32, usize)> {
         let table = &self.tenants[usize::from(tenant)].table;
         let item = table.get(place);
@@ -264,7 +265,7 @@ impl Shard {
 }
 
 impl Store {
-    /// Takes trees apart that are no item's any more.
+    /// Frees trees that no item owns any more.
     pub(crate) fn take_apart(&self, dying: Vec<(Arc<Account>, Vec<Tree>)>) {
         let give = |account: &Account, memory: &Memory, bytes| {
             account.give(bytes);
@@ -283,14 +284,14 @@ impl Store {
 
 #[cfg(test)]
 impl Trees {
-    /// Bytes of all, counted anew.
+    /// Bytes of all trees, after a recount of the sum.
     pub(crate) fn audit(&self) -> u64 {
         let held: u64 = self.places.iter().flatten().map(|(tree, _)| tree.bytes()).sum();
         assert_eq!(held, self.held);
         self.bytes()
     }
 
-    /// How many there are.
+    /// Number of trees in `places`.
     pub(crate) fn count(&self) -> usize {
         self.places.iter().flatten().count()
     }

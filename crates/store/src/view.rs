@@ -1,4 +1,4 @@
-//! The view of an item that a caller gets, and the changes that it may ask for.
+//! The caller's view of an item, and the changes that it can request.
 
 use crate::slab::SizeClasses;
 use crate::tree::Tree;
@@ -6,33 +6,33 @@ use crate::trees::{Trees, has_tree, number};
 use base::{Bytes, TenantId};
 use std::borrow::Cow;
 
-/// A resident item, seen under its shard's lock.
+/// A resident item, as it is under its shard's lock.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
     /// The value.
     pub value: &'a [u8],
-    /// The caller's kind of value, a number given with it; 0 unless one was given.
+    /// The caller's kind of value, a number given with the value; 0 by default.
     pub kind: u8,
-    /// When it dies, in Unix milliseconds; it is alive at that very millisecond still.
+    /// Its expiry, in Unix milliseconds. The item is alive until the end of that millisecond.
     pub expires: Option<u64>,
     /// Bytes of the key.
     pub key_len: usize,
     /// Accesses to the item's shard since the last one to the item.
     pub idle: u32,
-    /// Accesses to the shard from the first to the item to the last, to a thousand.
+    /// Accesses to the shard between the first and the last to the item, to the nearest thousand.
     pub in_use: u32,
     /// Reads and overwrites since it became resident, up to 255.
     pub hits: u8,
-    /// The penalty class, 1 to 16, or 0 where no fetch of the key was timed.
+    /// The penalty class, 1 to 16, or 0 if no fetch of the key was timed.
     pub penalty_class: u8,
     pub(crate) contents: u64,
-    /// None of an item that has no memory.
+    /// `None` for an item outside a store.
     pub(crate) sizes: Option<&'a SizeClasses>,
     pub(crate) trees: Option<&'a Trees>,
 }
 
 impl<'a> Item<'a> {
-    /// How an item would be seen that is not in a store: never used, and charged nothing.
+    /// The view of an item outside a store: never used, and charged nothing.
     pub fn outside(value: &'a [u8], kind: u8, expires: Option<u64>) -> Self {
         Self {
             value,
@@ -49,22 +49,22 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Bytes charged for the item, its header, rounding and tree included, its share of the table
-    /// not. Few ask, and it takes a search: a hit would pay for that though nobody looked.
+    /// Bytes charged for the item, including its header, rounding and tree, without its share of
+    /// the table. Computed on request, because it takes a search that most hits do not need.
     pub fn charge(&self) -> Bytes {
         let chunk = self.sizes.map_or(0, |sizes| sizes.charge(self.contents));
         Bytes(chunk + self.tree().map_or(0, Tree::bytes))
     }
 
-    /// The tree of a collection, whose kind has the bit [`TREE`](crate::TREE): the value is its
-    /// number, of four bytes, and what the caller notes beside it.
+    /// The tree of a collection, whose kind has the bit [`TREE`](crate::TREE). The value is the
+    /// tree's number, four bytes, followed by the caller's note.
     pub fn tree(&self) -> Option<&'a Tree> {
         let trees = self.trees.filter(|_| has_tree(self.kind))?;
         trees.get(number(self.value))
     }
 }
 
-/// An item met by a walk: [`Store::scan`](crate::Store::scan),
+/// An item that a walk shows: [`Store::scan`](crate::Store::scan),
 /// [`Store::random_key`](crate::Store::random_key).
 #[derive(Clone, Copy, Debug)]
 pub struct ScanItem<'a> {
@@ -74,16 +74,16 @@ pub struct ScanItem<'a> {
     pub db: u8,
     /// Its key.
     pub key: &'a [u8],
-    /// All else.
+    /// The item itself.
     pub item: Item<'a>,
 }
 
 /// The change of an item after [`Store::update`](crate::Store::update) showed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change<'v> {
-    /// It stays, or stays absent.
+    /// No change: the item stays, or stays absent.
     Keep,
-    /// It takes this value and this expiry, and comes into being if it was absent.
+    /// The item gets this value and this expiry; it is created if it was absent.
     Set {
         /// The new value.
         value: Cow<'v, [u8]>,
@@ -92,8 +92,8 @@ pub enum Change<'v> {
         /// The new expiry, in Unix milliseconds.
         expires: Option<u64>,
     },
-    /// As `Set`, but what is written only holds the place of a value that is being fetched: the
-    /// fetch is not over.
+    /// Like `Set`, but the value only holds the place of a value that is being fetched: the fetch
+    /// continues.
     Hold {
         /// The new value.
         value: Cow<'v, [u8]>,
@@ -102,14 +102,14 @@ pub enum Change<'v> {
         /// The new expiry, in Unix milliseconds.
         expires: Option<u64>,
     },
-    /// The bytes are added to the end of its value; without an item they are the value.
+    /// The bytes are appended to the value; without an item they become its value.
     Append(&'v [u8]),
-    /// The bytes of its value from there on become these, and nothing is copied. Nothing happens
-    /// without an item, or where they would reach beyond its end.
+    /// These bytes replace those of the value from this offset on, in place. Nothing happens
+    /// without an item, or if they would reach beyond the end of the value.
     Patch(usize, Cow<'v, [u8]>),
-    /// Its expiry becomes this. Nothing happens without an item.
+    /// The item gets this expiry. Nothing happens without an item.
     Expire(Option<u64>),
-    /// It goes. Nothing happens without an item.
+    /// The item is removed. Nothing happens without an item.
     Remove,
 }
 

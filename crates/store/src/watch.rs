@@ -1,24 +1,24 @@
-//! Learning from watched keys: a share of all, whether the store holds them or not.
+//! Learning from watched keys: a share of all keys, whether the store holds them or not.
 //!
-//! The taps of the shards queue what happens to watched keys (`tap.rs`). The sweep takes the queues
-//! now and then, and when it is time to look the indices are computed, without any shard's lock,
-//! and put in place whole, as a change of the pools is. All keys are watched while there are few;
-//! the share shrinks as they become more, to a fiftieth, or to what a hundredth of the memory
-//! holds.
+//! The taps of the shards queue the events of watched keys (`tap.rs`). The sweep takes the queues
+//! now and then. When it is time, it computes new indices without any shard's lock, and puts them
+//! in place as a whole, like a change of the pools. All keys are watched while there are few. With
+//! more keys the share shrinks, to a fiftieth, or to the keys that fit in a hundredth of the
+//! memory.
 //!
-//! At a high pace a part of all that teaches enough, and noting a request takes the shard whole. So
-//! of more than some thousand watched requests a second fewer keys are watched, and looks are as
-//! far apart as what they take allows.
+//! At a high rate of requests, a part of them is enough to learn from, and recording a request
+//! needs the shard exclusively. So above some thousand watched requests per second, fewer keys are
+//! watched. Looks are spaced in proportion to their cost.
 //!
-//! Tables and counts take memory that items lack: of a small cache with many tenants they have less
+//! Tables and counts take memory away from items. In a small cache with many tenants they have less
 //! detail.
 //!
-//! Each shard remembers evicted keys, so that one which returns goes on with its birth and hits:
-//! as many as it has items, or as many as another hundredth of its memory holds. Where items are
-//! small a memory of each would take more from them than it gives.
+//! Each shard remembers evicted keys, so that a key that returns keeps its birth and hits. It
+//! remembers as many keys as it has items, or as many as fit in another hundredth of its memory. If
+//! items are small, remembering more would cost them more memory than it gains.
 //!
-//! Ages are in requests to a shard, and so are those of other shards: each has the same share of
-//! the requests, near enough.
+//! Ages are in requests to a shard. They apply to other shards too, because each has approximately
+//! the same share of the requests.
 
 use crate::key::hash_of;
 use crate::learn::classify;
@@ -36,48 +36,49 @@ use policy::rank::gittins::{
 };
 use std::sync::Arc;
 
-/// The least share that is watched.
+/// The least share of keys that is watched.
 const SHARE_MIN: f64 = 0.02;
-/// Memory that watched keys may take, and the evicted, as a divisor of the limit.
+/// Memory for watched keys, and the same again for evicted keys, as a divisor of the limit.
 pub(crate) const PART: u64 = 100;
-/// Bytes of a watched key.
+/// Bytes per watched key.
 const BYTES_OF_A_KEY: u64 = 32;
-/// Pages of each shard that leave at most for what is to be learnt.
+/// Most pages per shard that are evicted for lessons.
 const PAGES_FOR_LESSONS: usize = 64;
-/// Keys that may be watched in any case: of fewer too little is learnt.
+/// Number of keys that may be watched in any case, because fewer give too little to learn from.
 const WATCHED_MIN: u64 = 4_000;
-/// Watched requests a second from which on fewer keys are watched, and how few at least.
+/// Watched requests per second above which fewer keys are watched, and the least number of keys
+/// then.
 const PACE_MAX: f64 = 10_000.0;
 const PACED_MIN: usize = 100;
 /// Time over which the pace is measured.
 const PACE_OVER: Micros = Micros::from_millis(250);
-/// Time between two looks at least, for each tenant that has a table.
+/// Least time between two looks, for each tenant with a table.
 const LOOKS_APART: Micros = Micros::from_millis(50);
-/// Memory that tables and counts may take: so much in any case, or this part of the limit.
+/// Memory for tables and counts: at least this much, or this part of the limit.
 const DETAIL_MIN: u64 = 256 << 10;
 const DETAIL_PART: u64 = 333;
-/// Bytes that they take of a tenant in all detail, and without the fast rate.
+/// Bytes per tenant in full detail, and without the fast rate.
 const DETAIL_ALL: u64 = 200 << 10;
 const DETAIL_SLOW: u64 = 120 << 10;
 
-/// What was learnt from watched keys.
+/// Results of learning from watched keys.
 #[derive(Debug)]
 pub(crate) struct Watching {
     pub(crate) learner: Learner,
     pub(crate) indices: Arc<Indices>,
-    /// Charged for all of it.
+    /// Bytes charged for all of it.
     bytes: u64,
-    /// When it was last looked.
+    /// Time of the last look.
     looked: Micros,
     pace: Pace,
 }
 
-/// How many watched requests there are a second.
+/// The number of watched requests per second.
 #[derive(Debug)]
 struct Pace {
     since: Micros,
     requests: usize,
-    /// Keys that may be watched at this pace.
+    /// Most keys to watch at this pace.
     keys_max: usize,
 }
 
@@ -88,7 +89,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Counts so many more requests to so many watched keys until now.
+    /// Counts `requests` more requests to `watched` watched keys until now.
     fn note(&mut self, requests: usize, watched: usize, now: Micros) {
         self.requests += requests;
         let time = now.saturating_sub(self.since);
@@ -98,7 +99,8 @@ impl Pace {
         let pace = self.requests as f64 / time.as_f64() * 1e6;
         (self.since, self.requests) = (now, 0);
         if pace > PACE_MAX {
-            // All in proportion, but a few at a time: keys differ.
+            // The number shrinks in proportion, but at most to a quarter at a time, because keys
+            // differ.
             let share = (PACE_MAX / pace).max(0.25);
             self.keys_max = ((watched as f64 * share) as usize).max(PACED_MIN);
         } else if pace < PACE_MAX / 4.0 && self.keys_max < usize::MAX {
@@ -107,7 +109,7 @@ impl Pace {
     }
 }
 
-/// How much is learnt of tenants, so many of them, in a cache of such a limit.
+/// The detail of learning for a number of tenants, in a cache with a limit.
 fn options(limit: u64, tenants: usize) -> Options {
     let most = match limit {
         0 => u64::MAX,
@@ -128,17 +130,17 @@ impl Watching {
         Arc::clone(&self.indices)
     }
 
-    /// The keys whose requests the taps note.
+    /// The keys whose requests the taps record.
     pub(crate) const fn filter(&self) -> Filter {
         self.learner.filter()
     }
 
-    /// Charged for it.
+    /// Bytes charged for all of it.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes in what happened to watched keys of one shard.
+    /// Learns from the events of watched keys in one shard.
     fn take(&mut self, watched: &[Watched]) {
         for seen in watched {
             let (sighting, size) = match seen.what {
@@ -159,7 +161,8 @@ impl Watching {
         }
     }
 
-    /// Watches fewer keys where they are too many, or take more bytes; whether it does.
+    /// Watches fewer keys if there are too many, or if they take more than `bytes_max`. Returns
+    /// whether it does.
     fn narrow(&mut self, bytes_max: u64) -> bool {
         let by_memory = (bytes_max / BYTES_OF_A_KEY).max(WATCHED_MIN) as usize;
         self.learner.set_keys_max(by_memory.min(self.pace.keys_max));
@@ -167,16 +170,16 @@ impl Watching {
     }
 }
 
-/// What a shard remembers of evicted keys.
+/// A shard's memory of evicted keys.
 #[derive(Debug, Default)]
 pub(crate) struct Pasts {
     pub(crate) memory: Memory,
-    /// Charged for it.
+    /// Bytes charged for it.
     pub(crate) bytes: u64,
 }
 
 impl Shard {
-    /// An evicted key is remembered, where any is.
+    /// Remembers an evicted key, if the shard remembers keys.
     #[inline]
     pub(crate) fn remember(&mut self, at: TenantId, place: Place) {
         if let Some(pasts) = &mut self.pasts {
@@ -186,8 +189,8 @@ impl Shard {
         }
     }
 
-    /// The stamps of a key that is new here, or comes back: then it goes on with its birth and its
-    /// hits, of which this is one.
+    /// The stamps of a key that is new here. A key that returns keeps its birth and its hits, and
+    /// this access counts as a hit.
     #[inline]
     pub(crate) fn stamps_of(&mut self, key: &Key) -> Stamps {
         let mut stamps = Stamps::new(self.tick, 0);
@@ -203,7 +206,7 @@ impl Shard {
     }
 }
 
-/// What a miss of each tenant costs, and how much its waiting counts.
+/// The cost of a miss of each tenant, and the weight of its waiting time.
 pub(crate) fn costs(learner: &Learner, accounts: &[Arc<Account>], prices: &[f32]) -> Vec<Cost> {
     let cost = |(at, account): (usize, &Arc<Account>)| {
         let measured = lock(&account.measured);
@@ -219,8 +222,8 @@ pub(crate) fn costs(learner: &Learner, accounts: &[Arc<Account>], prices: &[f32]
 }
 
 impl Store {
-    /// How much the waiting of each tenant counts, by its number; 1 where none is named. A rank
-    /// that goes by what misses cost multiplies it by that.
+    /// Sets the weight of each tenant's waiting time, by its number; 1 if the list is shorter. A
+    /// rank that depends on the cost of misses multiplies it by the weight.
     pub fn set_prices(&self, prices: &[f32]) {
         let mut admin = lock(&self.admin);
         if admin.prices == prices {
@@ -233,7 +236,7 @@ impl Store {
         self.publish(&mut admin);
     }
 
-    /// Takes the queues of the taps, and looks when it is time.
+    /// Takes the queues of the taps, and computes new indices when it is time.
     pub(crate) fn watch(&self, now: Now) {
         let mut admin = lock(&self.admin);
         let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
@@ -253,13 +256,13 @@ impl Store {
         let narrower = watching.narrow(part);
         let since = now.micros.saturating_sub(watching.looked);
         let apart = Micros(LOOKS_APART.0 * accounts.len().min(TENANTS) as u64);
-        // Where no clock runs, time says nothing.
+        // Without a clock, time does not count.
         let is_time = since >= apart || since == Micros(0);
         let is_due = is_time && watching.learner.is_due(tick, 1);
         if !narrower && !is_due {
             return;
         }
-        // Of many tenants it takes a while to ask each, so that is asked last.
+        // Reading the counts of many tenants takes a while, so it comes last.
         let (items, evicted) =
             if is_due { self.items_by_shard(accounts.len()) } else { (vec![], 0) };
         let by_shard: usize = items.iter().sum();
@@ -277,7 +280,8 @@ impl Store {
         self.publish(&mut admin);
     }
 
-    /// Items of each tenant in a shard and evictions so far, in the mean.
+    /// Mean number of items of each tenant per shard, and mean number of evictions per shard so
+    /// far.
     pub(crate) fn items_by_shard(&self, tenants: usize) -> (Vec<usize>, u64) {
         let (mut items, mut evicted) = (vec![0; tenants], 0);
         for shard in &self.shards {
@@ -292,7 +296,7 @@ impl Store {
         (items, evicted / self.shards.len() as u64)
     }
 
-    /// Charges what watching takes now.
+    /// Charges the current memory of watching.
     pub(crate) fn charge_watching(&self, admin: &mut Admin, now: Now) {
         if let Some(watching) = &mut admin.watching {
             let bytes = (watching.learner.bytes() + 2 * watching.indices.bytes()) as u64;
@@ -303,7 +307,7 @@ impl Store {
         }
     }
 
-    /// Takes so many bytes, for which items leave where memory is full.
+    /// Takes `bytes` bytes, and evicts items for them if memory is full.
     pub(crate) fn take_for_lessons(&self, bytes: u64, now: Now) {
         let mut credit = 0;
         for shard in self.shards.iter().cycle().take(PAGES_FOR_LESSONS * self.shards.len()) {
@@ -311,7 +315,7 @@ impl Store {
                 self.memory.give(credit.saturating_sub(bytes));
                 return;
             }
-            // What leaves stays taken, and is this memory then.
+            // Evicted bytes stay taken, and become this memory.
             let want = Want { tenant: None, own: false, spare: 0, now };
             credit += shard.write_drained().evict_page(&want);
         }
@@ -319,8 +323,8 @@ impl Store {
         self.memory.give(credit.saturating_sub(bytes));
     }
 
-    /// Remembers as many evicted keys in each shard as it has items, or so many bytes hold: as many
-    /// as an earlier run did while its items come back.
+    /// Adjusts the number of evicted keys that each shard remembers: as many as it has items, at
+    /// most as many as fit in `bytes_max`. During a restore, the number of the earlier run stays.
     fn size_pasts(&self, bytes_max: u64, now: Now) {
         for shard in &self.shards {
             let mut shard = shard.write_drained();
@@ -339,7 +343,7 @@ impl Store {
         }
     }
 
-    /// Forgets the evicted keys.
+    /// Drops the evicted keys of all shards.
     pub(crate) fn forget_pasts(&self) {
         for shard in &self.shards {
             let pasts = shard.write_drained().pasts.take();

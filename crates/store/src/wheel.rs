@@ -1,7 +1,7 @@
-//! When items are to die: a hierarchical timing wheel [1] for each tenant in each shard.
+//! Expiries of items: a hierarchical timing wheel [1] for each tenant in each shard.
 //!
-//! An item with an expiry has an *entry* in the *slot* of its time. Slots of the lowest level are
-//! a millisecond wide, those of each next level 64 times as wide as the last:
+//! An item with an expiry has an *entry* in the *slot* of its time. Slots of the lowest level are a
+//! millisecond wide, those of each next level 64 times as wide:
 //!
 //! ```text
 //!   level 0     64 slots of 1 ms       the next 64 ms
@@ -11,9 +11,9 @@
 //!         5     64 slots of 12 days    2 years; what dies later waits in the last slot
 //! ```
 //!
-//! When the time of a wide slot comes its entries are spread over narrower ones. An entry is eight
-//! bytes, and a slot is a list of them, so spreading only links anew: it needs no memory, which
-//! matters as it is done when memory is short.
+//! When the time of a wide slot comes, its entries are spread over narrower ones. An entry is eight
+//! bytes, and a slot is a list of entries. So spreading only changes links and needs no memory,
+//! which matters because it happens when memory is short.
 //!
 //! ```text
 //!   0                 4               8
@@ -22,23 +22,23 @@
 //!  └─────────────────┴───────────────┘     there, and where who lives belongs, is looked up
 //! ```
 //!
-//! What must hold is that each item with an expiry has an entry *no later* than it: an expiry that
-//! is put off leaves its entry, which is entered anew when it comes up. So a session that is
-//! refreshed with each request costs nothing here. An item that is deleted, or dies sooner, leaves
-//! an entry that is *stale*: found to be so in its time. When more than half of the entries may be
-//! stale, the wheel is emptied and a walk through the table enters all anew. Until that walk has
-//! come to an item, the wheel may not know of it.
+//! Invariant: each item with an expiry has an entry that is *no later* than the expiry. If an
+//! expiry is postponed, the old entry stays, and is entered again when it is due. So a session that
+//! is refreshed with each request costs nothing here. An item that is deleted, or gets an earlier
+//! expiry, leaves a *stale* entry, which is recognised when it is due. If more than half of the
+//! entries may be stale, the wheel is emptied, and a walk through the table enters all items again.
+//! The wheel may not know an item until that walk has reached it.
 //!
 //! [1] Varghese, Lauck. Hashed and Hierarchical Timing Wheels. SOSP '87.
 
 use crate::segments::Segments;
 
 const LEVELS: usize = 6;
-/// Slots of a level, as a power of two.
+/// Slots per level, as a power of two.
 const BITS: usize = 6;
 const SLOTS: usize = 1 << BITS;
 const NIL: u32 = u32::MAX;
-/// Entries that may be stale in any case: a small wheel is not worth a walk.
+/// Entries that may be stale in any case, because a small wheel is not worth a walk.
 const STALE_MIN: usize = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +49,7 @@ struct Entry {
 
 const _: () = assert!(size_of::<Entry>() == 8);
 
-/// An entry that was taken out and is to be entered anew or dropped.
+/// An entry that was taken out, to be entered again or dropped.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub(crate) struct Taken {
@@ -60,21 +60,22 @@ pub(crate) struct Taken {
 
 /// The entries of the items that expire.
 pub(crate) struct Wheel {
-    /// Lists of entries.
+    /// The first entry of each slot's list.
     heads: [[u32; SLOTS]; LEVELS],
-    /// Which lists are not empty, a bit for each slot.
+    /// The lists that are not empty, one bit per slot.
     occupied: [u64; LEVELS],
-    /// A time that no slot with entries lies before.
+    /// A time before which no slot has entries.
     hand: u64,
-    /// A list taken out of its slot, and what was dead when it was entered: all is to be looked at.
+    /// A list taken out of its slot, and entries whose items were dead when entered. All of them
+    /// are due.
     pending: u32,
     entries: Segments<Entry>,
-    /// From here on entries were never handed out.
+    /// Entries from this index on have never been used.
     used: usize,
-    /// List of those given back.
+    /// The list of free entries.
     free: u32,
     len: usize,
-    /// Up to where a walk through the table has entered its items; none if there is no walk.
+    /// The position up to which a walk through the table has entered items; `None` without a walk.
     pub(crate) walk: Option<u64>,
 }
 
@@ -95,24 +96,24 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    /// Bytes taken.
+    /// Bytes allocated.
     pub(crate) fn bytes(&self) -> u64 {
         size_of::<Self>() as u64 + self.entries.bytes()
     }
 
-    /// Bytes that one entry more may take.
+    /// Most bytes that one more entry needs.
     pub(crate) fn enter_cost(&self) -> u64 {
         if self.has_spare() { 0 } else { self.entries.push_cost(1) }
     }
 
-    /// Takes the memory of [`Wheel::enter_cost`], so that the next entry needs none.
+    /// Allocates the memory of [`Wheel::enter_cost`], so that the next entry needs none.
     pub(crate) fn reserve(&mut self) {
         if !self.has_spare() {
             _ = self.entries.push();
         }
     }
 
-    /// Whether there is an entry to hand out.
+    /// Whether there is a free entry.
     pub(crate) const fn has_spare(&self) -> bool {
         self.free != NIL || self.used < self.entries.len()
     }
@@ -121,7 +122,7 @@ impl Wheel {
         self.len == 0
     }
 
-    /// Notes that an item with this hash dies after the millisecond `when`.
+    /// Enters an item with this hash, which expires after the millisecond `when`.
     pub(crate) fn enter(&mut self, hash: u64, when: u64, now: u64) {
         if self.len == 0 {
             self.hand = self.hand.max(now);
@@ -166,7 +167,7 @@ impl Wheel {
         self.occupied[level] |= 1 << slot;
     }
 
-    /// When the first slot with entries begins, its level and number.
+    /// The first slot with entries: its start time, its level and its number.
     fn first(&self) -> Option<(u64, usize, usize)> {
         let first = |level: usize| {
             let hand = self.hand >> (BITS * level);
@@ -204,7 +205,7 @@ impl Wheel {
         Some(Taken { at, hash })
     }
 
-    /// Enters anew what was taken out, or drops it for `None`.
+    /// Enters a taken entry again, or drops it if `when` is `None`.
     pub(crate) fn put_back(&mut self, taken: Taken, when: Option<u64>) {
         if let Some(when) = when {
             self.link(taken, when);
@@ -215,14 +216,14 @@ impl Wheel {
         }
     }
 
-    /// Whether so many entries may be stale, `expiring` of so many items needing one, or so much
-    /// memory lies idle, that it is worth a walk.
+    /// Whether a walk is worth it: too many entries may be stale, where `expiring` of `items` items
+    /// need one, or too much memory is unused.
     pub(crate) const fn is_loose(&self, expiring: usize, items: usize) -> bool {
         let few = 2 * expiring + items / 8 + STALE_MIN;
         self.walk.is_none() && (self.len > few || self.used > 4 * few)
     }
 
-    /// Forgets all entries; a walk through the table is to enter them anew. Keeps the memory.
+    /// Drops all entries, to be entered again by a walk through the table. Keeps the memory.
     pub(crate) fn restart(&mut self) {
         self.heads = [[NIL; SLOTS]; LEVELS];
         self.occupied = [0; LEVELS];
@@ -231,7 +232,7 @@ impl Wheel {
         self.walk = Some(0);
     }
 
-    /// Gives back memory of up to `most` entries that a restart left over.
+    /// Frees the memory of up to `most` entries that a restart left unused.
     pub(crate) fn shrink(&mut self, most: usize) {
         let spare = self.entries.len() - self.used;
         if self.walk.is_none() {
@@ -239,7 +240,7 @@ impl Wheel {
         }
     }
 
-    /// Shows the hash of each entry, and when its slot begins.
+    /// Shows the hash of each entry, and the start time of its slot.
     #[cfg(test)]
     pub(crate) fn each(&self, mut visit: impl FnMut(u32, u64)) {
         let mut list = |mut at: u32, begins: u64| {
@@ -281,8 +282,8 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// Against a plain list: after the millisecond in which an entry is due it is taken out,
-        /// and not before, however far the clock jumps.
+        /// Compares the wheel with a plain list: an entry comes out right after the millisecond in
+        /// which it is due, however far the clock jumps.
         #[test]
         fn entries_come_up_in_their_time(
             start in 0u64..1 << 42,
@@ -316,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Far more entries than one slot's, all given back, and the memory with them.
+    /// Far more entries than fit in one segment are all dropped, and their memory is freed.
     #[test]
     fn a_restart_leaves_nothing_behind() {
         let mut wheel = Wheel::default();

@@ -1,6 +1,6 @@
-//! What is charged beside pages is what is taken from the allocator, at every moment, and all of it
-//! is given back. One test, because every test in this file shares the counting allocator; what the
-//! thread that runs the tests allocates meanwhile is not counted.
+//! The charged bytes outside pages equal the bytes taken from the allocator at every moment, and
+//! all of them are given back. There is only one test, because all tests in this file would share
+//! the counting allocator. Allocations of the test runner's thread are not counted.
 
 use base::{Bytes, Micros, Prng};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use store::{Bounds, Change, Config, Now, Scope, Store};
 
-/// Counts bytes in use and the most there were.
+/// Counts the bytes in use, and their maximum.
 struct Counting;
 
 static USED: AtomicI64 = AtomicI64::new(0);
@@ -24,7 +24,7 @@ fn count(bytes: i64) {
     }
 }
 
-// SAFETY: all is left to the system's allocator; the counters allocate nothing.
+// SAFETY: all requests are passed to the system's allocator; the counters allocate nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as i64);
@@ -44,8 +44,8 @@ static ALLOCATOR: Counting = Counting;
 
 const LIMIT: u64 = 2 << 20;
 
-/// Lists of pages and of candidates, and the entries of a chain that is being split: what the store
-/// allocates beside tables and what is charged from the start.
+/// Bound on the store's uncharged allocations: lists of pages and of candidates, and the entries of
+/// a chain that is being split.
 const BESIDE: i64 = 32 << 10;
 
 fn one_op(store: &Store, prng: &mut Prng, value: &[u8]) {
@@ -79,11 +79,12 @@ fn new_store() -> Store {
 fn charged_is_taken_and_all_is_given_back() {
     IS_COUNTED.set(true);
     let value = vec![7; 200_000];
-    // What the thread of a test allocates once for itself is not the store's.
+    // Allocations that the test's thread makes once for itself are not the store's.
     one_op(&new_store(), &mut Prng::new(1), &value);
     let before = USED.load(Relaxed);
     let store = new_store();
-    // What a tenant takes in a shard is charged from the start, and allocated as it is needed.
+    // A tenant's fixed memory in a shard is charged from the start, and allocated when it is
+    // needed.
     let (idle, fixed) = (USED.load(Relaxed), store.used().0 as i64);
     let pages = |store: &Store| -> i64 {
         IS_COUNTED.set(false);
@@ -111,7 +112,7 @@ fn charged_is_taken_and_all_is_given_back() {
     let off = off(&store);
     assert!((0..BESIDE).contains(&off), "{off} bytes are not charged after a flush");
     drop(store);
-    // Room that a look at the classes made, uncounted, goes with the store.
+    // Uncounted allocations made by looking at the classes are freed with the store.
     let left = USED.load(Relaxed) - before;
     assert!((-BESIDE..=0).contains(&left), "the store is gone, and {left} bytes of it are not");
 }

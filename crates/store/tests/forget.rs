@@ -1,4 +1,5 @@
-//! Thousands of random scripts: the quick form of the fuzz target `store`, which plays the same.
+//! Thousands of random scripts: the quick form of the fuzz target `store`, which runs the same
+//! ones.
 
 mod script;
 

@@ -1,12 +1,12 @@
-//! The store's protocol of locks and counters, under every order in which two threads may come:
-//! `cargo x loom`. Each test runs whole calls, over tables and items as in production.
+//! The store's protocol of locks and counters, under every order of two threads: `cargo x loom`.
+//! Each test runs whole calls, over tables and items as in production.
 //!
-//! Most tests fill a store of two shards so full that a write must make room, and that its own
-//! shard has nothing to give: it takes its turn at `elsewhere` and tries the other shard, which may
-//! be locked by a thread that waits for the turn itself. What must come of it in every order: no
-//! thread waits for ever, no byte is taken beyond the limit or lost, and a write is only refused
-//! where nothing could be evicted for it. The lock of a shard is played by itself, with a reader in
-//! each reader slot, in `big_reader.rs`.
+//! Most tests fill a store of two shards so far that a write must make room and its own shard has
+//! nothing to give. The write takes its turn at `elsewhere` and tries the other shard, which may be
+//! locked by a thread that waits for the turn itself. In every order, no thread waits for ever, no
+//! byte exceeds the limit or is lost, and a write is refused only if nothing could be evicted for
+//! it. The lock of a shard is tested separately, with a reader in each reader slot, in
+//! `big_reader.rs`.
 #![cfg(loom)]
 
 use base::{Bytes, Micros};
@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use store::{Config, Gate, Now, Scope, Slab, Store};
 
 const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
-/// So long that an item has a page to itself, and each that leaves makes room for another.
+/// A length at which an item has a page to itself, so that each eviction makes room for one item.
 const VALUE: usize = 9_000;
-/// Fewer orders, and the two threads share less than was meant.
+/// With fewer orders, the two threads share less than intended.
 const ORDERS_MIN: usize = 4;
 
-/// The n-th key that lives in this shard of two.
+/// The n-th key in this shard of two.
 fn name(store: &Store, shard: u64, n: usize) -> [u8; 4] {
     let names = (0u32..).map(u32::to_le_bytes);
     let mut mine = names.filter(|name| store.key(0, 0, name).hash >> 32 & 1 == shard);
@@ -37,12 +37,12 @@ fn config() -> Config {
     Config { shards: 2, reader_slots: 2, slab, ..Config::default() }
 }
 
-/// A store of two shards with room for its tables and so many items.
+/// A store of two shards with room for its tables and `items` items.
 fn tight(items: u64) -> Store {
     let config = config();
     let empty = Store::new(config.clone());
     let mut taken = empty.used().0;
-    // What the first item of each shard takes with its bucket and its class.
+    // The bucket and the class of each shard's first item.
     set(&empty, name(&empty, 0, 0));
     taken += 2 * (empty.used().0 - taken - item());
     Store::new(Config { maxmemory: Bytes(taken + items * item()), ..config })
@@ -90,7 +90,7 @@ fn looks_sound(store: &Store) {
     assert_eq!(store.used(), fresh.used(), "what was taken is given back");
 }
 
-/// Room for one item, which is in one shard; both threads write into the other.
+/// There is room for one item, which is in one shard, and both threads write into the other.
 #[test]
 fn room_is_found_elsewhere() {
     explore(|| {
@@ -104,7 +104,8 @@ fn room_is_found_elsewhere() {
     });
 }
 
-/// Room for one item; each thread writes into a shard of its own, and looks into the other's.
+/// There is room for one item. Each thread writes into a different shard, and evicts in the
+/// other's.
 #[test]
 fn two_that_look_into_each_others_shard_do_not_wait_for_ever() {
     explore(|| {
@@ -112,13 +113,14 @@ fn two_that_look_into_each_others_shard_do_not_wait_for_ever() {
         let other = Arc::clone(&store);
         let thread = thread::spawn(move || set(&other, name(&other, 0, 0)));
         let mine = set(&store, name(&store, 1, 0));
-        // One may find memory reserved by the other that has not become an item yet: full.
+        // One thread may find memory that the other has reserved but not yet used for an item:
+        // full.
         assert!(thread.join().unwrap() || mine, "one of them was first");
         looks_sound(&store);
     });
 }
 
-/// A limit is lowered while a write is under way: afterwards the sweep comes down to it.
+/// A limit is lowered during a write. Afterwards the sweep reaches it.
 #[test]
 fn a_lowered_limit_is_reached() {
     explore(|| {
@@ -134,8 +136,8 @@ fn a_lowered_limit_is_reached() {
     });
 }
 
-/// A read that records what it saw in its reader slot, beside a write of the same key that evicts
-/// nothing: of an item that was not there, and of one that is replaced where it stands.
+/// A read that is recorded in its reader slot runs beside a write of the same key that evicts
+/// nothing. The item is new in one case, and replaced in place in the other.
 #[test]
 fn a_read_sees_what_was_written_or_what_was_there() {
     for was_there in [false, true] {
@@ -160,7 +162,7 @@ fn a_read_sees_what_was_written_or_what_was_there() {
     }
 }
 
-/// Two counters that are only ever changed together, by threads that are alone.
+/// Two counters that are only changed together, by threads that are alone.
 struct Pair {
     gate: Gate,
     counts: [loom::sync::atomic::AtomicUsize; 2],
@@ -171,12 +173,12 @@ impl Pair {
         Arc::new(Self { gate: Gate::new(2), counts: Default::default() })
     }
 
-    /// Both counts, as they are seen without another word between the threads.
+    /// Both counts, loaded without further synchronisation.
     fn seen(&self) -> [usize; 2] {
         self.counts.each_ref().map(|count| count.load(Relaxed))
     }
 
-    /// A batch that looks.
+    /// A batch that reads the counts.
     fn look(&self, thread: usize) -> [usize; 2] {
         self.gate.enter(thread, || false);
         let seen = self.seen();
@@ -184,7 +186,7 @@ impl Pair {
         seen
     }
 
-    /// A batch that looks, and then counts alone.
+    /// A batch that reads the counts, and then increments them alone.
     fn count(&self, thread: usize) -> [usize; 2] {
         self.gate.enter(thread, || false);
         let seen = self.seen();
@@ -199,7 +201,7 @@ impl Pair {
     }
 }
 
-/// A batch comes before an exclusive section or after it.
+/// A batch is entirely before an exclusive section or after it.
 #[test]
 fn a_batch_sees_no_half_of_an_exclusive_section() {
     explore(|| {
@@ -213,7 +215,7 @@ fn a_batch_sees_no_half_of_an_exclusive_section() {
     });
 }
 
-/// Two threads that would both be alone take turns, each in the midst of its batch.
+/// Two threads that both want to be alone within their batches take turns.
 #[test]
 fn two_that_would_be_alone_do_not_wait_for_each_other() {
     explore(|| {

@@ -1,17 +1,17 @@
-//! Two threads call everything at once. What they read is what one of them wrote under that very
-//! key, the limit holds at every look, and nothing is left when all is flushed. Meant for
-//! ThreadSanitizer: `cargo x tsan` plays ten million calls; without it there are fewer.
+//! Two threads make all kinds of calls at once. Every value read was written by one of them under
+//! the same key, the limit holds at every check, and nothing is left after a flush. Meant for
+//! ThreadSanitizer: `cargo x tsan` makes ten million calls; without it there are fewer.
 
 use base::{Bytes, Filter, Micros, Prng};
 use std::sync::Arc;
 use std::thread;
 use store::{Bounds, Change, Config, Error, Evictor, Now, Pool, Scope, Store};
 
-/// Calls of both threads together, if `RACE_CALLS` does not say how many.
+/// Calls of both threads together, unless `RACE_CALLS` sets another number.
 const CALLS: u64 = 300_000;
 const LIMIT: u64 = 4 << 20;
 
-/// The bytes of a key are the first of each of its values, and the rest repeat one.
+/// A value begins with the bytes of its key, and the rest repeats one byte.
 fn is_sound(key: &[u8], value: &[u8]) -> bool {
     let Some(rest) = value.strip_prefix(key) else { return false };
     rest.iter().all(|byte| Some(byte) == rest.first())
@@ -76,7 +76,7 @@ fn play(store: &Store, seed: u64, calls: u64) {
                 Ok(())
             }
         };
-        // Each may lower the limit while the other has just looked.
+        // One thread may lower the limit just after the other has read it.
         assert!(result != Err(Error::Full) || store.used() > Bytes(LIMIT / 2));
         assert!(store.used() <= Bytes(LIMIT));
         samples.clear();

@@ -1,16 +1,16 @@
-//! What an object costs the cache.
+//! The size that a cache is charged for an object.
 
 use base::Size;
 
-/// How many bytes the cache is charged for an object.
+/// The rule for the size that the cache is charged for an object.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Charge {
-    /// Its value: what other simulators charge.
+    /// The size of the value, as other simulators charge.
     #[default]
     Value,
-    /// What the function makes of the bytes of key and value: an item with its metadata.
+    /// The result of a function of key size and value size in bytes: an item with its metadata.
     Item(fn(key_size: u32, value_size: u64) -> u64),
-    /// One: the capacity is a number of objects.
+    /// One, so that the capacity is a number of objects.
     One,
 }
 

@@ -1,17 +1,17 @@
-//! Columns of text: what a name in a first line, or in `--columns`, means.
+//! Columns of text, by their names in a first line or in `--columns`.
 //!
-//! A header that is read as something else gives figures that are wrong without a word. So every
-//! column is said to be used or ignored, what is missing is said with what stands in for it, and a
-//! header without a key or without sizes is an error that lists its names.
+//! A header that is misread gives wrong figures silently. So the program reports which columns it
+//! uses and which it ignores, and its substitute for each missing column. A header without a key or
+//! without sizes is an error that lists its names.
 
 use crate::{Charge, Options};
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// Nothing of use.
+    /// Nothing that the reader uses.
     Ignored,
-    /// Time, in units of which a second has so many.
+    /// Time; the number is the units per second.
     Time(u64),
     /// The key.
     Key,
@@ -25,14 +25,14 @@ pub enum Column {
     Tenant,
     /// Seconds to live.
     Ttl,
-    /// What a miss costs, in units of which a second has so many.
+    /// The cost of a miss; the number is the units per second.
     Penalty(u64),
-    /// Number of the request that asks for the object next.
+    /// Index of the next request for the same object.
     Next,
 }
 
-/// The names of columns, in any case. Of several columns with one meaning that counts whose name
-/// stands first here.
+/// The names of columns, in upper or lower case. If several columns have the same meaning, the one
+/// whose name comes first in this list is used.
 pub const NAMES: &[(&str, Column)] = &[
     ("-", Column::Ignored),
     ("_", Column::Ignored),
@@ -74,19 +74,19 @@ pub const NAMES: &[(&str, Column)] = &[
     ("next_access_vtime", Column::Next),
 ];
 
-/// The names for help and errors.
+/// All names, for help and errors.
 pub fn known() -> String {
     let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
     names.join(", ")
 }
 
-/// Where a name stands in [`NAMES`].
+/// The index of a name in [`NAMES`].
 fn rank(name: &str) -> Option<usize> {
     NAMES.iter().position(|(known, _)| known.eq_ignore_ascii_case(name.trim()))
 }
 
 impl Column {
-    /// The column of that name.
+    /// The column with that name.
     pub(crate) fn find(name: &str) -> Option<Self> {
         rank(name).map(|at| NAMES[at].1)
     }
@@ -95,7 +95,7 @@ impl Column {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 
-    /// What it is, with its unit.
+    /// The meaning of the column, with its unit.
     pub(crate) fn about(self) -> String {
         let unit = |a_second: u64| match a_second {
             1 => "seconds",
@@ -126,7 +126,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The columns of `--columns`.
+    /// Parses the argument of `--columns`.
     pub(crate) fn asked(names: &str) -> Result<Self, String> {
         let names: Vec<_> = names.split(',').map(|name| name.trim().to_owned()).collect();
         let mut columns: Vec<Column> = vec![];
@@ -149,8 +149,8 @@ impl Header {
         Ok(Self { columns, names })
     }
 
-    /// The columns that the fields of a first line name, where they are names at all: words, and
-    /// more than one of them.
+    /// Reads the fields of a first line as names of columns; `None` unless the fields are words,
+    /// and more than one.
     pub(crate) fn of<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let names: Vec<String> =
             fields.map(|field| name_of(field).map(str::to_owned)).collect::<Option<_>>()?;
@@ -173,13 +173,15 @@ impl Header {
         self.columns.iter().any(|known| known.is_like(column))
     }
 
-    /// Whether it is likely a header and not a line of words: it names the key, or two things.
+    /// Whether the line is likely a header and not a request in words: it names the key, or two
+    /// columns.
     pub(crate) fn is_known(&self) -> bool {
         let known = self.columns.iter().filter(|column| **column != Column::Ignored).count();
         known > 1 || (known == 1 && self.has(Column::Key))
     }
 
-    /// What makes a header useless: a list of its names with what each was taken for.
+    /// Rejects a header without a key or without sizes; the error lists its names with the meaning
+    /// of each.
     pub(crate) fn check(&self, options: &Options) -> Result<(), String> {
         let missing = if !self.has(Column::Key) {
             "the key"
@@ -210,8 +212,8 @@ impl Header {
         })
     }
 
-    /// What is used, what is ignored, and what stands in for what is missing; a line has `more`
-    /// fields than there are names.
+    /// The remark about used and ignored columns, and about substitutes for missing ones. A line
+    /// has `more` fields than the header has names.
     pub(crate) fn remark(&self, options: &Options, more: usize) -> String {
         let (used, ignored): (Vec<_>, Vec<_>) =
             self.each().zip(&self.columns).partition(|(_, column)| **column != Column::Ignored);
@@ -243,8 +245,8 @@ impl Header {
     }
 }
 
-/// A field as a name: a word, not a number. Spreadsheets leave a mark before the first and the name
-/// of the first column empty.
+/// A field as a name: a word, and no number. Spreadsheets put a byte order mark before the first
+/// name and leave the name of the first column empty.
 fn name_of(field: &[u8]) -> Option<&str> {
     let name = std::str::from_utf8(field).ok()?.trim_start_matches('\u{feff}').trim();
     let is_word = name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '-')

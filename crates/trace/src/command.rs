@@ -1,37 +1,38 @@
-//! Commands of Redis as requests to a cache: what each does, and which of its arguments say so.
+//! Redis commands as requests to a cache: the effect of each, and the arguments that matter.
 
 use base::Op;
 
-/// Which arguments of a command are keys.
+/// The arguments of a command that are keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Keys {
     First,
     All,
-    /// A key, a value, a key, a value.
+    /// Alternating keys and values.
     Pairs,
-    /// How many, then the keys.
+    /// The number of keys, then the keys.
     Numbered,
 }
 
-/// Where a command says how long its key lives.
+/// The place of the time to live in a command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Life {
     None,
-    /// The second argument, in units of so many microseconds.
+    /// The second argument, in units of this many microseconds.
     Second(u64),
-    /// Behind EX, PX, EXAT or PXAT, from the third argument on.
+    /// After EX, PX, EXAT or PXAT, from the third argument on.
     Options,
 }
 
-/// What a command means to a cache.
+/// The effect of a command on a cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meaning {
     pub(crate) op: Op,
     pub(crate) keys: Keys,
-    /// The argument, from 1, behind which all belongs to the value; 0 where nothing does.
+    /// Index of the first argument of the value, where arguments count from 1; 0 if there is no
+    /// value.
     pub(crate) value_from: usize,
     pub(crate) life: Life,
-    /// Whether a write replaces the value, and does not only change a part of it.
+    /// Whether a write replaces the value, and does not just change a part of it.
     pub(crate) is_whole: bool,
 }
 
@@ -39,7 +40,7 @@ const fn meaning(op: Op, keys: Keys, value_from: usize, life: Life) -> Meaning {
     Meaning { op, keys, value_from, life, is_whole: false }
 }
 
-/// The commands that are requests to a cache.
+/// The meaning of a command, if it is a request to a cache.
 pub(crate) fn find(command: &[u8]) -> Option<Meaning> {
     let mut lower = [0; 16];
     let lower = lower.get_mut(..command.len())?;

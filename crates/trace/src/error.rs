@@ -1,9 +1,9 @@
-//! What can be wrong with a trace.
+//! Errors of a trace.
 
 use std::fmt;
 use std::io;
 
-/// What a format counts its records in.
+/// The unit in which a format counts its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Lines of text.
@@ -21,27 +21,27 @@ impl fmt::Display for Unit {
     }
 }
 
-/// A problem, its place, and what would mend it.
+/// An error with its place and its fix.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// One record cannot be understood. The stream goes on behind it.
+    /// One record cannot be parsed. The stream goes on after it.
     #[error("{unit} {at}: {problem} (--skip-bad counts such {unit}s and goes on)")]
     Malformed {
         /// Line or record.
         unit: Unit,
-        /// Its number, from 1.
+        /// Number of the record, from 1.
         at: u64,
-        /// What is wrong with it, and what was expected.
+        /// The problem of the record, and the expected form.
         problem: String,
     },
-    /// The bytes could not be had, or could not be written; the source says why.
+    /// The bytes could not be read or written; the source says why.
     #[error("after {unit} {at}")]
     Io {
         /// Line or record.
         unit: Unit,
-        /// The last one that was whole.
+        /// Number of the last complete record.
         at: u64,
-        /// Why.
+        /// The error of the machine.
         source: io::Error,
     },
     /// The trace as a whole cannot be used as asked: a wrong parameter, an unknown version.
@@ -50,17 +50,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// A line that cannot be understood.
+    /// An error for a malformed line.
     pub(crate) fn line(at: u64, problem: impl Into<String>) -> Self {
         Self::Malformed { unit: Unit::Line, at, problem: problem.into() }
     }
 
-    /// A record that cannot be understood.
+    /// An error for a malformed record.
     pub(crate) fn record(at: u64, problem: impl Into<String>) -> Self {
         Self::Malformed { unit: Unit::Record, at, problem: problem.into() }
     }
 
-    /// Whether the bytes were had, but are not whole: cut off, or not what was once written.
+    /// Whether the bytes could be read but are incomplete or changed.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Io { source, .. } => {
@@ -70,13 +70,13 @@ impl Error {
         }
     }
 
-    /// Whether the stream goes on behind what is wrong.
+    /// Whether the stream goes on after the error.
     pub const fn is_malformed(&self) -> bool {
         matches!(self, Self::Malformed { .. })
     }
 }
 
-/// At most the first 60 characters of what was found, for an error message.
+/// At most the first 60 characters of the input, for an error message.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const MOST: usize = 60;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST)]);

@@ -1,27 +1,27 @@
-//! The bytes of a trace: a file or standard input, behind its compression, which is known by the
-//! first bytes and not by the name.
+//! The bytes of a trace: a file or standard input, decompressed. The first bytes identify the
+//! compression, and not the name.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 1 << 18;
-/// Bytes looked at to tell a format.
+/// Bytes that are inspected to identify a format.
 const HEAD: u64 = 1 << 12;
 
 /// An open file.
 pub struct Opened {
-    /// Its first bytes, by which a format is known.
+    /// The first bytes, which identify the format.
     pub head: Vec<u8>,
     rest: Box<dyn Read + Send>,
-    /// Why there are no more bytes than these.
+    /// The error that stopped the reading after these bytes.
     failed: Option<io::Error>,
 }
 
 /// Opens a path, or standard input where it is `-`.
 ///
 /// # Errors
-/// What the machine said, and what would mend it.
+/// The error of the machine, with the fix.
 pub fn open(name: &str) -> io::Result<Opened> {
     let mut rest = bytes(name)?;
     let mut head = vec![];
@@ -30,12 +30,13 @@ pub fn open(name: &str) -> io::Result<Opened> {
 }
 
 impl Opened {
-    /// Why the first bytes could not all be read, if so; a lenient reader takes what there is.
+    /// The error in the first bytes, if there was one; a lenient reader ignores it if there are any
+    /// bytes.
     pub fn failure(&mut self, lenient: bool) -> Option<io::Error> {
         if lenient && !self.head.is_empty() { None } else { self.failed.take() }
     }
 
-    /// All bytes, the first ones included.
+    /// All bytes, including the first ones.
     pub fn reader(self) -> Box<dyn BufRead + Send> {
         let rest: Box<dyn Read + Send> = match self.failed {
             Some(error) => Box::new(Failed(Some(error))),
@@ -45,7 +46,7 @@ impl Opened {
     }
 }
 
-/// The bytes of a file or of standard input, behind their compression.
+/// The bytes of a file or of standard input, decompressed.
 fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
     let mut raw: Box<dyn BufRead + Send> = if name == "-" {
         Box::new(BufReader::with_capacity(CHUNK, io::stdin()))
@@ -82,7 +83,7 @@ fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
     })
 }
 
-/// What to do with a compression that is not undone here.
+/// The error for a compression that this crate does not decompress, with the fix.
 fn packed(name: &str, packer: &str) -> io::Error {
     let unpack = match packer {
         "xz" => "xz -dc",
@@ -96,7 +97,8 @@ fn packed(name: &str, packer: &str) -> io::Error {
     )
 }
 
-/// What is behind a compression. An error that is not the machine's is damage of the data.
+/// The output of a decompressor. Its errors count as damaged data, unless they come from the
+/// machine.
 struct Unpacked<R>(R);
 
 impl<R: Read> Read for Unpacked<R> {
@@ -115,7 +117,7 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-/// What is behind bytes that could still be read: why no more can.
+/// A reader that returns its error once, after the bytes that could still be read.
 struct Failed(Option<io::Error>);
 
 impl Read for Failed {
@@ -124,7 +126,7 @@ impl Read for Failed {
     }
 }
 
-/// The first bytes, taken out of the reader.
+/// Reads the first bytes.
 fn peek(reader: &mut (impl Read + ?Sized)) -> io::Result<Vec<u8>> {
     let mut head = vec![];
     reader.take(HEAD).read_to_end(&mut head)?;

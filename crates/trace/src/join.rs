@@ -1,24 +1,24 @@
-//! Sources joined into one.
+//! Several sources joined into one.
 
 use crate::{Access, Error, Micros, Source, TenantId};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Sources joined by time: of those whose next access is waiting, the earliest goes. Those of the
-/// same time go in the order of the sources.
+/// Sources joined by time: the earliest of the waiting accesses goes first. Accesses with the same
+/// time go in the order of the sources.
 pub struct Merge {
     sources: Vec<Box<dyn Source>>,
-    /// The next access of each source; its time and number are in `order`.
+    /// The next access of each source; its time and the index of its source are in `order`.
     waiting: Vec<Option<Result<Access, Error>>>,
     order: BinaryHeap<Reverse<(Micros, usize)>>,
-    /// The text of the waiting access' key, for a source may only be asked for its last.
+    /// The text of each waiting access' key, because a source only has the text of its last key.
     keys: Vec<Vec<u8>>,
     key: Vec<u8>,
     left: Option<u64>,
 }
 
 impl Merge {
-    /// Joins `sources`, up to `requests` in all.
+    /// Joins `sources`; the result ends after `requests` requests, if given.
     pub fn new(sources: Vec<Box<dyn Source>>, requests: Option<u64>) -> Self {
         let n = sources.len();
         let mut merge = Self {
@@ -33,7 +33,7 @@ impl Merge {
         merge
     }
 
-    /// Asks source `at` for its next access; one that cannot be read is due at once.
+    /// Reads the next access of source `at`; an error is due at once.
     fn pull(&mut self, at: usize, now: Micros) {
         let next = self.sources[at].next();
         self.keys[at].clear();
@@ -79,10 +79,10 @@ impl Source for Merge {
     }
 }
 
-/// Sources one after another; the time goes on where the one before ended.
+/// Sources one after another; the time goes on from the end of the previous source.
 pub struct Chain {
     sources: VecDeque<Box<dyn Source>>,
-    /// Time of the start of the present source, and of the last access.
+    /// Start time of the current source, and time of the last access.
     start: Micros,
     now: Micros,
     skipped: u64,
@@ -106,7 +106,7 @@ impl Source for Chain {
                     return Some(Ok(access));
                 }
                 Some(error) => return Some(error),
-                // The last one stays, for its key may still be asked for.
+                // The last source stays, because its key may still be requested.
                 None if self.sources.len() == 1 => return None,
                 None => {
                     if let Some(done) = self.sources.pop_front() {

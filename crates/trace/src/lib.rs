@@ -1,11 +1,11 @@
-//! Where accesses come from: trace formats and generators.
+//! Sources of accesses: trace formats and generators.
 //!
-//! Everything is a [`Source`]: a stream that hands out one [`Access`] at a time and keeps nothing
-//! of it, so a trace larger than memory works. A format reads from whatever [`BufRead`] it is
-//! handed; who opens the file, or undoes its compression, is not known here.
+//! Everything is a [`Source`]: a stream that returns one [`Access`] at a time and keeps none, so a
+//! trace may be larger than memory. A format reads from any [`BufRead`]; the caller opens the file
+//! and decompresses it.
 //!
 //! No byte sequence makes a reader panic. A malformed record is an [`Error`] that names it, and a
-//! reader goes on behind it if it is asked again: [`SkipBad`] does so and counts.
+//! reader goes on after it with the next call: [`SkipBad`] does so and counts.
 //!
 //! [`BufRead`]: std::io::BufRead
 #![forbid(unsafe_code)]
@@ -38,12 +38,12 @@ pub use totals::Totals;
 
 /// A stream of accesses, in the order of time.
 pub trait Source: Send {
-    /// The next access, or `None` at the end. After [`Error::Malformed`] the stream goes on behind
+    /// The next access, or `None` at the end. After [`Error::Malformed`] the stream goes on after
     /// the bad record; after any other error it has ended.
     fn next(&mut self) -> Option<Result<Access, Error>>;
 
-    /// Appends accesses to `block`, so many, or all that are left. Of the keys only the hashes can
-    /// then be had.
+    /// Appends up to `count` accesses to `block`, fewer at the end of the stream. Of their keys
+    /// only the hashes are then available.
     fn read(&mut self, block: &mut Vec<Access>, count: usize) -> Result<(), Error> {
         for _ in 0..count {
             let Some(access) = self.next() else { break };
@@ -52,50 +52,48 @@ pub trait Source: Send {
         Ok(())
     }
 
-    /// Passes over requests to keys that `keeps` says no to, `most` of them at most, up to the next
-    /// that it says yes to. Of a key it always has to say the same. A source that was sought in is
-    /// not read in another way behind that.
+    /// Skips requests, at most `most`, up to the next one whose key `keeps` accepts. `keeps` must
+    /// always return the same for a key. After a seek, a source is read only by further seeks.
     fn seek(&mut self, keeps: &mut dyn FnMut(u64) -> bool, most: u64) -> Sought {
         seek_by_reading(self, keeps, most)
     }
 
-    /// The text of the key of the access last returned, empty before the first. Where a source
-    /// numbers its objects this is the number in decimal.
+    /// The text of the key of the last access, empty before the first. Where a source numbers its
+    /// objects, the text is the number in decimal.
     fn key(&self) -> &[u8];
 
-    /// Malformed records passed over so far.
+    /// Number of malformed records skipped so far.
     fn skipped(&self) -> u64 {
         0
     }
 
-    /// Requests that the trace is known to lack, where whoever wrote it could not keep up.
+    /// Number of requests that the trace is known to lack, because its recorder was too slow.
     fn lost(&self) -> u64 {
         0
     }
 
-    /// How the trace is understood, where that is not plain from the format; a sentence for the
-    /// user.
+    /// How the trace is interpreted, where the format leaves it open; a sentence for the user.
     fn remark(&self) -> Option<&str> {
         None
     }
 
-    /// Why the trace ended before its end, where [`SkipBad`] passed over that.
+    /// The reason why the trace ended early, if [`SkipBad`] ignored the error.
     fn cut_off(&self) -> Option<&str> {
         None
     }
 
-    /// The word by which the trace names a tenant; where there is none, it is the number.
+    /// The word by which the trace names a tenant; `None` if the tenant is just a number.
     fn tenant_name(&self, _tenant: TenantId) -> Option<&str> {
         None
     }
 
-    /// Which sample of another trace this is, if it is one.
+    /// The rate and the seed, if this trace is a sample of another trace.
     fn sample(&self) -> Option<Sample> {
         None
     }
 
-    /// Of a sample, what the whole has before the access returned last, since the one before that;
-    /// at the end, behind the last.
+    /// For a sample: the requests of the whole trace that were omitted just before the last access;
+    /// at the end, those omitted after it.
     fn passed(&self) -> Passed {
         Passed::default()
     }
@@ -106,11 +104,11 @@ pub trait Source: Send {
 pub struct Sample {
     /// Share of the keys.
     pub rate: f64,
-    /// Which of them.
+    /// Seed of the choice of keys.
     pub seed: u64,
 }
 
-/// Requests of a whole trace that a sample of it lacks.
+/// Requests of a whole trace that its sample omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Requests of any kind.
@@ -126,18 +124,18 @@ impl Passed {
     }
 }
 
-/// What came of looking for a key.
+/// The result of a seek.
 #[derive(Debug)]
 pub struct Sought {
-    /// What was passed over.
+    /// The requests that were skipped.
     pub passed: Passed,
-    /// The request behind that, if its key is wanted.
+    /// The request after them, if its key is wanted, or an error.
     pub found: Option<Result<Access, Error>>,
-    /// Whether there is nothing behind.
+    /// Whether the stream has ended.
     pub is_over: bool,
 }
 
-/// Looks for a key by reading each request.
+/// Seeks by reading each request.
 pub(crate) fn seek_by_reading<S: Source + ?Sized>(
     source: &mut S,
     keeps: &mut dyn FnMut(u64) -> bool,
@@ -200,54 +198,55 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// Where accesses go: a trace being written.
+/// A destination of accesses: a trace that is being written.
 pub trait Sink: Send {
     /// Writes one access whose key has the text `key`.
     fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error>;
 
-    /// The tenant is known by this word from here on. Says whether the format has words.
+    /// Names a tenant from here on. Returns whether the format has words for tenants.
     fn name_tenant(&mut self, _tenant: TenantId, _name: &str) -> bool {
         false
     }
 
-    /// What is put is a sample; to be told before the first access. Says whether the format can
-    /// hold what [`Sink::pass`] tells.
+    /// Declares that the accesses are a sample; called before the first access. Returns whether the
+    /// format can store the counts of [`Sink::pass`].
     fn sample(&mut self, _sample: Sample) -> bool {
         false
     }
 
-    /// The whole has these requests before the access that is put next, or behind the last.
+    /// Declares that the whole trace has these requests before the next access, or after the last.
     fn pass(&mut self, _passed: Passed) {}
 
-    /// Writes what is still held back. Nothing may be put after it.
+    /// Writes buffered bytes. Nothing may be written after it.
     fn finish(&mut self) -> Result<(), Error>;
 }
 
-/// What a reader must be told besides the bytes.
+/// Options of a reader besides the bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What the cache is charged for an object.
+    /// The size that the cache is charged for an object.
     pub charge: Charge,
     /// Names of the columns, for formats that leave them open.
     pub columns: Option<String>,
-    /// What stands between two columns, where it cannot be told from the first line.
+    /// The separator of columns, if the first line does not show it.
     pub separator: Option<u8>,
-    /// Bytes of a value where the format does not say.
+    /// Bytes of a value, if the format has no sizes.
     pub value_size: Option<u64>,
-    /// Bytes of a block, where requests for ranges are to be split into blocks.
+    /// Bytes of a block, if requests for ranges are to be split into blocks.
     pub block_size: Option<u64>,
     /// The meaning of words and numbers for operations, as `0=get,1=set`.
     pub ops: Option<String>,
 }
 
 impl Options {
-    /// Bytes of a value of which the trace does not say more: one, unless the user does.
+    /// Bytes of a value without a known size: one, unless the user gives another number.
     pub(crate) fn unknown_size(&self) -> u64 {
         self.value_size.unwrap_or(1)
     }
 }
 
-/// The tenant of a client number: the number itself. Those beyond the last tenant are one.
+/// The tenant of a client number: the number itself. Numbers above the last tenant share the last
+/// tenant.
 pub(crate) fn tenant(client: u64) -> TenantId {
     TenantId::try_from(client).unwrap_or(TenantId::MAX)
 }

@@ -1,24 +1,24 @@
 //! Lines of text, without a copy for each.
 //!
-//! The reader fills one buffer and hands out ranges of it. Only what is left of a line at the end
-//! of the buffer is moved, once per filling, so a line costs one search for its end.
+//! The reader fills one buffer and returns ranges of it. Only the rest of a line at the end of the
+//! buffer is moved, once per filling, so a line costs one search for its end.
 
 use crate::{Error, Unit};
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
 
-/// Bytes asked of the reader at a time.
+/// Bytes requested from the reader at a time.
 const CHUNK: usize = 1 << 18;
 
-/// A longer line is malformed: a binary file may hold no end of line at all, and must not fill
-/// the memory.
+/// The most bytes of a line; a longer one is malformed. A binary file may have no end of line at
+/// all, and must not fill the memory.
 pub(crate) const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// The lines of a reader.
 pub(crate) struct Lines {
     reader: Box<dyn BufRead + Send>,
     buffer: Vec<u8>,
-    /// What is filled and not yet handed out.
+    /// The bytes in the buffer that have not been returned yet.
     rest: Range<usize>,
     line: Range<usize>,
     at: u64,
@@ -30,8 +30,8 @@ impl Lines {
         Self { reader, buffer: vec![0; CHUNK], rest: 0..0, line: 0..0, at: 0, ended: false }
     }
 
-    /// Moves to the next line; `false` at the end. After an error the next call goes on behind the
-    /// line that was too long, or tells the end.
+    /// Moves to the next line; `false` at the end. After an error the next call goes on after the
+    /// line that was too long, or reports the end.
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<bool, Error> {
         if let Some(n) = memchr::memchr(b'\n', &self.buffer[self.rest.clone()]) {
@@ -41,20 +41,20 @@ impl Lines {
         self.advance_by_filling()
     }
 
-    /// Steps back to before the present line, once: the next step finds it again.
+    /// Steps back before the current line, once; the next step finds it again.
     pub(crate) fn back(&mut self) {
         self.rest.start = self.line.start;
         self.line = self.rest.start..self.rest.start;
         self.at -= 1;
     }
 
-    /// The present line, without its end.
+    /// The current line, without its end.
     #[inline]
     pub(crate) fn line(&self) -> &[u8] {
         &self.buffer[self.line.clone()]
     }
 
-    /// Its number, from 1.
+    /// The number of the current line, from 1.
     #[inline]
     pub(crate) const fn at(&self) -> u64 {
         self.at
@@ -94,7 +94,7 @@ impl Lines {
         }
     }
 
-    /// Reads behind what is held, moving that to the front of the buffer.
+    /// Moves the unreturned bytes to the front of the buffer, and reads more behind them.
     fn fill(&mut self) -> Result<(), Error> {
         self.buffer.copy_within(self.rest.clone(), 0);
         self.rest = 0..self.rest.len();
@@ -135,7 +135,7 @@ impl Lines {
     }
 }
 
-/// Takes a decimal number off the front of `text`. `None` where there is no digit, or more than
+/// Reads a decimal number from the front of `text`. `None` if there is no digit, or if it exceeds
 /// 64 bits.
 #[inline]
 pub(crate) fn number(text: &mut &[u8]) -> Option<u64> {
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Hands out its bytes in pieces of the given sizes, as a pipe does.
+    /// Returns its bytes in pieces of the given sizes, as a pipe does.
     struct Pieces {
         bytes: Vec<u8>,
         at: usize,
@@ -209,7 +209,7 @@ mod tests {
             let bytes = text.clone().into_bytes();
             let expected: Vec<_> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
             let mut found = all(Pieces { bytes, at: 0, sizes, turn: 0 });
-            // `str::lines` keeps a carriage return before the end of the text.
+            // `str::lines` keeps a carriage return at the end of the text.
             if let (Some(last), true) = (found.last_mut(), text.ends_with('\r')) {
                 last.push(b'\r');
             }

@@ -1,11 +1,11 @@
-//! Objects that are numbers, in formats that know nothing else.
+//! Objects that are numbers, for formats without other keys.
 
 use crate::{Access, Tick};
 
 /// The decimal text of an object's number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number {
-    /// The text is at the end.
+    /// The text is right-aligned.
     digits: [u8; 24],
     start: usize,
 }
@@ -30,7 +30,7 @@ const fn eight(number: u64) -> u64 {
 }
 
 impl Number {
-    /// Writes `object` and hands out its text.
+    /// Writes `object` and returns its text.
     #[inline]
     pub(crate) fn write(&mut self, object: u64) -> &[u8] {
         let high = object / EIGHT_DIGITS;
@@ -39,26 +39,26 @@ impl Number {
             *text = (part | u64::from_le_bytes([b'0'; 8])).to_le_bytes();
         }
         let first = parts[..2].iter().position(|&part| part > 0).unwrap_or(2);
-        // The last digit shows, even if it is a zero.
+        // The last digit is shown, even if it is a zero.
         let zeros = (parts[first] | (1 << 56)).trailing_zeros() / 8;
         self.start = 8 * first + zeros as usize;
         self.text()
     }
 
-    /// The text last written, empty before the first.
+    /// The last written text, empty before the first.
     #[inline]
     pub(crate) fn text(&self) -> &[u8] {
         &self.digits[self.start..]
     }
 }
 
-/// The number of an object for a format that knows only numbers: its key where that is a number in
-/// decimal, so that it can be read back, else the hash of the key.
+/// The number of an object for a format that has only numbers: its key if that is a decimal number
+/// that reads back, else the hash of the key.
 pub(crate) fn number_of(access: &Access, key: &[u8]) -> u64 {
     number(key).unwrap_or(access.key)
 }
 
-/// Whether a key is a number in decimal that can be read back.
+/// Whether a key is a decimal number that reads back.
 pub(crate) fn is_number(key: &[u8]) -> bool {
     number(key).is_some()
 }
@@ -68,13 +68,13 @@ fn number(key: &[u8]) -> Option<u64> {
     crate::lines::whole_number(key).filter(|_| reads_back)
 }
 
-/// When an object is asked for again, as libCacheSim's formats say it: -1, or in some traces the
-/// largest number, if it is not.
+/// The tick of an object's next request, from a field of libCacheSim's formats: -1, or in some
+/// traces the largest number, means none.
 pub(crate) const fn next_request(next: i64) -> Tick {
     if next < 0 || next == i64::MAX { Tick::NEVER } else { Tick(next as u64) }
 }
 
-/// The same, to be written.
+/// The field of libCacheSim's formats for the tick of the next request.
 pub(crate) fn next_field(next: Tick) -> i64 {
     if next == Tick::NEVER { -1 } else { i64::try_from(next.0).unwrap_or(-1) }
 }

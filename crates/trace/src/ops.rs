@@ -1,20 +1,20 @@
 //! Words and numbers for operations.
 //!
-//! A word is known by itself (`format::op`). A number is not: in one published trace 0 is a read,
-//! in another a write. So the user says it: `--ops 0=get,1=set`.
+//! Words are known (`format::op`), but numbers are not: in one published trace 0 is a read, in
+//! another a write. So the user defines them: `--ops 0=get,1=set`.
 
 use crate::format::op;
 use crate::{Op, Options};
 
-/// What mends a number that nobody has explained.
+/// The fix for a number without a definition.
 pub(crate) const FIX: &str = "whose meaning is named by --ops, as in --ops 0=get,1=set";
 
-/// What the words of a trace mean.
+/// The user's definitions of operations, by word or number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ops(Vec<(Vec<u8>, Op)>);
 
 impl Ops {
-    /// The words of `--ops`.
+    /// Parses the argument of `--ops`.
     pub(crate) fn of(options: &Options) -> Result<Self, String> {
         let named = options.ops.as_deref().unwrap_or_default();
         let pairs = named.split(',').filter(|pair| !pair.trim().is_empty()).map(|pair| {
@@ -27,7 +27,7 @@ impl Ops {
             .ok_or_else(|| format!("--ops '{named}': write pairs such as 0=get,1=set,2=delete"))
     }
 
-    /// What a word means.
+    /// The operation of a word or number.
     #[inline]
     pub(crate) fn get(&self, word: &[u8]) -> Option<Op> {
         let said = self.0.iter().find(|(known, _)| known == word);

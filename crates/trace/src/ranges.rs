@@ -1,20 +1,20 @@
 //! Requests for a range of a disk or of an object.
 //!
 //! A cache holds blocks, and a trace of a disk has requests: 32 KiB from byte 4096 on, then 4 KiB
-//! from byte 8192 on. As objects named by where they begin these two have nothing in common, though
+//! from byte 8192 on. As objects named by their offsets these two have nothing in common, though
 //! the second is a part of the first. `--block-size` splits each request into the blocks that it
-//! touches, of which each is an object.
+//! touches, and each block is an object.
 
 use crate::Options;
 use std::ops::Range;
 
-/// Said where requests are not split.
+/// The remark where requests are not split.
 pub(crate) const WHOLE: &str = "a request for a range is one object, and ranges that overlap count \
                                 as different objects: --block-size 4kb splits them into blocks";
-/// Blocks of one request, at most.
+/// The most blocks of one request.
 const BLOCKS_MAX: u64 = 1 << 16;
 
-/// How requests are split.
+/// The way in which requests are split.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranges {
     size: Option<u64>,
@@ -25,15 +25,15 @@ impl Ranges {
         Self { size: options.block_size.filter(|size| *size > 0) }
     }
 
-    /// What is to be said of the requests.
+    /// The remark about requests that stay whole, if they do.
     pub(crate) fn remark(self) -> Option<&'static str> {
         if self.size.is_none() { Some(WHOLE) } else { None }
     }
 
-    /// The blocks that a request touches, and the bytes of each; `None` where it stays whole.
+    /// The blocks that a request touches, and the bytes of each; `None` if the request stays whole.
     ///
     /// # Errors
-    /// It touches too many.
+    /// The request touches too many blocks.
     pub(crate) fn split(
         self,
         offset: u64,

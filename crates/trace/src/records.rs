@@ -3,7 +3,8 @@
 use crate::{Error, Unit};
 use std::io::{self, BufRead, Read};
 
-/// Bytes asked of the reader at a time; more than readers hold, so that they need not.
+/// Bytes requested from the reader at a time; more than the buffers of readers, so that they pass
+/// the bytes through.
 const CHUNK: usize = (1 << 18) + (1 << 12);
 
 /// The records of a reader.
@@ -21,7 +22,7 @@ impl Records {
         Self { reader, buffer: vec![0; CHUNK], start: 0, end: 0, at: 0, ended: false }
     }
 
-    /// Takes the next `N` bytes; `None` at the end. Bytes that are fewer are an error, once.
+    /// Takes the next `N` bytes; `None` at the end. A shorter rest is an error, once.
     #[inline]
     pub(crate) fn take<const N: usize>(&mut self) -> Result<Option<[u8; N]>, Error> {
         if self.end - self.start < N && !self.fill(N)? {
@@ -46,7 +47,7 @@ impl Records {
         Ok(Some(&self.buffer[self.start - len..self.start]))
     }
 
-    /// The next bytes, which are not taken: as many as there are, up to `len`.
+    /// The next bytes without taking them: up to `len`, or fewer at the end.
     pub(crate) fn peek(&mut self, len: usize) -> Result<&[u8], Error> {
         while self.end - self.start < len && !self.ended {
             self.ended = self.read_some()? == 0;
@@ -54,7 +55,7 @@ impl Records {
         Ok(&self.buffer[self.start..self.end.min(self.start + len)])
     }
 
-    /// The number of the record last taken, from 1.
+    /// The number of the last record taken, from 1.
     pub(crate) const fn at(&self) -> u64 {
         self.at
     }
@@ -80,7 +81,7 @@ impl Records {
         Ok(true)
     }
 
-    /// Reads behind what is held; says how much.
+    /// Reads behind the bytes in the buffer; returns the number of bytes read.
     fn read_some(&mut self) -> Result<usize, Error> {
         loop {
             match self.reader.read(&mut self.buffer[self.end..]) {
@@ -98,7 +99,7 @@ impl Records {
     }
 }
 
-/// Reads little-endian fields off a record, from left to right.
+/// Reads little-endian fields from a record, from left to right.
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl Fields<'_> {

@@ -2,8 +2,8 @@
 
 use crate::{Access, Error, Passed, Sample, Source, TenantId};
 
-/// Passes over malformed records and counts them. Where the bytes themselves are cut off or damaged
-/// there is nothing behind to go on with: the trace ends there, and says so.
+/// Skips malformed records and counts them. If the bytes are cut off or damaged, nothing useful
+/// follows: the trace ends there, and says so.
 #[derive(Debug)]
 pub struct SkipBad<S> {
     inner: S,
@@ -12,7 +12,7 @@ pub struct SkipBad<S> {
 }
 
 impl<S> SkipBad<S> {
-    /// Reads `inner`.
+    /// Wraps `inner`.
     pub const fn new(inner: S) -> Self {
         Self { inner, skipped: 0, cut_off: None }
     }
@@ -82,7 +82,7 @@ mod tests {
         }
     }
 
-    /// A stream that was cut off ends; a disk that fails is still an error.
+    /// A stream that was cut off ends; a failing disk is still an error.
     #[test]
     fn what_is_cut_off_ends_and_says_so() {
         for (error, is_damage) in [

@@ -1,22 +1,22 @@
 //! Tenants that a trace names by words.
 //!
-//! A number is the tenant of that number. A word gets a number of its own, above all that were in
-//! use before it, and a number that a word has taken counts as a word.
+//! A number means the tenant with that number. A word gets a number of its own, above all numbers
+//! used before it. A number that a word has taken counts as a word.
 
 use crate::{TenantId, lines::whole_number, tenant};
 use std::collections::HashMap;
 
-/// Who is who in a trace.
+/// The tenants of a trace, by their words and numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tenants {
     by_text: HashMap<Vec<u8>, TenantId>,
     names: HashMap<TenantId, String>,
-    /// Above every number in use; beyond the last tenant there is none.
+    /// The next free number, above all used numbers; there is none after the last tenant.
     next: u32,
 }
 
 impl Tenants {
-    /// The tenant that a field names. Those beyond the last are one.
+    /// The tenant that a field names. Tenants after the last share the last number.
     pub(crate) fn of(&mut self, text: &[u8]) -> TenantId {
         if let Some(known) = self.by_text.get(text) {
             return *known;
@@ -32,7 +32,7 @@ impl Tenants {
         found
     }
 
-    /// The tenant of a number, where there are no words.
+    /// The tenant of a number, in a trace without words.
     #[inline]
     pub(crate) fn number(&mut self, number: u64) -> TenantId {
         let tenant = tenant(number);
@@ -40,7 +40,7 @@ impl Tenants {
         tenant
     }
 
-    /// Whether any tenant is a word.
+    /// Whether any tenant has a word.
     #[inline]
     pub(crate) fn has_words(&self) -> bool {
         !self.names.is_empty()
@@ -53,7 +53,7 @@ impl Tenants {
         number
     }
 
-    /// The word for a tenant, where it is none of the numbers.
+    /// The word for a tenant; `None` if the tenant is a number.
     pub(crate) fn name_of(&self, tenant: TenantId) -> Option<&str> {
         self.names.get(&tenant).map(String::as_str)
     }

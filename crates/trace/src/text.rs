@@ -1,7 +1,7 @@
-//! What formats of text share: lines in, accesses out.
+//! The common part of text formats: lines in, accesses out.
 //!
-//! A format says what one line means. A line may mean no request, one, or several; those it means
-//! wait in a [`Batch`] until they are asked for.
+//! A format defines the meaning of a line. A line may contain no request, one, or several; the
+//! requests wait in a [`Batch`] until they are read.
 
 use crate::lines::Lines;
 use crate::timeline::Timeline;
@@ -10,32 +10,33 @@ use base::hash;
 use std::io::BufRead;
 use std::ops::Range;
 
-/// Microseconds between requests where a trace has no times: a thousand a second.
+/// Microseconds between requests in a trace without times: a thousand requests a second.
 pub(crate) const MADE_GAP_US: u64 = 1_000;
 
-/// A line that stands for more requests than this is malformed: it would run for hours.
+/// The most requests that a line may stand for; a line with more is malformed, because it would run
+/// for hours.
 pub(crate) const REQUESTS_A_LINE_MAX: u64 = 1 << 24;
 
-/// What a line of a format means.
+/// The meaning of the lines of a format.
 pub(crate) trait LineFormat: Send {
     /// Reads line number `at`. A line without a request adds nothing and is no error.
     fn read(&mut self, at: u64, line: &[u8], batch: &mut Batch) -> Result<(), String>;
 
-    /// Goes on with a line that stands for many requests: adds the next of them, or says that
-    /// there is none.
+    /// Goes on with a line that stands for many requests: adds the next of them and returns true,
+    /// or returns false if there is none.
     fn resume(&mut self, _batch: &mut Batch) -> bool {
         false
     }
 
-    /// Adds what was held back until the end of the trace.
+    /// Adds requests that were held until the end of the trace.
     fn end(&mut self, _batch: &mut Batch) {}
 
-    /// Requests that the trace is known to lack.
+    /// Number of requests that the trace is known to lack.
     fn lost(&self) -> u64 {
         0
     }
 
-    /// How the trace is understood, where that is not plain from the format.
+    /// How the trace is interpreted, where the format leaves it open.
     fn remark(&self) -> Option<&str> {
         None
     }
@@ -46,14 +47,14 @@ pub(crate) trait LineFormat: Send {
     }
 }
 
-/// One request, as a line gives it.
+/// One request of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    /// On the trace's own clock.
+    /// Time on the trace's own clock.
     pub(crate) micros: u64,
     pub(crate) op: Op,
     pub(crate) tenant: TenantId,
-    /// The length of the key's text where `None`.
+    /// Bytes of the key; `None` means the length of its text.
     pub(crate) key_size: Option<u32>,
     pub(crate) value_size: u64,
     pub(crate) ttl: Micros,
@@ -62,7 +63,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// A read of a value of that size.
+    /// Makes a read of a value of that size.
     pub(crate) const fn get(micros: u64, value_size: u64) -> Self {
         Self {
             micros,
@@ -77,7 +78,7 @@ impl Request {
     }
 }
 
-/// Accesses that wait to be asked for.
+/// Accesses that wait to be read.
 pub(crate) struct Batch {
     accesses: Vec<(Access, Range<usize>)>,
     text: Vec<u8>,
@@ -142,7 +143,7 @@ pub(crate) fn open<F: LineFormat + 'static>(
     open_lines(Lines::new(reader), options, format)
 }
 
-/// The same from lines whose first the format has seen.
+/// Reads `format` from lines whose beginning the format may have seen already.
 pub(crate) fn open_lines<F: LineFormat + 'static>(
     lines: Lines,
     options: &Options,
@@ -208,8 +209,8 @@ impl<F: LineFormat> Source for Text<F> {
     }
 }
 
-/// A decimal number with a fraction, times `scale`, rounded down: `"1.5"` seconds are 1 500 000
-/// microseconds with a scale of a million.
+/// Parses a decimal number with a fraction, times `scale`, rounded down: `"1.5"` seconds are 1 500
+/// 000 microseconds with a scale of a million.
 pub(crate) fn scaled(text: &[u8], scale: u64) -> Option<u64> {
     let mut rest = text;
     let whole = crate::lines::number(&mut rest)?.checked_mul(scale)?;
@@ -229,7 +230,7 @@ pub(crate) fn scaled(text: &[u8], scale: u64) -> Option<u64> {
     whole.checked_add(fraction)
 }
 
-/// The size of a value; tools that count in floating point write `10.0`.
+/// Parses the size of a value; tools that count in floating point write `10.0`.
 pub(crate) fn size(text: &[u8]) -> Option<u64> {
     let whole = match memchr::memchr(b'.', text) {
         Some(point) if text[point + 1..].iter().all(|digit| *digit == b'0') => &text[..point],
@@ -238,16 +239,16 @@ pub(crate) fn size(text: &[u8]) -> Option<u64> {
     crate::lines::whole_number(whole).filter(|size| *size <= SIZE_MAX)
 }
 
-/// The size of a key: below 4 GiB.
+/// Parses the size of a key: below 4 GiB.
 pub(crate) fn key_size(text: &[u8]) -> Option<u32> {
     size(text).and_then(|size| u32::try_from(size).ok())
 }
 
-/// No value is larger than a tebibyte: sums over a whole trace stay within 64 bits.
+/// The most bytes of a value, one tebibyte, so that sums over a whole trace fit 64 bits.
 pub(crate) const SIZE_MAX: u64 = 1 << 40;
 
-/// Reads text as Redis quotes it (`"a\x00\"b"`) off the front of `rest`, to the end of `to`.
-/// `None` where the quotes are not closed.
+/// Reads a text quoted as by Redis (`"a\x00\"b"`) from the front of `rest`, and appends it to `to`.
+/// `None` if the quotes are not closed.
 pub(crate) fn unquote(rest: &mut &[u8], to: &mut Vec<u8>) -> Option<()> {
     let mut bytes = rest.strip_prefix(b"\"")?;
     loop {

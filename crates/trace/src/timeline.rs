@@ -1,5 +1,5 @@
-//! Times as a trace has them, made what an access needs: microseconds since the first request,
-//! never decreasing.
+//! Converts times of a trace into times of accesses: microseconds since the first request, never
+//! decreasing.
 
 use crate::Micros;
 
@@ -11,8 +11,8 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// The time of a request whose own clock says `micros`. Where that goes back, as it does where
-    /// several threads wrote the trace, time stands still.
+    /// The time of a request whose own clock says `micros`. If that clock goes back, as it may
+    /// where several threads wrote the trace, the time stands still.
     #[inline]
     pub(crate) fn at(&mut self, micros: u64) -> Micros {
         let first = *self.first.get_or_insert(micros);

@@ -1,25 +1,25 @@
-//! What a whole trace holds, for formats that say it at their beginning.
+//! Totals of a whole trace, for formats that state them at the beginning.
 
 use crate::{Micros, Op};
 
 /// Counts over a whole trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Objects asked for.
+    /// Number of distinct objects.
     pub objects: u64,
-    /// Bytes of the values, by each request.
+    /// Bytes of the values, added up over requests.
     pub request_bytes: u64,
-    /// Bytes of the objects, each of the largest size it had.
+    /// Bytes of the objects, each at its largest size.
     pub object_bytes: u64,
     /// Time of the last request.
     pub end: Micros,
-    /// Reads.
+    /// Number of reads.
     pub gets: u64,
-    /// Writes.
+    /// Number of writes.
     pub sets: u64,
-    /// Removals.
+    /// Number of removals.
     pub deletes: u64,
 }
 

@@ -1,5 +1,5 @@
-//! What must hold for every format in the list: a valid sample is read whole, no bytes make a
-//! reader panic or run forever, and what a format writes it reads back.
+//! The promises of every format in the list: a valid sample is read whole, no bytes make a reader
+//! panic or run forever, and a format reads back the traces that it writes.
 
 use base::{Size, hash};
 use proptest::prelude::*;
@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex};
 use trace::format::{self, Spec};
 use trace::{Access, Error, Micros, Op, Options, Source, Tick, Totals};
 
-/// More calls than any sample or random bytes have requests, but for extents and repeats, whose
-/// length is their author's wish.
+/// More calls than any sample or random bytes have requests, except for extents and repeats, whose
+/// length is stated in the trace.
 const CALLS_MAX: usize = 20_000;
 
 fn open(spec: &Spec, bytes: Vec<u8>) -> Result<Box<dyn Source>, Error> {
     (spec.open)(Box::new(Cursor::new(bytes)), &Options::default())
 }
 
-/// Reads all there is, malformed records too.
+/// Reads a whole trace, including malformed records.
 fn read(spec: &Spec, bytes: Vec<u8>) -> (Vec<(Access, Vec<u8>)>, Vec<String>) {
     let mut source = match open(spec, bytes) {
         Ok(source) => source,
@@ -41,7 +41,7 @@ fn read(spec: &Spec, bytes: Vec<u8>) -> (Vec<(Access, Vec<u8>)>, Vec<String>) {
     (found, errors)
 }
 
-/// A few requests that every format which writes can hold.
+/// A few requests that every format with a writer can hold.
 fn requests() -> Vec<(Access, Vec<u8>)> {
     [(0, "17", 100), (1, "4", 7), (1, "17", 100), (3, "99", 0), (9, "4", 8)]
         .into_iter()
@@ -60,7 +60,7 @@ fn access(time: u64, key: &[u8], value_size: u64) -> (Access, Vec<u8>) {
     (access, key.to_vec())
 }
 
-/// A file that can still be looked at when its writer is gone.
+/// A file whose bytes are still readable after its writer is gone.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -84,7 +84,7 @@ fn write(spec: &Spec, requests: &[(Access, Vec<u8>)]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A valid trace, and how many requests it holds.
+/// A valid trace, and its number of requests.
 fn sample(spec: &Spec) -> (Vec<u8>, usize) {
     let text = match spec.name {
         "csv" => "# made\n0,17,2,100,0,get,0\n1000,k,1,7,3,set,60\n1000,17,2,100,0,delete,0\n",
@@ -141,7 +141,7 @@ fn sample(spec: &Spec) -> (Vec<u8>, usize) {
     (text.as_bytes().to_vec(), 3)
 }
 
-/// Three requests and a command that is none, of either version.
+/// Three requests and a command that is none, in either version.
 fn vscsi(version: u16) -> Vec<u8> {
     let mut bytes = vec![];
     let lines = [(0x2a, 512, 7u64), (0x28, 6656, 8), (0x35, 0, 0), (0x28, 512, 7)];
@@ -192,7 +192,7 @@ fn both_versions_of_vscsi_are_read() {
     assert!(error[0].contains("neither version"), "{error:?}");
 }
 
-/// With `--block-size` a request for a range of a disk is one for each block that it touches.
+/// With `--block-size`, a request for a range of a disk becomes one for each block that it touches.
 #[test]
 fn ranges_of_virtual_disks_are_split() {
     let text = "version,time,op,size,lbn\n1,5633898,2a,512,7\n1,5633899,28,6656,8\n\
@@ -211,7 +211,7 @@ fn ranges_of_virtual_disks_are_split() {
             }
             (found, source.remark().map(str::to_owned))
         };
-        // 512 bytes from 3 584 on, 6 656 from 4 096 on, and the first once more.
+        // 512 bytes from 3 584 on, 6 656 bytes from 4 096 on, and the first request once more.
         let (found, remark) = read(Some(4096));
         let wanted = [("0", 4096), ("8", 4096), ("16", 4096), ("0", 4096)];
         let wanted = wanted.map(|(key, size)| (key.to_owned(), size));
@@ -234,7 +234,7 @@ fn a_sample_is_read_whole() {
     }
 }
 
-/// A format that claims bytes of another would misread them without a word.
+/// A format that claims the bytes of another would silently misread them.
 #[test]
 fn nobody_claims_the_bytes_of_another() {
     for spec in format::ALL {
@@ -263,7 +263,7 @@ fn every_format_is_fuzzed() {
     }
 }
 
-/// However a file was cut off, the reader says so or reads what is there, and stops.
+/// Wherever a file is cut off, the reader reports it or reads the rest, and stops.
 #[test]
 fn a_sample_cut_off_anywhere_is_no_panic() {
     for spec in format::ALL {
@@ -297,7 +297,7 @@ fn a_sample_read_a_byte_at_a_time_is_the_same() {
     }
 }
 
-/// An error in the reader underneath is told once and ends the trace.
+/// An error in the underlying reader is reported once and ends the trace.
 #[test]
 fn a_failing_disk_is_an_error_and_the_end() {
     struct Failing;
@@ -372,7 +372,7 @@ proptest! {
 fn any_request() -> impl Strategy<Value = (Access, Vec<u8>)> {
     let op = prop_oneof![Just(Op::Get), Just(Op::Set), Just(Op::Delete)];
     let next = prop_oneof![Just(Tick::NEVER), (0u64..1 << 40).prop_map(Tick)];
-    // Some of more than 4 GiB.
+    // Some sizes exceed 4 GiB.
     let size = (0u64..1 << 20, 0u32..21).prop_map(|(size, shift)| size << shift);
     let numbers = (0u64..3_000_000, 0u32..40, size, 0u16..5, 0u64..100, 0u64..1 << 40);
     (numbers, op, next).prop_map(|((gap, key, value_size, tenant, ttl, penalty), op, next)| {
@@ -382,7 +382,7 @@ fn any_request() -> impl Strategy<Value = (Access, Vec<u8>)> {
     })
 }
 
-/// Gaps become times; the first is zero, as readers that count from the first request give it.
+/// Gaps become times; the first is zero, because readers count from the first request.
 fn in_order_of_time(mut requests: Vec<(Access, Vec<u8>)>) -> Vec<(Access, Vec<u8>)> {
     let mut now = 0;
     for (at, (access, _)) in requests.iter_mut().enumerate() {
@@ -392,7 +392,7 @@ fn in_order_of_time(mut requests: Vec<(Access, Vec<u8>)>) -> Vec<(Access, Vec<u8
     requests
 }
 
-/// What of a request a format holds.
+/// The part of a request that a format can hold.
 fn kept(format: &str, (access, key): &(Access, Vec<u8>)) -> (Access, Vec<u8>) {
     let whole_seconds = Micros(access.time.0 / 1_000_000 * 1_000_000);
     let kept = match format {
@@ -404,7 +404,7 @@ fn kept(format: &str, (access, key): &(Access, Vec<u8>)) -> (Access, Vec<u8>) {
             time: whole_seconds,
             key_size: access.key_size,
             next: access.next,
-            // Four bytes for a size.
+            // Sizes have four bytes.
             ..Access::get(access.key, access.value_size.min(u32::MAX.into()) as u32)
         },
         other => panic!("{other}: say here what it keeps"),
@@ -412,7 +412,8 @@ fn kept(format: &str, (access, key): &(Access, Vec<u8>)) -> (Access, Vec<u8>) {
     (kept, key.clone())
 }
 
-/// Keys that a column cannot hold are written as in a URL, not lost and not split.
+/// Characters of a key that a column cannot hold are written as in a URL, so the key is neither
+/// lost nor split.
 #[test]
 fn a_key_with_a_comma_fits_the_common_format() {
     let spec = format::find("csv").unwrap();
@@ -423,7 +424,8 @@ fn a_key_with_a_comma_fits_the_common_format() {
     assert_eq!(keys, [&b"a%2Cb%20c%0A"[..], b"%"]);
 }
 
-/// Tenants keep their words, lives their fractions; a quote and a comma do not split a key.
+/// Tenants keep their words, times to live keep their fractions, and a quote and a comma do not
+/// split a key.
 #[test]
 fn columns_are_written_with_the_names_of_tenants() {
     let spec = format::find("columns").unwrap();
@@ -486,7 +488,7 @@ fn old_lcs_files_are_read() {
     }
 }
 
-/// The compact form must pay: a popular object's request in a few bytes.
+/// The compact form must be small: a request for a popular object takes a few bytes.
 #[test]
 fn the_compact_form_is_compact() {
     let text = "zipf:requests=100000:keys=10000:prefix=some-service_user_:size=pareto/0/214/0.3";

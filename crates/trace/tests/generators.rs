@@ -1,4 +1,4 @@
-//! What must hold for every generator in the list, and what each promises.
+//! The promises of every generator in the list, and of each one alone.
 
 use std::collections::{HashMap, HashSet};
 use trace::synth::{self, COMMON};
@@ -38,7 +38,7 @@ fn the_seed_decides_everything() {
     }
 }
 
-/// An object has one size, one key and one penalty for ever, or simulations mean nothing.
+/// An object keeps one size, one key and one penalty, or simulations would be meaningless.
 #[test]
 fn an_object_never_changes() {
     for spec in synth::ALL {
@@ -102,7 +102,7 @@ fn patterns_ask_for_what_they_promise() {
     let all = generate("uniform:keys=100:requests=10000");
     assert_eq!(distinct(&all), 100);
 
-    // Three tenths of the requests are scans, of keys asked for once.
+    // Three tenths of the requests are scans, over keys that are requested once.
     let all = generate("scan:keys=10:requests=100000:share=0.3:length=1000");
     let mut counts: HashMap<u64, u32> = HashMap::new();
     for (access, _) in &all {
@@ -111,7 +111,7 @@ fn patterns_ask_for_what_they_promise() {
     let once = counts.values().filter(|count| **count == 1).count();
     assert!((28_000..=32_000).contains(&once), "{once}");
 
-    // First and third phase share no key; the second has both.
+    // The first and the third phase share no key; the second has keys of both.
     let all = generate("phases:keys=100:requests=9000");
     let keys = |range: std::ops::Range<usize>| {
         all[range].iter().map(|(access, _)| access.key).collect::<HashSet<_>>()
@@ -145,7 +145,7 @@ fn a_periodic_load_has_peaks_and_valleys() {
     let late = all.iter().filter(|(access, _)| second(access) % 10 >= 5).count();
     assert!(late <= 2, "{late}");
     assert_eq!(second(&all[999].0), 14);
-    // Longer gaps than periods are no endless loop.
+    // Gaps longer than a period cause no endless loop.
     let all = generate("periodic:rate=0.001:period=0.01:valley=0:requests=3:shape=sine");
     assert!((3_900_000_000..4_100_000_000).contains(&all[2].0.time.0), "{:?}", all[2].0.time);
 }
@@ -173,7 +173,7 @@ fn ycsb_has_the_shares_of_its_workloads() {
     }
 }
 
-/// Sizes and gaps of the paper's fits, writes one in 31.
+/// Sizes and gaps match the paper's fits, and one request in 31 writes.
 #[test]
 fn etc_is_like_the_paper() {
     let all = generate("etc:keys=200000:skew=0:requests=200000");
@@ -189,7 +189,7 @@ fn etc_is_like_the_paper() {
     assert!((sets - 1.0 / 31.0).abs() < 0.002, "{sets}");
 }
 
-/// A mix keeps the rates of its parts, gives each a tenant, and mixes no keys.
+/// A mix keeps the rates of its parts, gives each part a tenant, and mixes no keys.
 #[test]
 fn a_mix_is_joined_by_time() {
     let all = generate("mix:requests=4000:zipf:keys=10:rate=3000+loop:keys=10:rate=1000");

@@ -1,10 +1,10 @@
-//! Budgets before any plan: what everybody holds, within the bounds there are.
+//! Budgets before any plan: the bytes that each pool holds, within the bounds.
 
 use crate::{Reading, TenantReading};
 use base::{Bytes, TenantId};
 
-/// The tenants, of `tenants`, that a plant shows: in the order of their numbers, so that of
-/// thousands one is found at once.
+/// The readings of these tenants. The plant lists tenants in the order of their numbers, so that
+/// one of thousands is found at once.
 pub(crate) fn members<'a>(
     reading: &'a Reading,
     tenants: &'a [TenantId],
@@ -13,8 +13,9 @@ pub(crate) fn members<'a>(
     tenants.iter().filter_map(find).map(|at| &reading.tenants[at])
 }
 
-/// What a pool holds and a part of what nobody does, by the weight of its tenants or, of a class,
-/// by what it holds: to begin with everybody keeps what the competition gave.
+/// The bytes that a pool holds and a part of the free memory. The part is by the weight of the
+/// pool's tenants or, for a class, by the bytes it holds. So at the start each pool keeps what it
+/// gained in competition.
 pub(crate) fn natural(reading: &Reading, tenants: &[TenantId], class: Option<u8>) -> Bytes {
     let used: Bytes = members(reading, tenants).map(|tenant| tenant.part(class).used).sum();
     let all_used: Bytes = reading.tenants.iter().map(|tenant| tenant.used).sum();
@@ -29,7 +30,7 @@ pub(crate) fn natural(reading: &Reading, tenants: &[TenantId], class: Option<u8>
     used + Bytes((free * part / f64::max(all, f64::MIN_POSITIVE)) as u64)
 }
 
-/// Budgets in proportion to `had`, within the bounds, that sum to the limit if they can and never
+/// Budgets in proportion to `had`, within the bounds. They sum to the limit if they can, and never
 /// to more. Floors that do not fit are cut in proportion.
 pub(crate) fn fit(had: &[Bytes], bounds: &[(Bytes, Option<Bytes>)], limit: Bytes) -> Vec<Bytes> {
     let floors: Bytes = bounds.iter().map(|(floor, _)| *floor).sum();
@@ -61,8 +62,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the tenants held and whatever their bounds: never more than the limit, and
-        /// floors that fit are met.
+        /// For all holdings and bounds, budgets never exceed the limit, and floors that fit are
+        /// met.
         #[test]
         fn budgets_fit(
             pools in proptest::collection::vec((0u64..1 << 30, 0u64..1 << 20, any::<bool>()), 1..9),

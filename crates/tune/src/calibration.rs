@@ -1,12 +1,12 @@
-//! What a pool missed, held against its curve: a curve that is off where the pool is, is shifted
-//! as a whole.
+//! Compares a pool's actual misses with its curve. If the curve is wrong at the pool's size, it is
+//! shifted as a whole.
 //!
-//! A model sees a sample of the keys, remembers the past and takes a policy for another that is
-//! easier to reckon with, so that its curve may be off by some points everywhere. But at one size
-//! there is no need to guess: the pool has this size, and what it misses is counted. The shift is
-//! in the odds, `m/(1-m)`: it leaves 0 and 1 where they are, and never turns a curve round. Nowhere
-//! is it by more points than where it was measured: of a model that says that all reads miss, where
-//! nearly all do, the odds are off by any factor, and the curve by next to nothing.
+//! A model sees a sample of the keys, remembers the past and replaces a policy by one that is
+//! easier to compute. So its curve may be off by some percentage points everywhere. At one size
+//! there is no need to guess: the pool has this size, and its misses are counted. The shift is in
+//! the odds, `m/(1-m)`: it leaves 0 and 1 in place, and never reverses a curve. Nowhere does it
+//! exceed the difference at the measured point. Where a model says that all reads miss, and nearly
+//! all do, the odds are off by any factor, and the curve by next to nothing.
 //!
 //! ```text
 //!   1 ┐╲                     ─ the model's curve
@@ -19,26 +19,25 @@
 
 use curve::{MissRatio, MissRatioCurve};
 
-/// What was counted until an epoch ago weighs so much against what was since.
+/// Weight that the counts up to an epoch ago keep at the next epoch.
 const KEEP: f64 = 0.75;
 
-/// Reads that are kept at least, however long ago they came: of fewer, chance alone makes two
-/// points.
+/// Reads that are kept however old they are: with fewer, chance alone makes two percentage points.
 const READS_KEPT: f64 = 600.0;
 
-/// Reads of which it is taken for granted that they did as forecast.
+/// Reads that are assumed to have missed as forecast.
 const READS_GRANTED: f64 = 60.0;
 
-/// The odds are shifted by this factor at most: what is further off is no small error.
+/// The odds are shifted by at most this factor: a larger error is of another kind.
 const SHIFT_MAX: f64 = 8.0;
 
-/// Errors of the last epochs beyond so many times what chance makes are none of chance, if they
-/// are of so much, over so many reads.
+/// The pool is off if its error is this many times the standard deviation of chance, this share of
+/// the reads, and measured on this number of reads.
 const CHANCE: f64 = 5.0;
 const OFF: f64 = 0.05;
 const OFF_READS: f64 = 100.0;
 
-/// What a pool was forecast to miss by its model alone, and what it missed.
+/// Reads of a pool, the misses forecast by its model alone, and the actual misses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Calibration {
     reads: f64,
@@ -47,7 +46,7 @@ pub(crate) struct Calibration {
     late: Late,
 }
 
-/// What the last epochs missed, beside what they were forecast to with the shift of their time.
+/// Reads and misses of the last epochs, and the misses forecast with the shift of their time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Late {
     reads: f64,
@@ -56,7 +55,7 @@ struct Late {
 }
 
 impl Calibration {
-    /// Takes an epoch of `reads`, of which `missed` found nothing, where the model's curve said
+    /// Adds an epoch of `reads` reads, of which `missed` missed. The model's curve forecast
     /// `ratio`.
     pub(crate) fn note(&mut self, reads: f64, missed: f64, ratio: f64) {
         if reads <= 0.0 {
@@ -73,7 +72,7 @@ impl Calibration {
         self.missed = keep * self.missed + missed;
     }
 
-    /// Whether the last epochs were nothing like what was seen before.
+    /// Whether the last epochs differ from the earlier ones by more than chance.
     pub(crate) fn is_off(&self) -> bool {
         let Late { reads, forecast, missed } = self.late;
         let chance = (forecast * (1.0 - forecast / reads.max(1.0))).max(1.0).sqrt();
@@ -81,7 +80,7 @@ impl Calibration {
         reads >= OFF_READS && off > CHANCE * chance && off > OFF * reads
     }
 
-    /// The factor of the odds, and how far it may move a ratio.
+    /// The factor of the odds, and the most by which it may move a ratio.
     fn shift(&self) -> (f64, f64) {
         let expected = self.forecast / self.reads.max(f64::MIN_POSITIVE);
         let measured = (self.missed + READS_GRANTED * expected) / (self.reads + READS_GRANTED);
@@ -97,7 +96,7 @@ impl Calibration {
         shifted.clamp(ratio - most, ratio + most)
     }
 
-    /// What the model's curve says where this one, shifted, says `ratio`.
+    /// The ratio of the model's curve where the shifted curve has `ratio`.
     pub(crate) fn unshifted(&self, ratio: f64) -> f64 {
         if ratio <= 0.0 {
             return 0.0;
@@ -106,19 +105,19 @@ impl Calibration {
         (ratio / (shift * (1.0 - ratio) + ratio)).clamp(ratio - most, ratio + most)
     }
 
-    /// Another model came, whose curve says `ratio` where the pool is.
+    /// Replaces the model by another, whose curve has `ratio` at the pool's size.
     pub(crate) fn rebase(&mut self, ratio: f64) {
         self.forecast = ratio * self.reads;
     }
 
-    /// A curve that was shifted by what was measured until `before`, through what was since.
+    /// Shifts a curve that `before` had shifted through the present measurements.
     pub(crate) fn renew(&self, before: &Self, curve: &MissRatioCurve) -> MissRatioCurve {
         let shifted = |ratio: f64| self.shifted(before.unshifted(ratio));
         let points = curve.points().iter();
         MissRatioCurve::new(points.map(|&(size, ratio)| (size, MissRatio(shifted(ratio.0)))))
     }
 
-    /// The curve of a model, through what was measured.
+    /// Shifts the curve of a model through the measurements.
     pub(crate) fn apply(&self, curve: &MissRatioCurve) -> MissRatioCurve {
         self.renew(&Self::default(), curve)
     }
@@ -134,8 +133,8 @@ mod tests {
         calibration.apply(&curve).at(Bytes(10)).0
     }
 
-    /// A pool misses 0.3 where its model says 0.4: so it does with a little less memory, too, and
-    /// the ends stay.
+    /// A pool misses 0.3 where its model says 0.4. The shifted curve is lower at a smaller size
+    /// too, and its ends stay.
     #[test]
     fn a_curve_goes_through_what_was_measured() {
         let mut calibration = Calibration::default();
@@ -152,7 +151,7 @@ mod tests {
         assert!(!calibration.is_off());
     }
 
-    /// Ten reads that all miss say next to nothing.
+    /// Ten reads that all miss are weak evidence.
     #[test]
     fn few_reads_shift_little() {
         let mut calibration = Calibration::default();
@@ -161,7 +160,7 @@ mod tests {
         assert!(!calibration.is_off());
     }
 
-    /// Whoever turns to other keys misses what no chance explains.
+    /// A pool whose clients turn to other keys misses more than chance explains.
     #[test]
     fn another_load_is_seen() {
         let mut calibration = Calibration::default();
@@ -173,8 +172,8 @@ mod tests {
         assert!(calibration.is_off());
     }
 
-    /// All reads miss, says the model, where one of a hundred does not: half as much memory more
-    /// makes no such difference that the odds of the one would tell it.
+    /// The model says that all reads miss, and one in a hundred does not. The shift of the odds
+    /// there must not move the rest of the curve far.
     #[test]
     fn the_end_of_a_curve_does_not_bend_the_rest() {
         let mut calibration = Calibration::default();
@@ -183,7 +182,7 @@ mod tests {
         assert!((calibration.unshifted(at(&calibration, 0.7)) - 0.7).abs() < 1e-9);
     }
 
-    /// A model that knows nothing (all misses, or none) is not shifted beyond all bounds.
+    /// A model without knowledge (all misses, or none) is not shifted beyond all bounds.
     #[test]
     fn certainty_is_not_shifted() {
         for ratio in [0.0, 1.0] {

@@ -1,9 +1,9 @@
-//! Why reads miss, told from sampled keys.
+//! The causes of misses, by sampled keys.
 //!
-//! The store counts misses and cannot say why: of an item that left it keeps nothing. The pilot
-//! sees every request to a sample of the keys anyway, and remembers of each what an unbounded cache
-//! would hold. A miss of one that would still be there is an eviction; the shares of the causes
-//! among the misses of the sample are those among all.
+//! The store counts misses but cannot tell their causes: it keeps nothing of an evicted item. The
+//! pilot sees every request to a sample of the keys anyway. For each of them it remembers the item
+//! that an unbounded cache would hold. A miss of an item that would still be there is an eviction.
+//! The shares of the causes among the sample's misses are those among all misses.
 //!
 //! ```text
 //!                   read, found nothing
@@ -13,81 +13,82 @@
 //!   removed ─────────▶ deleted
 //! ```
 //!
-//! A miss counts for as many keys as its own stands for, so that what was seen at another rate of
-//! sampling weighs what it did.
+//! A miss counts for the number of keys that its key stands for, so that misses at another rate of
+//! sampling keep their weight.
 //!
-//! The keys watched are bounded: the tenants that have most of them watch half of their own. When
-//! the tap samples more keys than before, the new ones are watched for as long as they were not
-//! before they count: until then nobody can tell whether they had been seen.
+//! The number of watched keys is bounded: the tenants with most of them watch half of their own.
+//! When the tap samples more keys than before, the misses of new ones do not count at first. They
+//! are watched for as long as they were not watched before: until then an earlier read of them may
+//! be unknown.
 
 use crate::observe::FILL_WINDOW;
 use base::{Bytes, Cause, Causes, Filter, Micros, Sample, Sighting, TenantId};
 use std::collections::HashMap;
 
-/// Keys watched of all tenants together: with so many a share is known to about half a point.
+/// Watched keys of all tenants together: they give a share to about half a percentage point.
 const KEYS_MAX: usize = 14_000;
 
-/// Memory of the models for each key that is watched.
+/// Memory of the models, in bytes, for each watched key.
 const MODELS_PER_KEY: u64 = 320;
 
-/// How long new keys are watched before their misses count, at least and at most: as long as the
-/// cache ran without anybody watching them.
+/// The shortest and the longest time that new keys are watched before their misses count: as long
+/// as the cache ran without a watch on them.
 const SETTLING_MIN: Micros = Micros::from_secs(60);
 const SETTLING_MAX: Micros = Micros::from_secs(24 * 3_600);
 
-/// Items of a cache that is as good as empty, and how long it is new: the rate of sampling is found
-/// in this time, and what was missed before is little, unless values were written that nobody had
-/// asked for.
+/// The most items of a cache that counts as empty, and the time for which it counts as new. The
+/// rate of sampling is found in this time. Earlier misses are few, unless values were written
+/// without a read.
 const EMPTY_MAX: u64 = 1_000;
 const FRESH: Micros = Micros::from_secs(30);
 
-/// A key that nobody asked for in so long is forgotten before others are.
+/// A key without a request for this time is forgotten before others are.
 const FORGOTTEN: Micros = Micros::from_secs(24 * 3_600);
 
-/// What an unbounded cache would hold of a key.
+/// The state of a key in an unbounded cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing: nobody wrote it. So many reads have missed.
+    /// Nothing: it was never written. The number counts the reads that missed.
     Absent(u32),
-    /// Its item, until then.
+    /// Its item, which expires at this time.
     Held(Micros),
-    /// Nothing: it was removed.
+    /// Nothing: its item was removed.
     Removed,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
     state: State,
-    /// When it was asked for last; of an absent key, when first.
+    /// Time of the last request; for an absent key, of the first.
     at: Micros,
-    /// The time to live that it was written with; zero where that was not seen.
+    /// The time to live at its write; zero if no write was seen.
     ttl: Micros,
 }
 
-/// The keys of one tenant.
+/// The watched keys of one tenant, and the causes of its misses.
 #[derive(Debug)]
 struct Watched {
     keys: HashMap<u64, Known>,
-    /// The keys whose misses count, among those watched.
+    /// The keys whose misses count, among the watched ones.
     counts: Filter,
     watches: Filter,
-    /// No more than these are watched, whatever is sampled.
+    /// The most keys to watch, whatever is sampled.
     bound: Filter,
-    /// Values were written that nobody had asked for.
+    /// Whether values were written without a read before.
     was_loaded: bool,
-    /// Since when as many are watched as now.
+    /// Time since which the present share of keys is watched.
     since: Micros,
-    /// Misses of all keys, as those that count stand for them, and how many of those there were.
+    /// Misses of all keys, as scaled from those that count, and the number of the latter.
     misses: Causes,
     counted: u64,
-    /// Reads of expired keys that a life of twice the length would have answered, of so many whose
-    /// time to live is known.
+    /// Reads of expired keys that twice the time to live would have answered, and all reads of
+    /// expired keys with a known time to live.
     late: (u64, u64),
     /// Sampled hits by the logarithm of the size.
     hits: [u32; SIZES],
 }
 
-/// Sizes are told apart by powers of two.
+/// Number of size classes: powers of two.
 pub const SIZES: usize = 32;
 
 impl Default for Watched {
@@ -108,7 +109,7 @@ impl Default for Watched {
 }
 
 impl Watched {
-    /// Follows what the tap samples.
+    /// Adapts the watched keys to the filter of the tap.
     fn follow(&mut self, tap: Filter, now: Micros, began: Micros, is_fresh: bool) {
         let wanted = Filter::below(tap.threshold().min(self.bound.threshold()));
         let (wide, new) = (self.watches.threshold(), wanted.threshold());
@@ -130,7 +131,7 @@ impl Watched {
         }
     }
 
-    /// Keys that each one that counts stands for.
+    /// Number of keys that each counted key stands for.
     fn weight(&self) -> u64 {
         (self.counts.rate().recip()).round() as u64
     }
@@ -149,7 +150,7 @@ impl Watched {
             Sighting::Hit => {
                 let size = &mut self.hits[sample.size.max(1).ilog2() as usize];
                 *size = size.saturating_add(1);
-                // What is left is not what it was written with.
+                // The sample has the remaining time to live, not the one at the write.
                 let ttl = self.keys.get(&key).map_or(Micros(0), |known| known.ttl);
                 self.keys.insert(key, Known { ttl, ..held });
             }
@@ -159,7 +160,7 @@ impl Watched {
                     && now.saturating_sub(at) > FILL_WINDOW
                     && self.counts.keeps(key)
                 {
-                    // Nobody fetched it because of these reads.
+                    // The write did not follow from these reads.
                     let all = u64::from(reads) * self.weight();
                     let [never, .., early] = &mut self.misses;
                     let moved = all.min(*never);
@@ -204,7 +205,7 @@ impl Watched {
         }
     }
 
-    /// Watches fewer keys: first without those that nobody asked for in long.
+    /// Watches fewer keys: first drops keys without a request for a long time.
     fn shrink(&mut self, now: Micros, began: Micros) {
         let before = self.keys.len();
         self.keys.retain(|_, known| now.saturating_sub(known.at) < FORGOTTEN);
@@ -215,7 +216,7 @@ impl Watched {
         self.keys.shrink_to(self.keys.len());
     }
 
-    /// Watches more keys where it has room.
+    /// Watches more keys if there is room.
     fn grow(&mut self, room: usize) {
         if self.bound != Filter::ALL && self.keys.len() < room / 4 {
             let twice = Filter::below(2 * self.bound.threshold());
@@ -224,29 +225,29 @@ impl Watched {
     }
 }
 
-/// How the cache was at the first look.
+/// The state of the cache at the first look.
 #[derive(Clone, Copy, Debug, Default)]
 enum Start {
     #[default]
     Unseen,
-    /// It held items then, of which nobody knows which keys were read before.
+    /// It held items, so some keys may have been read before.
     Filled(Micros),
-    /// It was empty then: what was never seen since was never there.
+    /// It was empty: a key never seen since was never there.
     Empty(Micros),
 }
 
-/// What is sampled of a tenant, and what it holds.
+/// A tenant's filter and counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) tenant: TenantId,
-    /// Whose keys it lets through.
+    /// The filter that chooses the tenant's sampled keys.
     pub(crate) tap: Filter,
     pub(crate) items: u64,
-    /// Reads of any key that found nothing, since the start.
+    /// Reads of any key that missed, since the start.
     pub(crate) misses: u64,
 }
 
-/// Misses by cause, of every tenant.
+/// Misses by cause, for every tenant.
 #[derive(Debug, Default)]
 pub(crate) struct Watching {
     of: Vec<Watched>,
@@ -254,7 +255,7 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Sees what was sampled of the tenants since the last look.
+    /// Takes in the tenants' samples since the last look.
     pub(crate) fn look(
         &mut self,
         samples: &[Sample],
@@ -285,7 +286,7 @@ impl Watching {
             own.grow(room);
             own.follow(tap, now, began, is_fresh);
             if items == 0 {
-                // Everything was removed at once.
+                // All items were removed at once.
                 own.keys.values_mut().for_each(|known| match known.state {
                     State::Held(expires) if expires > now => known.state = State::Removed,
                     _ => {}
@@ -298,7 +299,7 @@ impl Watching {
             }
         }
         while self.of.iter().map(|own| own.keys.len()).sum::<usize>() > keys_max {
-            // All that have about as many at once: there may be thousands of tenants.
+            // All tenants with about as many at once: there may be thousands of tenants.
             let most = self.of.iter().map(|own| own.keys.len()).max().unwrap_or_default();
             for own in self.of.iter_mut().filter(|own| 2 * own.keys.len() > most) {
                 own.shrink(now, began);
@@ -306,28 +307,28 @@ impl Watching {
         }
     }
 
-    /// Misses of a tenant so far, by cause, as sampled ones stand for all.
+    /// Misses of a tenant so far, by cause, scaled from the sampled ones.
     pub(crate) fn misses(&self, tenant: TenantId) -> Causes {
         self.of.get(usize::from(tenant)).map_or(Causes::default(), |own| own.misses)
     }
 
-    /// Sampled misses of a tenant that these rest on.
+    /// Number of sampled misses of a tenant behind these counts.
     pub(crate) fn counted(&self, tenant: TenantId) -> u64 {
         self.of.get(usize::from(tenant)).map_or(0, |own| own.counted)
     }
 
-    /// Of the reads of expired keys, those that a life of twice the length would have answered.
+    /// Share of the reads of expired keys that twice the time to live would have answered.
     pub(crate) fn twice_the_ttl(&self, tenant: TenantId) -> Option<f64> {
         let (soon, all) = self.of.get(usize::from(tenant))?.late;
         (all > 0).then(|| soon as f64 / all as f64)
     }
 
-    /// Sampled hits of a tenant by size: at `n`, of sizes from 2ⁿ bytes to below twice that.
+    /// Sampled hits of a tenant by size: at `n`, sizes from 2ⁿ bytes to below twice that.
     pub(crate) fn hits_by_size(&self, tenant: TenantId) -> [u32; SIZES] {
         self.of.get(usize::from(tenant)).map_or([0; SIZES], |own| own.hits)
     }
 
-    /// Memory it holds.
+    /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> Bytes {
         let keys: usize = self.of.iter().map(|own| own.keys.capacity()).sum();
         let own = self.of.capacity() * size_of::<Watched>();
@@ -352,7 +353,7 @@ mod tests {
         }
     }
 
-    /// A tenant of which every key is sampled.
+    /// A tenant whose keys are all sampled.
     const fn tenant(tenant: TenantId, items: u64) -> Seen {
         Seen { tenant, tap: Filter::ALL, items, misses: 0 }
     }
@@ -410,7 +411,7 @@ mod tests {
         assert_eq!(watching.misses(0)[Cause::Deleted as usize], 1);
     }
 
-    /// Keys are few whatever comes, and those that stay watched are told as before.
+    /// The number of watched keys is bounded, and keys that stay watched give the same causes.
     #[test]
     fn what_is_watched_is_bounded() {
         let mut watching = Watching::default();
@@ -442,7 +443,8 @@ mod tests {
         assert!((800..=3_276).contains(&keys), "{keys}");
     }
 
-    /// In a cache that was full when the pilot came, and of keys that were not sampled before.
+    /// Misses do not count at first in a cache that was full at the start, nor for keys not sampled
+    /// before.
     #[test]
     fn what_may_have_been_seen_before_does_not_count_at_first() {
         let mut watching = Watching::default();
@@ -453,8 +455,8 @@ mod tests {
         assert_eq!(watching.misses(0), [1, 0, 0, 0, 0]);
     }
 
-    /// A new cache whose keys are written before anybody asks: of keys that are sampled only later
-    /// nobody knows whether they had been.
+    /// Keys of a new cache are written before any read. A key that is sampled only later may have
+    /// been written already.
     #[test]
     fn values_loaded_beforehand_are_no_first_reads() {
         let half = Filter::below(Filter::ALL.threshold() / 2);

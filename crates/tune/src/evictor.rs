@@ -1,4 +1,4 @@
-//! How a pool chooses its victims: a policy that works on samples, and how many it draws.
+//! The choice of victims in a pool: a policy that works on samples, and the number of candidates.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -10,59 +10,59 @@ pub struct Evictor {
     pub policy: &'static str,
     /// Candidates drawn for an eviction.
     pub k: u8,
-    /// Whether good candidates are kept from one eviction to the next, as Redis keeps sixteen.
+    /// Whether good candidates are kept from one eviction to the next: Redis keeps sixteen.
     pub pool: bool,
 }
 
 /// Candidates kept between evictions where an [`Evictor`] keeps any.
 pub const POOL: u32 = 16;
 
-/// Time of a write that evicts, and what each candidate adds, in microseconds: half a million items
-/// in a full store, see docs/results/recipes.md.
+/// Time of a write that evicts, and the addition for each candidate, in microseconds: half a
+/// million items in a full store, see docs/results/recipes.md.
 const OVERHEAD_US: (f64, f64) = (1.25, 0.2);
 
 impl Evictor {
-    /// K-LRU: of `k` items drawn, the one idle longest goes.
+    /// K-LRU: evicts, of `k` drawn items, the one idle longest.
     pub const fn klru(k: u8) -> Self {
         Self { policy: "klru", k, pool: false }
     }
 
-    /// LRU: the item idle longest of all goes. The order is kept, so nothing is drawn.
+    /// LRU: evicts the item idle longest of all. It keeps an order, so it draws nothing.
     pub const LRU: Self = Self { policy: "lru", k: 0, pool: false };
 
-    /// LHD: of `k` items drawn, the one goes that promises the fewest hits for its bytes.
+    /// LHD: evicts, of `k` drawn items, the one with the fewest expected hits for its bytes.
     pub const fn lhd(k: u8) -> Self {
         Self { policy: "lhd", k, pool: false }
     }
 
-    /// Of `k` items drawn, the one goes whose bytes earn the least waiting for their time.
+    /// Gittins: evicts, of `k` drawn items, the one whose bytes save the least waiting over time.
     pub const fn gittins(k: u8) -> Self {
         Self { policy: "gittins", k, pool: false }
     }
 
-    /// LFU: the item goes that was used least for its time. Who is drawn is the plant's choice.
+    /// LFU: evicts the item with the fewest uses for its age. The plant chooses the candidates.
     pub const LFU: Self = Self { policy: "lfu", k: 0, pool: false };
 
-    /// Whether it goes by what misses cost.
+    /// Whether it ranks by the cost of a miss.
     pub fn is_priced(self) -> bool {
         let live = policy::parse(&self.to_string()).and_then(|choice| choice.evictor());
         live.is_ok_and(|live| live.rank.is_priced())
     }
 
-    /// What a write that evicts takes, in microseconds: candidates lie in no cache of the
-    /// processor, and every one takes about the same.
+    /// Time of a write that evicts, in microseconds. Candidates are in no processor cache, and each
+    /// adds about the same.
     pub fn overhead_us(self) -> f64 {
         OVERHEAD_US.0 + OVERHEAD_US.1 * f64::from(self.k)
     }
 
-    /// K-LRU with candidates kept between evictions: what Redis does with K = 5.
+    /// K-LRU with candidates kept between evictions: Redis' eviction with K = 5.
     pub const fn klru_pool(k: u8) -> Self {
         Self { policy: "klru", k, pool: true }
     }
 }
 
 impl fmt::Display for Evictor {
-    /// As `policy::parse` reads it.
+    /// The form that `policy::parse` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.k == 0 {
             return f.pad(self.policy);
@@ -82,7 +82,7 @@ impl Serialize for Evictor {
 mod tests {
     use super::*;
 
-    /// The simulator and the store read what a plan prints.
+    /// The simulator and the store can read the name that a plan prints.
     #[test]
     fn its_name_is_a_policy() {
         let lfu = Evictor::LFU;

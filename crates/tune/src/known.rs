@@ -1,9 +1,9 @@
-//! What a pilot knows, as a value that outlives it: after a restart a pilot that is told goes on
-//! with the division, the curves and the rates it had, and need not learn them again.
+//! A pilot's knowledge, as a value that outlives it. A pilot that receives it after a restart
+//! continues with the same division, curves and rates, and need not learn them again.
 //!
-//! Kept are the curves, and what the models have seen, of those that can say it
-//! ([`curve::Model::remembered`]): these go on as if nothing had been. Others begin empty, and
-//! their curves replace the old ones once they rest on half as many reads, or after
+//! It contains the curves, and the memory of the models that can export one
+//! ([`curve::Model::remembered`]): these models continue without a gap. Other models begin empty.
+//! Their curves replace the old ones once they rest on half as many reads, or after
 //! [`RECALL_EPOCHS`] epochs with requests.
 
 use crate::Evictor;
@@ -15,55 +15,55 @@ use serde::{Deserialize, Serialize};
 /// Epochs with requests after which the curves of an earlier run are no longer preferred.
 pub(crate) const RECALL_EPOCHS: u32 = 60;
 
-/// All that a pilot takes with it.
+/// The state that a pilot passes on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Known {
-    /// The recipe it followed. Another recipe has no use for it.
+    /// The recipe it followed. Another recipe cannot use the state.
     pub recipe: String,
-    /// The memory that was divided, in bytes.
+    /// The divided memory, in bytes.
     pub memory: u64,
-    /// Epochs so far.
+    /// Number of epochs so far.
     pub epoch: u64,
-    /// Reads in the epoch that is not over.
+    /// Reads in the present epoch.
     pub reads: u64,
     /// Requests that the models saw.
     pub samples: u64,
-    /// What a plan must promise.
+    /// The least saving that a plan must promise.
     pub threshold: f64,
-    /// The pools, found again by their names.
+    /// The pools, identified by their names.
     pub pools: Vec<KnownPool>,
 }
 
-/// What is known of one pool.
+/// The state of one pool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownPool {
-    /// The tenant's name, or whatever the recipe calls the pool.
+    /// The tenant's name, or the recipe's name for the pool.
     pub name: String,
     /// Its memory, in bytes.
     pub budget: u64,
     /// Its policy.
     pub evictor: String,
-    /// The memory and the policy it was to have, where a plan is in force.
+    /// The memory and the policy that the plan in force assigns to it.
     pub goal: Option<(u64, String)>,
     /// Reads a second.
     pub reads_per_s: f64,
     /// Requests a second.
     pub ops_per_s: f64,
-    /// The same in the busiest epoch, fading.
+    /// Requests a second in the busiest epoch, fading.
     pub peak_ops_per_s: f64,
-    /// What a miss costs, in microseconds.
+    /// The cost of a miss, in microseconds.
     pub penalty_us: f64,
-    /// Share of the keys that were watched.
+    /// Share of the keys that were sampled.
     pub rate: f64,
-    /// Reads that the curves rest on.
+    /// Reads behind the curves.
     pub reads: f64,
     /// A curve for each policy.
     pub curves: Vec<KnownCurve>,
-    /// The name of the models, and what they have seen, one for each policy of the recipe.
+    /// The name of the models and their memory, one for each policy of the recipe.
     pub models: Option<(String, Vec<Remembered>)>,
 }
 
-/// A curve.
+/// A miss ratio curve for one policy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownCurve {
     /// The policy.
@@ -93,7 +93,7 @@ impl KnownCurve {
     }
 }
 
-/// The policy of that name.
+/// The policy with this name.
 pub(crate) fn find(evictors: &[Evictor], name: &str) -> Option<Evictor> {
     evictors.iter().copied().find(|evictor| evictor.to_string() == name)
 }

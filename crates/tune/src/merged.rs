@@ -1,26 +1,26 @@
-//! Snapshots in units: what each pool would cost with so many units above its floor, under the
+//! Snapshots in units: the cost of each pool with every number of units above its floor, under the
 //! best of its policies.
 //!
-//! The merged curve of a pool is the least over its candidate policies at each size, with the
-//! policy that gives it remembered [kRedis eq. 4]. Policies interact only through the memory they
-//! take, so choosing the policy per size first and dividing the memory afterwards loses nothing.
+//! The merged curve of a pool is the least over its candidate policies at each size, together with
+//! the policy that gives it [kRedis eq. 4]. Policies interact only through the memory they take. So
+//! choosing the policy for each size first and dividing the memory afterwards loses nothing.
 //!
-//! Units are counted from the floor up. So floors are met to the byte, whatever the unit.
+//! Units are counted from the floor up. So floors are met to the byte, for any unit.
 
 use crate::snapshot::Pool;
 use crate::{Evictor, Snapshot};
 use curve::{Bytes, MissRatio};
 
-/// A snapshot, cut into units.
+/// A snapshot, divided into units.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem<'a> {
     snapshot: &'a Snapshot,
     unit: Bytes,
-    /// Units there are to give.
+    /// Units to distribute.
     pub(crate) total: usize,
-    /// The pools of which something is known.
+    /// The pools with at least one curve.
     pub(crate) rows: Vec<Row>,
-    /// Row of each pool; `None` for those that keep what they have.
+    /// Row of each pool; `None` for pools that keep their memory.
     row_of: Vec<Option<usize>>,
     floors: Vec<Bytes>,
     notes: Vec<String>,
@@ -29,18 +29,18 @@ pub(crate) struct Problem<'a> {
 /// One pool in units above its floor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Cost by units, up to the most the pool may have.
+    /// Cost by units, up to the most that the pool may have.
     pub costs: Vec<f64>,
-    /// Units it must have.
+    /// The fewest units that it must have.
     pub low: usize,
-    /// Units it has.
+    /// Units that it has now.
     pub now: usize,
-    /// The candidate that gives each cost.
+    /// The candidate policy behind each cost.
     chosen: Vec<u8>,
 }
 
 impl Row {
-    /// A row of these costs, with no floor, that has `now` units.
+    /// A row of these costs, without a floor, with `now` units at present.
     pub fn new(costs: Vec<f64>, now: usize) -> Self {
         Self { costs, now, ..Self::default() }
     }
@@ -66,7 +66,7 @@ impl<'a> Problem<'a> {
                 rows.push(row(snapshot, pool, floor, unit, total));
             }
         }
-        // Pools that hold more than there is (the limit fell) cannot all stay within a band.
+        // Pools that hold more than the limit (which fell) cannot all stay within a band.
         if rows.iter().map(|row| row.low).sum::<usize>() > total {
             for row in &mut rows {
                 row.low = 0;
@@ -75,8 +75,8 @@ impl<'a> Problem<'a> {
         Self { snapshot, unit, total, rows, row_of, floors, notes }
     }
 
-    /// Back from units to bytes and policies. What no pool can make use of is shared out in
-    /// proportion: it is better kept as a reserve than not at all.
+    /// Converts units to bytes and policies. Memory that no pool can use is shared in proportion:
+    /// it is better as a reserve than unused.
     pub(crate) fn division(&self, units: &[usize]) -> (Vec<(Bytes, Evictor)>, Vec<String>) {
         let mut division = self.exact(units);
         let given: Bytes = division.iter().map(|(budget, _)| *budget).sum();
@@ -98,7 +98,7 @@ impl<'a> Problem<'a> {
         (division, self.notes.clone())
     }
 
-    /// The same, but what is left stays unused.
+    /// Converts units to bytes and policies, and leaves the rest unused.
     pub(crate) fn exact(&self, units: &[usize]) -> Vec<(Bytes, Evictor)> {
         self.snapshot
             .pools
@@ -117,8 +117,8 @@ impl<'a> Problem<'a> {
 }
 
 /// The floors that can be met: each pool's own, raised where the objective needs it, and cut where
-/// there is not enough memory for all. A cut spares the heavier pools: everybody gets their floor
-/// up to a level in proportion to their weight.
+/// the memory is too small for all. A cut spares the heavier pools: each pool gets its floor up to
+/// a level in proportion to its weight.
 fn floors(snapshot: &Snapshot, memory: Bytes, notes: &mut Vec<String>) -> Vec<Bytes> {
     let known = |pool: &Pool| !pool.candidates.is_empty();
     let own: Vec<_> =
@@ -190,12 +190,12 @@ fn row(snapshot: &Snapshot, pool: &Pool, floor: Bytes, unit: Bytes, total: usize
     }
     let above = pool.budget.saturating_sub(floor).as_f64() / unit.as_f64();
     let now = (above.round() as usize).min(most);
-    // A band never keeps a pool from its floor.
+    // A band never keeps a pool below its floor.
     match snapshot.band {
         None => Row { costs, low: 0, now, chosen },
         Some(band) => {
             costs.truncate(now + band + 1);
-            // Rounded down: together the low ends never exceed what there is.
+            // Rounded down, so that the low ends together never exceed the total.
             let low = (above as usize).min(most).saturating_sub(band);
             Row { costs, low, now, chosen }
         }

@@ -1,9 +1,9 @@
-//! What a plan is to minimise.
+//! The objective of a plan.
 
 use serde::Serialize;
 use std::fmt;
 
-/// What a plan is to minimise, summed over the pools.
+/// The quantity that a plan minimises, summed over the pools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Objective {
@@ -13,11 +13,11 @@ pub enum Objective {
     #[default]
     Latency,
     /// Hits lost a second: reads a second × miss ratio × weight [kRedis eq. 7]. Alone it starves
-    /// slow tenants (in the paper's own table three of four fell below a plain cache), so no pool
+    /// slow tenants (in the paper's own table three of four fell below a plain cache). So no pool
     /// may do much worse than with its share by weight: see [`Objective::slack`].
     Hits,
-    /// The same without that floor, for pools that are nobody's own: the classes of sizes of one
-    /// owner [LAMA, section 3.5].
+    /// Hits lost a second, without that floor, for pools that belong to one owner: its classes of
+    /// sizes [LAMA, section 3.5].
     Misses,
 }
 
@@ -31,8 +31,8 @@ impl Objective {
         }
     }
 
-    /// By how much a pool may miss more, relative to what its share by weight would give it,
-    /// where the objective needs such a floor.
+    /// The relative excess of misses that a pool may have over its share by weight, if the
+    /// objective needs such a floor.
     pub const fn slack(self) -> Option<f64> {
         match self {
             Self::Latency | Self::Misses => None,
@@ -40,7 +40,7 @@ impl Objective {
         }
     }
 
-    /// What the cost is counted in.
+    /// The unit of the cost.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Latency => "µs waited per second",
@@ -51,7 +51,7 @@ impl Objective {
     /// Reads `latency`, `hits` or `misses`.
     ///
     /// # Errors
-    /// A sentence that names them.
+    /// A sentence that names the objectives.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "latency" => Ok(Self::Latency),
@@ -77,7 +77,8 @@ mod tests {
     use super::*;
 
     /// pRedis' motivation: rates 5:3:2, penalties 10, 200 and 200 ms. Plain LRU misses in the
-    /// second and third class and waits 100 ms a request; with (2, 3, 0) only the third does: 40.
+    /// second and third class and waits 100 ms a request; with (2, 3, 0) only the third class
+    /// misses: 40 ms.
     #[test]
     fn predis_motivation() {
         let cost = |ratios: [f64; 3]| -> f64 {

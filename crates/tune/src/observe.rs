@@ -1,8 +1,8 @@
-//! From what the store saw to what the models are to see.
+//! Converts the samples of the store into accesses for the models.
 //!
-//! A store sees a read that misses and, later, the write that fills it. To a model both are one
-//! access: counted apart, the fill would be a reuse at distance zero, seen in exactly the caches
-//! that miss most. So a miss is held until its fill comes, with the size.
+//! A store sees a read that misses and, later, the write that fills it. For a model both are one
+//! access. Counted separately, the fill would be a reuse at distance zero, seen in exactly the
+//! caches that miss most. So the observer holds a miss until its fill comes, with the size.
 //!
 //! ```text
 //!   hit                        read
@@ -13,24 +13,24 @@
 //!   removal                    removal
 //! ```
 //!
-//! Where classes, of penalties or of sizes, are told apart and that of a key changes, its life in
-//! the old class ends with a removal.
+//! If classes, of penalties or of sizes, have their own pools and the class of a key changes, its
+//! life in the old class ends with a removal.
 //!
-//! A second miss of a key whose fill is awaited is the same want (many clients may ask at once),
-//! and is not a second access.
+//! A second miss of a key before its fill belongs to the same demand (many clients may ask at
+//! once), and is not a second access.
 
 use base::{Access, Bytes, Micros, Op, Sample, Sighting, TenantId};
 use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
 
-/// How long a miss waits for its fill: as long as a penalty may be.
+/// The longest wait of a miss for its fill: the longest penalty.
 pub const FILL_WINDOW: Micros = Micros::from_secs(10);
 
-/// Misses that wait for their fill at once; of more, the oldest count as never filled.
+/// The most misses that wait for their fill; beyond that the oldest count as never filled.
 const PENDING_MAX: usize = 1 << 14;
 
-/// Keys whose size is remembered; of more, all are forgotten. The size serves only reads that are
-/// never filled.
+/// The most keys whose size is remembered; beyond that all are forgotten. The size serves only
+/// reads that are never filled.
 const KNOWN_MAX: usize = 1 << 18;
 
 #[derive(Clone, Copy, Debug)]
@@ -46,27 +46,27 @@ impl Known {
     }
 }
 
-/// What makes classes of the items of a tenant.
+/// The property that divides a tenant's items into classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClassKind {
-    /// Nothing: they are all of one.
+    /// None: all items are in one class.
     #[default]
     None,
-    /// What their misses cost.
+    /// The cost of their misses.
     Penalties,
-    /// What they take.
+    /// Their size.
     Sizes,
 }
 
 /// Joins misses with their fills.
 #[derive(Debug)]
 pub struct Observer {
-    /// What tells pools apart beside their tenants.
+    /// The property by which pools differ, beside their tenants.
     pub classes: ClassKind,
     pending: HashMap<(TenantId, u64), Micros>,
-    /// The pending misses by age, and some that were filled since.
+    /// The pending misses by age, and some that are already filled.
     order: VecDeque<(Micros, TenantId, u64)>,
-    /// By tenant and key, in one number.
+    /// By tenant and key, combined in one number.
     known: HashMap<u64, Known>,
     known_max: usize,
 }
@@ -84,7 +84,7 @@ impl Default for Observer {
 }
 
 impl Observer {
-    /// So many keys are watched at most. Those watched before are remembered for a while.
+    /// Allows `keys` watched keys at most. Earlier ones are remembered for a while.
     pub fn allow(&mut self, keys: usize) {
         self.known_max = keys.saturating_mul(2).min(KNOWN_MAX);
         if self.known.len() > self.known_max {
@@ -92,7 +92,7 @@ impl Observer {
         }
     }
 
-    /// Memory it holds.
+    /// Bytes that it takes.
     pub fn bytes(&self) -> Bytes {
         let known = self.known.capacity() * size_of::<(u64, Known)>();
         let pending = self.pending.capacity() * size_of::<((TenantId, u64), Micros)>();
@@ -101,7 +101,7 @@ impl Observer {
         )
     }
 
-    /// Takes one sample; `out` gets the accesses that are now complete.
+    /// Takes one sample; `out` receives the accesses that are now complete.
     pub fn see(&mut self, sample: &Sample, mut out: impl FnMut(Access)) {
         let name = (sample.tenant, sample.key);
         match sample.sighting {
@@ -132,11 +132,11 @@ impl Observer {
         self.expire_pending(sample.time, out);
     }
 
-    /// Gives up on fills that did not come in time.
+    /// Gives up fills that are overdue.
     pub fn expire_pending(&mut self, now: Micros, mut out: impl FnMut(Access)) {
         while let Some(&(time, tenant, key)) = self.order.front() {
             let late = now.saturating_sub(time) > FILL_WINDOW;
-            // It may have been filled, and have missed again since: then it waits at a later place.
+            // It may have been filled and have missed again: then it waits at a later position.
             let waits = self.pending.get(&(tenant, key)) == Some(&time);
             if waits && !late && self.order.len() <= PENDING_MAX {
                 break;
@@ -149,7 +149,7 @@ impl Observer {
         }
     }
 
-    /// Misses that wait for their fill.
+    /// Number of misses that wait for their fill.
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
@@ -187,12 +187,12 @@ impl Observer {
     }
 }
 
-/// A key of a tenant as a number: a key is a hash already.
+/// A tenant's key as one number: a key is a hash already.
 fn number(tenant: TenantId, key: u64) -> u64 {
     key ^ base::hash::mix(tenant.into())
 }
 
-/// The class of a penalty that may be unknown.
+/// The class of a penalty; 0 for an unknown penalty.
 pub(crate) const fn class_of(penalty: Micros) -> u8 {
     match penalty {
         Micros(0) => 0,
@@ -235,7 +235,7 @@ mod tests {
 
     use Sighting::{Delete, Hit, Miss, Write};
 
-    /// Counted twice, the fill would be a reuse at distance zero.
+    /// Counted separately, the fill would be a reuse at distance zero.
     #[test]
     fn a_miss_and_its_fill_are_one_read() {
         assert_eq!(
@@ -250,20 +250,20 @@ mod tests {
             seen(&[sample(0, 7, Write, 50), sample(1, 7, Write, 60)]),
             [(Op::Set, 7, 50), (Op::Set, 7, 60)]
         );
-        // Too late to be a fill: first the read that nobody filled, then a write.
+        // Too late to be a fill: first the read without a fill, then a write.
         assert_eq!(
             seen(&[sample(0, 7, Miss, 0), sample(10_001, 8, Hit, 9), sample(10_002, 7, Write, 60)]),
             [(Op::Get, 8, 9), (Op::Get, 7, 0), (Op::Delete, 7, 0), (Op::Set, 7, 60)]
         );
     }
 
-    /// A look-up of what does not exist must not look like a one-byte item that hits next time.
+    /// A look-up of a missing key must not look like a one-byte item that hits next time.
     #[test]
     fn what_was_never_there_leaves_nothing_behind() {
         assert_eq!(seen(&[sample(0, 7, Miss, 0)]), [(Op::Get, 7, 0), (Op::Delete, 7, 0)]);
     }
 
-    /// A larger cache would have answered a read of an evicted item, filled afterwards or not.
+    /// A larger cache would have hit on an evicted item, whether or not a fill follows.
     #[test]
     fn what_was_evicted_is_read_with_its_size() {
         assert_eq!(
@@ -295,7 +295,7 @@ mod tests {
         );
     }
 
-    /// Its old class must not think that it is still there.
+    /// The old class must not keep the item.
     #[test]
     fn who_changes_class_leaves_the_old_one() {
         let dear = Sample { penalty: Micros(2_000), ..sample(9, 7, Write, 90) };

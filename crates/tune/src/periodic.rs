@@ -1,54 +1,55 @@
-//! Periodic load: whose load comes and goes, and when it comes back.
+//! Periodic load: finds tenants whose load has a period, and the time of their next peak.
 //!
 //! Requests of a tenant are counted in buckets of equal time. The logarithms of the counts, less
-//! their trend, are compared with themselves shifted: a load with a period looks like itself one
-//! period later. It is believed when
+//! their trend, are compared with themselves shifted: a periodic load resembles itself one period
+//! later. A period counts as found when
 //!
-//! - three full periods were seen,
-//! - the correlation is at least one half, and beyond what white noise reaches in one of a
-//!   thousand (3.3/√n, n the buckets that are compared),
+//! - the counts cover three full periods,
+//! - the correlation is at least one half, and higher than white noise reaches in one case of a
+//!   thousand (3.3/√n, with n the compared buckets),
 //! - and the busy hours of the mean period have three times the load of its quiet ones.
 //!
-//! What came before a load had its period - an idle night, a first filling - would hide it, so the
-//! last counts are looked at alone too: an eighth of them, a quarter, half and all. Of a period
-//! only the last few are averaged, for none is a whole number of buckets, and what is left over
-//! adds up.
+//! Counts from before a periodic load - an idle night, a first filling - would hide its period. So
+//! the last counts are also examined alone: an eighth of them, a quarter, half and all. The profile
+//! uses only the last few periods, for a period is no whole number of buckets, and the remainders
+//! add up.
 //!
-//! A *peak* is then where the mean period is above half of its highest, a *valley* where it is
-//! below a quarter. As a valley begins, when the load has fallen and the period says that it stays
-//! low, a tenant's items are worth a copy on a disk: what the others take from it in the valley
-//! comes back before the next peak, instead of one by one through as many misses.
+//! A *peak* is a part of the mean period above half of its highest load, a *valley* a part below a
+//! quarter. When a valley begins, the load has fallen and the period predicts that it stays low.
+//! Then a tenant's items are worth a copy on disk. Items that other tenants displace in the valley
+//! come back before the next peak, instead of one by one through as many misses.
 //!
-//! Nothing here reads a clock or touches an item: counts go in, and what is to be done comes out.
+//! This module reads no clock and touches no item: it maps counts to turns.
 
 use base::Micros;
 use std::collections::VecDeque;
 
-/// Buckets remembered.
+/// Number of buckets remembered.
 const BUCKETS_MAX: usize = 1 << 11;
-/// Periods seen before one is believed.
+/// Number of periods that the counts must cover.
 const PERIODS_MIN: usize = 3;
 /// Buckets of the shortest period.
 const PERIOD_MIN: usize = 8;
-/// Periods that are averaged.
+/// The most periods in a profile.
 const PERIODS_MAX: usize = 5;
-/// Buckets between two looks for a period, where one is known.
+/// Buckets between two searches once a period is known.
 const AGAIN: u64 = 8;
-/// Correlation of a period with the next.
+/// The least correlation of a period with the next.
 const ALIKE: f64 = 0.5;
-/// What white noise reaches in one of a thousand, times the root of the number of buckets.
+/// The correlation that white noise reaches in one case of a thousand, times the root of the number
+/// of buckets.
 const NOISE: f64 = 3.3;
-/// How many times the load of the quiet hours the busy ones must have.
+/// The least ratio of the busy hours' load to the quiet hours'.
 const SWING: f64 = 3.0;
 /// Load of a peak and of a valley, as shares of the highest.
 const PEAK: f64 = 0.5;
 const VALLEY: f64 = 0.25;
-/// The load has fallen when it is below this share of the highest.
+/// Share of the highest load below which the load counts as fallen.
 const FALLEN: f64 = 0.35;
-/// Buckets for which it must have.
+/// Number of buckets for which the load must be fallen.
 const FALLEN_FOR: usize = 3;
 
-/// A load that comes and goes.
+/// The period of a load, with its profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Period {
     /// Buckets from one peak to the next.
@@ -57,12 +58,12 @@ pub struct Period {
     pub profile: Vec<f64>,
 }
 
-/// What is to be done with a tenant's items.
+/// An action on a tenant's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// A valley begins: copy them to the disk.
+    /// A valley begins: copy the items to disk.
     Valley,
-    /// A peak comes: bring them back.
+    /// A peak is near: bring the items back.
     Peak,
 }
 
@@ -70,22 +71,22 @@ pub enum Turn {
 #[derive(Clone, Debug)]
 pub struct PeriodicLoad {
     bucket: Micros,
-    /// How long before a peak items are brought back.
+    /// Time before a peak at which items are brought back.
     lead: Micros,
     counts: VecDeque<f64>,
-    /// Number of the bucket that is being counted, and the count so far.
+    /// Number of the present bucket, and its count so far.
     at: Option<(u64, f64)>,
     period: Option<Period>,
-    /// The bucket that its profile begins with: the one in which it was looked for.
+    /// The bucket at which the profile begins: the one in which the period was found.
     begins: u64,
     /// The bucket in which the last valley began.
     valley: Option<u64>,
-    /// Whether items are on the disk.
+    /// Whether the items are on disk.
     is_away: bool,
 }
 
 impl PeriodicLoad {
-    /// Counts in buckets of this length, and announces peaks so long ahead.
+    /// Counts in buckets of length `bucket`, and announces peaks `lead` ahead.
     pub fn new(bucket: Micros, lead: Micros) -> Self {
         let counts = VecDeque::new();
         Self {
@@ -100,22 +101,22 @@ impl PeriodicLoad {
         }
     }
 
-    /// Announces peaks so long ahead from here on.
+    /// Announces peaks `lead` ahead from now on.
     pub const fn set_lead(&mut self, lead: Micros) {
         self.lead = lead;
     }
 
-    /// The count of the last whole bucket.
+    /// The count of the last complete bucket.
     pub fn last(&self) -> f64 {
         self.counts.back().copied().unwrap_or(0.0)
     }
 
-    /// The period, where one was found.
+    /// The period, if one was found.
     pub const fn period(&self) -> Option<&Period> {
         self.period.as_ref()
     }
 
-    /// So many more requests came until `now`. Says when a valley or a peak begins.
+    /// Counts `requests` more requests until `now`. Returns whether a valley or a peak begins.
     pub fn see(&mut self, now: Micros, requests: u64) -> Option<Turn> {
         let number = now.0 / self.bucket.0.max(1);
         let (mut at, mut count) = self.at.unwrap_or((number, 0.0));
@@ -126,7 +127,7 @@ impl PeriodicLoad {
                 self.counts.pop_front();
             }
             at += 1;
-            // A pause longer than all that is remembered leaves nothing to compare.
+            // A pause longer than the memory leaves nothing to compare.
             if number - at > BUCKETS_MAX as u64 {
                 self.counts.clear();
                 at = number;
@@ -142,7 +143,7 @@ impl PeriodicLoad {
 
     fn turn(&mut self, now: Micros, number: u64, ended: bool) -> Option<Turn> {
         let Some(period) = &self.period else {
-            // What was fetched from nowhere any more is not to lie about.
+            // Without a period no peak would bring the items back, so they come back now.
             return std::mem::take(&mut self.is_away).then_some(Turn::Peak);
         };
         let most = period.most();
@@ -162,7 +163,7 @@ impl PeriodicLoad {
             self.valley.is_some_and(|valley| number - valley < period.length as u64 / 4);
         let last = self.counts.iter().rev().take(FALLEN_FOR);
         let fell = self.counts.len() >= FALLEN_FOR && last.copied().all(|c| c < FALLEN * most);
-        // A valley that is over before the items are written is none.
+        // A valley that ends before the items are written does not count.
         let stays =
             (number..number + 2).all(|number| period.profile[phase(number)] < VALLEY * most);
         let soon = number + self.lead.0.div_ceil(self.bucket.0);
@@ -174,7 +175,7 @@ impl PeriodicLoad {
         None
     }
 
-    /// Where in the period a bucket is.
+    /// The position of a bucket in the period.
     fn phase(&self, number: u64, period: &Period) -> usize {
         (number.saturating_sub(self.begins) % period.length as u64) as usize
     }
@@ -187,13 +188,13 @@ impl Period {
     }
 }
 
-/// The period of counts, if they have one. Its profile begins with the bucket that comes next.
+/// The period of counts, if they have one. Its profile begins with the next bucket.
 pub fn find(counts: &[f64]) -> Option<Period> {
     let lengths = [8, 4, 2, 1].map(|part| counts.len() / part);
     lengths.into_iter().find_map(|length| find_in(&counts[counts.len() - length..]))
 }
 
-/// The period of all these counts.
+/// The period of exactly these counts, if they have one.
 fn find_in(counts: &[f64]) -> Option<Period> {
     let n = counts.len();
     if n < PERIODS_MIN * PERIOD_MIN {
@@ -208,18 +209,19 @@ fn find_in(counts: &[f64]) -> Option<Period> {
     let most = n / PERIODS_MIN;
     let alike = |lag: usize| {
         let sum: f64 = flat[lag..].iter().zip(&flat).map(|(a, b)| a * b).sum();
-        // As many pairs as there are buckets would make it one for a perfect period.
+        // Scaled to as many pairs as there are buckets, so that a perfect period gives one.
         sum / energy * n as f64 / (n - lag) as f64
     };
     let all: Vec<f64> = (0..=most + 1).map(alike).collect();
     let bound = |lag: usize| ALIKE.max(NOISE / ((n - lag) as f64).sqrt());
-    // Below the first fall to nothing a slow load is like itself: no period.
+    // Before the correlation first falls below zero, a slow load resembles itself: that is no
+    // period.
     let first = (1..=most).find(|&lag| all[lag] < 0.0)?;
     let tops = (first.max(PERIOD_MIN)..=most).filter(|&lag| {
         all[lag] >= bound(lag) && all[lag] >= all[lag - 1] && all[lag] >= all[lag + 1]
     });
     let best = tops.clone().map(|lag| all[lag]).fold(0.0, f64::max);
-    // Twice a period is a period too: the shortest of those that are as good.
+    // A multiple of a period is a period too: the shortest of the equally good ones.
     let length = tops.into_iter().find(|&lag| all[lag] >= 0.9 * best)?;
     let periods = (n / length).min(PERIODS_MAX);
     let begin = n - periods * length;
@@ -240,7 +242,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Values less the straight line through them.
+/// The values minus their straight-line fit.
 fn without_trend(values: &[f64]) -> Vec<f64> {
     let n = values.len() as f64;
     let middle = (n - 1.0) / 2.0;
@@ -261,7 +263,7 @@ mod tests {
     use super::*;
     use base::Prng;
 
-    /// A count about `mean`, as requests come by themselves.
+    /// A count near `mean`, as of independent requests.
     fn poisson(prng: &mut Prng, mean: f64) -> f64 {
         let normal: f64 = (0..12).map(|_| prng.unit()).sum::<f64>() - 6.0;
         (mean + mean.sqrt() * normal).max(0.0).round()
@@ -313,7 +315,7 @@ mod tests {
         assert_eq!(find(&[0.0; 300]), None);
     }
 
-    /// Once known, every valley is announced once, and the peak before it comes.
+    /// With a known period, every valley is announced once, and every peak ahead of time.
     #[test]
     fn valleys_and_peaks_come_in_time() {
         let (bucket, length) = (Micros::from_secs(60), 30);
@@ -340,7 +342,7 @@ mod tests {
         }
     }
 
-    /// White noise never makes a period, however long one looks.
+    /// White noise never gives a period, however long it is watched.
     #[test]
     fn noise_makes_no_period() {
         let mut load = PeriodicLoad::new(Micros::from_secs(60), Micros::from_secs(60));
@@ -351,8 +353,8 @@ mod tests {
         }
     }
 
-    /// An idle time, or a filling, before the load began hides its period only for as long as it
-    /// takes to see a few of it; and a period that is no whole number of buckets does not blur.
+    /// An idle time, or a filling, before the load hides its period only until the counts cover a
+    /// few of them. A period that is no whole number of buckets does not blur.
     #[test]
     fn a_period_is_found_whatever_was_before() {
         for (seed, before) in [(1, 0), (2, 40), (3, 300), (4, 2_000)] {

@@ -1,51 +1,51 @@
 //! A plan: a budget and a policy per pool, with the forecast that justifies them.
 //!
-//! A plan is data. It can be printed, sent as JSON, compared with what happened, and refused.
+//! A plan is data. It can be printed, sent as JSON, compared with the outcome, and refused.
 
 use crate::{Evictor, Objective, Snapshot};
 use curve::Bytes;
 use serde::Serialize;
 use std::fmt;
 
-/// A division of the memory, and what is expected of it.
+/// A division of the memory with its forecast.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
-    /// Which planner made it.
+    /// Name of the planner.
     pub planner: &'static str,
-    /// What it minimises.
+    /// The quantity that it minimises.
     pub objective: Objective,
-    /// Cost to expect if nothing changes.
+    /// Expected cost without a change.
     pub cost_now: f64,
-    /// Cost to expect under the plan.
+    /// Expected cost under the plan.
     pub cost: f64,
-    /// A division for each pool, in the order of the snapshot.
+    /// The share of each pool, in the order of the snapshot.
     pub pools: Vec<Share>,
-    /// What a reader should know: floors that could not be met, pools left alone.
+    /// Notes for a reader: floors that could not be met, pools left alone.
     pub notes: Vec<String>,
 }
 
-/// What a plan gives one pool.
+/// The budget and policy of one pool in a plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// The pool.
+    /// The pool's name.
     pub name: String,
-    /// Its memory.
+    /// Its memory under the plan.
     #[serde(serialize_with = "crate::bytes")]
     pub budget: Bytes,
-    /// Its policy.
+    /// Its policy under the plan.
     pub evictor: Evictor,
-    /// Memory it has now.
+    /// Its present memory.
     #[serde(serialize_with = "crate::bytes")]
     pub budget_now: Bytes,
-    /// Policy it has now.
+    /// Its present policy.
     pub evictor_now: Evictor,
-    /// Reads a second the forecast counts with.
+    /// Reads a second in the forecast.
     pub reads_per_s: f64,
-    /// Cost of a miss the forecast counts with, in microseconds.
+    /// Cost of a miss in the forecast, in microseconds.
     pub penalty_us: f64,
-    /// Miss ratio to expect; `None` where nothing is known of the pool.
+    /// Expected miss ratio under the plan; `None` for a pool without curves.
     pub miss_ratio: Option<f64>,
-    /// Miss ratio to expect if nothing changes.
+    /// Expected miss ratio without a change.
     pub miss_ratio_now: Option<f64>,
 }
 
@@ -78,29 +78,28 @@ impl Plan {
         }
     }
 
-    /// The share of the present cost that the plan is to save; negative if it costs.
+    /// The share of the present cost that the plan saves; negative if the cost rises.
     pub fn gain(&self) -> f64 {
         if self.cost_now > 0.0 { 1.0 - self.cost / self.cost_now } else { 0.0 }
     }
 
-    /// The budgets and policies alone, in the order of the pools.
+    /// Budgets and policies, in the order of the pools.
     pub fn division(&self) -> Vec<(Bytes, Evictor)> {
         self.pools.iter().map(|share| (share.budget, share.evictor)).collect()
     }
 
-    /// Mean time waited for misses per read, over all pools of which something is known, in
-    /// microseconds: as planned.
+    /// Mean wait for misses per read under the plan, in microseconds, over all pools with curves.
     pub fn mean_penalty_us(&self) -> f64 {
         mean_penalty_us(self.pools.iter().map(|s| (s.reads_per_s, s.penalty_us, s.miss_ratio)))
     }
 
-    /// The same if nothing changes.
+    /// Mean wait for misses per read without a change, in microseconds, over all pools with curves.
     pub fn mean_penalty_now_us(&self) -> f64 {
         mean_penalty_us(self.pools.iter().map(|s| (s.reads_per_s, s.penalty_us, s.miss_ratio_now)))
     }
 }
 
-/// Mean time waited per read of pools of (reads a second, penalty, miss ratio): weighted by reads.
+/// Mean wait per read over pools of (reads a second, penalty, miss ratio), weighted by reads.
 fn mean_penalty_us(pools: impl Iterator<Item = (f64, f64, Option<f64>)>) -> f64 {
     let (mut waited, mut reads) = (0.0, 0.0);
     for (rate, penalty, ratio) in pools {
@@ -189,9 +188,9 @@ mod tests {
         }
     }
 
-    /// kRedis prints 7040 and 2844 as average latencies; they are sums over two tenants of their
-    /// means, (20 + 1000) + (20 + 6000) and (8 + 1600) + (36 + 1200). At equal rates the mean of a
-    /// request is half of that, and so is ours.
+    /// kRedis prints 7040 and 2844 as average latencies. They are sums over two tenants of their
+    /// means, (20 + 1000) + (20 + 6000) and (8 + 1600) + (36 + 1200). At equal rates the mean over
+    /// requests is half of that, as it is here.
     #[test]
     fn the_mean_is_over_requests_not_a_sum_over_tenants() {
         for (waits, mean) in [([1020.0, 6020.0], 3520.0), ([1608.0, 1236.0], 1422.0)] {

@@ -1,5 +1,5 @@
-//! Pools that are slab classes: what a plant shows of their pages, and what was counted of them
-//! in the last epochs.
+//! Pools that are slab classes: the plant's data about their pages, and the counts of the last
+//! epochs.
 //!
 //! ```text
 //!   page     1 MB, of one class at a time          ┌────┬────┬────┬────┐
@@ -7,7 +7,7 @@
 //!   class    items that need chunks of one size    └────┴────┴────┴────┘
 //! ```
 //!
-//! Memory moves between classes in whole pages. Planners that do not divide by curves look at a
+//! Memory moves between classes in whole pages. Planners that do not divide by curves use a
 //! *window*: the counts of each of the last epochs. The window is part of the snapshot, so that a
 //! planner with a memory is still a pure function.
 
@@ -20,16 +20,16 @@ use policy::rank::Victims;
 use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
 
-/// Epochs a window holds: as many samples as memcached's automover looks at.
+/// Number of epochs in a window: the number of samples in memcached's automover.
 pub const WINDOW: usize = 10;
 
-/// Units of a plan at most, where they are pages: beyond that a plan takes tenths of a second.
+/// The most units of a plan in pages: with more, a plan takes tenths of a second.
 pub const UNITS_MAX: usize = 1024;
 
-/// How far a curve must reach, by what a class holds.
+/// The least extent of a curve, as a share of the bytes in a class.
 const REACH: f64 = 0.9;
 
-/// What a plant shows of a tenant's items of one size class. Counts are since the start.
+/// The plant's data about a tenant's items of one size class. Counts are since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SlabClass {
     /// The tenant that owns the items.
@@ -38,25 +38,25 @@ pub struct SlabClass {
     pub class: u8,
     /// Bytes of a page.
     pub page: Bytes,
-    /// Bytes of a chunk: what a sample of one of its items says for a size.
+    /// Bytes of a chunk: the size in samples of its items.
     pub chunk: Bytes,
-    /// Pages it holds.
+    /// Pages that it holds.
     pub pages: u64,
-    /// Chunks of its pages that hold no item.
+    /// Free chunks of its pages.
     pub free: u64,
-    /// Items evicted because a chunk was needed.
+    /// Items evicted for want of a chunk.
     pub evicted: u64,
-    /// Hits on items that were about to be evicted: the last page's worth of the order.
+    /// Hits on items close to eviction: the last page's worth of the order.
     pub tail_hits: u64,
-    /// Requests, of any class, since its next victim was used; zero where there is none.
+    /// Requests, of any class, since the last use of its next victim; zero without a victim.
     pub tail_age: u64,
-    /// What its victims were worth lately, where the policy ranks by hit density.
+    /// Recent worth of its victims, if the policy ranks by hit density.
     pub victims: Victims,
 }
 
 impl SlabClass {
-    /// The sizes that samples of its items say. What is too large for half a page has a page, or
-    /// more, to itself.
+    /// The sizes in samples of its items. An item too large for half a page has one or more pages
+    /// to itself.
     pub(crate) const fn sizes(&self) -> RangeInclusive<u64> {
         if self.chunk.0 < self.page.0 {
             self.chunk.0..=self.chunk.0
@@ -73,15 +73,15 @@ pub struct Slab {
     pub page: Bytes,
     /// Bytes of a chunk.
     pub chunk: Bytes,
-    /// Pages it holds.
+    /// Pages that it holds.
     pub pages: u64,
-    /// What its victims were worth lately, where the policy ranks by hit density.
+    /// Recent worth of its victims, if the policy ranks by hit density.
     pub victims: Victims,
     /// The last epochs, oldest first.
     pub window: Vec<Look>,
 }
 
-/// What one epoch saw of a slab class.
+/// The counts of a slab class in one epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Look {
     /// Requests: reads, and writes that fill no miss.
@@ -92,30 +92,30 @@ pub struct Look {
     pub reads: u64,
     /// Items evicted for want of a chunk.
     pub evicted: u64,
-    /// Items written into new chunks.
+    /// Hits on items close to eviction: the last page's worth of the order.
     pub tail_hits: u64,
-    /// Requests since its next victim was used, at the end.
+    /// Requests since the last use of its next victim, at the end of the epoch.
     pub tail_age: u64,
-    /// Free chunks, at the end.
+    /// Free chunks at the end of the epoch.
     pub free: u64,
     /// Whether it gained or lost a page.
     pub dirty: bool,
 }
 
 impl Slab {
-    /// Chunks of a page.
+    /// Chunks in a page.
     pub fn chunks(&self) -> u64 {
         (self.page.0 / self.chunk.0.max(1)).max(1)
     }
 
-    /// The last epoch; nothing before the first.
+    /// The counts of the last epoch; zeros before the first.
     pub fn last(&self) -> Look {
         self.window.last().copied().unwrap_or_default()
     }
 
-    /// A curve from what was counted, for a class with too few requests for another: hits in
-    /// proportion to the memory, up to what it holds. Without one it would keep for ever what came
-    /// to it first. Nothing where nobody read.
+    /// A straight line from the counts, for a class with too few requests for another curve: hits
+    /// in proportion to the memory, up to the present pages. Without it the class would keep its
+    /// first pages for ever. `None` without reads or pages.
     pub fn straight(&self) -> Option<MissRatioCurve> {
         let sum = |of: fn(&Look) -> u64| self.window.iter().map(of).sum::<u64>() as f64;
         let (reads, misses) = (sum(|look| look.reads), sum(|look| look.misses));
@@ -124,27 +124,27 @@ impl Slab {
             .then(|| MissRatioCurve::new([(held, MissRatio::of(misses, reads))]))
     }
 
-    /// Whether a curve reaches as far as the class is filled: one that does not has not seen all
-    /// that the class holds, and takes the rest for useless.
+    /// Whether a curve reaches as far as the class is filled. A shorter curve has not seen all
+    /// items of the class, and treats the rest as useless.
     pub(crate) fn is_reached_by(&self, curve: &MissRatioCurve) -> bool {
         let filled = (self.page.0 * self.pages).saturating_sub(self.chunk.0 * self.last().free);
         curve.extent().as_f64() >= REACH * filled as f64
     }
 
-    /// Whether an epoch was seen that moved something, among the last ones.
+    /// Whether the class evicted an item in the last epoch.
     pub fn evicts(&self) -> bool {
         self.last().evicted > 0
     }
 }
 
-/// Pools that are slab classes, with their place.
+/// Pools that are slab classes, with their positions.
 pub(crate) fn slabs(snapshot: &Snapshot) -> impl Iterator<Item = (usize, &Slab)> + Clone {
     let of = |(at, pool): (usize, &'_ Pool)| -> Option<usize> { pool.slab.as_ref().map(|_| at) };
     let places: Vec<_> = snapshot.pools.iter().enumerate().filter_map(of).collect();
     places.into_iter().filter_map(|at| Some((at, snapshot.pools[at].slab.as_ref()?)))
 }
 
-/// The division there is: the pages that classes hold, and the budgets of other pools.
+/// The present division: the pages of slab classes, and the budgets of other pools.
 pub(crate) fn held(snapshot: &Snapshot) -> Vec<(Bytes, Evictor)> {
     let of = |pool: &Pool| {
         let pages = |slab: &Slab| Bytes(slab.page.0 * slab.pages);
@@ -155,12 +155,12 @@ pub(crate) fn held(snapshot: &Snapshot) -> Vec<(Bytes, Evictor)> {
     if sum <= u128::from(snapshot.memory.0) {
         return division;
     }
-    // The limit fell, and pages are not given back yet: everybody is to keep their part of it.
+    // The limit fell, and pages are not yet returned: each pool keeps its part of the limit.
     let scale = snapshot.memory.as_f64() / sum as f64;
     division.into_iter().map(|(b, evictor)| (Bytes((b.as_f64() * scale) as u64), evictor)).collect()
 }
 
-/// The division there is but for one page of pool `from`, which pool `to` gets.
+/// The present division, but with one page moved from pool `from` to pool `to`.
 pub(crate) fn one_page(snapshot: &Snapshot, from: usize, to: usize) -> Vec<(Bytes, Evictor)> {
     let mut division = held(snapshot);
     let page = snapshot.pools[from].slab.as_ref().map_or(Bytes(0), |slab| slab.page);
@@ -171,7 +171,7 @@ pub(crate) fn one_page(snapshot: &Snapshot, from: usize, to: usize) -> Vec<(Byte
     division
 }
 
-/// The windows of all classes, as the pilot fills them.
+/// The windows of all classes, which the pilot fills.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Windows {
     of: HashMap<(TenantId, u8), Window>,
@@ -193,7 +193,7 @@ struct Counts {
 }
 
 impl Windows {
-    /// Ends an epoch: what was counted since the last one.
+    /// Ends an epoch: adds the counts since the last one to the windows.
     pub(crate) fn epoch(&mut self, reading: &Reading) {
         for &shown in &reading.slabs {
             let tenant = reading.tenants.iter().find(|tenant| tenant.id == shown.tenant);
@@ -221,7 +221,7 @@ impl Windows {
         }
     }
 
-    /// What is known of a class.
+    /// The class with its window, if the plant ever showed it.
     pub(crate) fn slab(&self, tenant: TenantId, class: u8) -> Option<Slab> {
         let Window { now, looks, .. } = self.of.get(&(tenant, class))?;
         Some(Slab {
@@ -234,11 +234,11 @@ impl Windows {
     }
 }
 
-/// How far beyond its promise an owner may miss or wait in an epoch, by what was promised, before
-/// the next plan comes early: less is chance.
+/// The cost of an epoch, relative to the promise, from which on the next plan is early: a smaller
+/// excess is chance.
 const BROKEN: f64 = 1.1;
 
-/// Whether a promise was broken in the last epoch.
+/// Whether the last epoch broke a promise.
 pub fn is_broken(promise: &Promise, pools: &[Pool]) -> bool {
     let (mut reads, mut cost) = (0.0, 0.0);
     for pool in promise.pools.iter().map(|&at| &pools[at]) {
@@ -254,15 +254,15 @@ pub fn is_broken(promise: &Promise, pools: &[Pool]) -> bool {
     cost > BROKEN * target * reads
 }
 
-/// Requests until every pool has turned over what it may hold after a plan that moves `pages_max`
-/// pages at most (LAMA, equation 8): before that a plan has not shown its effect. Pools that hardly
+/// Requests until every pool has turned over its memory after a plan that moves at most `pages_max`
+/// pages (LAMA, equation 8). Before that, the effect of the plan is not visible. Pools that hardly
 /// miss would take for ever, and are left out.
 pub fn turnover(pools: &[Pool], pages_max: u64) -> Option<u64> {
     let all: u64 = pools.iter().filter_map(|pool| Some(pool.slab.as_ref()?.last().requests)).sum();
     let of = |pool: &Pool| {
         let slab = pool.slab.as_ref()?;
         let last = slab.last();
-        // One miss in a thousand requests of all.
+        // At least one miss in a thousand requests of all pools.
         let enough = last.misses > 0 && last.misses * 1_000 >= all;
         let pages = (2 * slab.pages).min(slab.pages + pages_max);
         let items = (pages * slab.chunks()) as f64;
@@ -277,7 +277,7 @@ mod tests {
     use crate::planner::test_slabs;
     use crate::plant::{Part, TenantReading};
 
-    /// A window is of differences, and forgets.
+    /// A window has differences, and forgets old epochs.
     #[test]
     fn windows_hold_what_was_counted_in_each_epoch() {
         let mut windows = Windows::default();
@@ -308,7 +308,7 @@ mod tests {
         assert!(windows.slab(1, 3).is_none());
     }
 
-    /// Ten pages that hit half of the reads: with five it would be a quarter.
+    /// Ten pages that hit half of the reads: five pages would hit a quarter.
     #[test]
     fn the_unknown_is_a_straight_line() {
         let look = Look { reads: 40, misses: 20, ..Look::default() };
@@ -327,7 +327,7 @@ mod tests {
         assert!(slab.is_reached_by(&curve(900)) && !slab.is_reached_by(&curve(890)));
     }
 
-    /// 100 of 1 000 reads may miss: 110 are chance, 111 are not, whichever class they are of.
+    /// 100 of 1 000 reads may miss: 110 are chance, 111 are not, over all classes together.
     #[test]
     fn a_broken_promise_is_seen_over_all_classes() {
         let pools = |misses: [u64; 2]| {
@@ -345,8 +345,8 @@ mod tests {
         }
     }
 
-    /// Ten pages of a hundred chunks and a bound of five more; one request in two is of the class
-    /// and one in five of those misses: 1 500 items come in 15 000 requests.
+    /// Ten pages of a hundred chunks, and a bound of five more pages. One request in two is of the
+    /// class, and one in five of those misses: 1 500 items come in 15 000 requests.
     #[test]
     fn the_slowest_pool_sets_the_pace() {
         let slab = |pages, requests, misses| Slab {

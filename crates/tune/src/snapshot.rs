@@ -1,7 +1,7 @@
-//! Everything a planner may look at.
+//! The complete input of a planner.
 //!
-//! A snapshot is a value: the same planner runs on one taken from a live server, from a trace, or
-//! written down in a test.
+//! A snapshot is a value: the same planner runs on one from a live server, from a trace, or from a
+//! test.
 
 use crate::plant::Target;
 use crate::slab::Slab;
@@ -11,69 +11,68 @@ use curve::{Bytes, GROUPS, MissRatio, MissRatioCurve};
 /// The memory, the goal and the pools, at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// What may be divided.
+    /// The memory to divide.
     pub memory: Bytes,
-    /// In how many equal parts at most.
+    /// The most equal parts that it is divided in.
     pub units_max: usize,
-    /// How many units a pool may gain or lose at most; no bound if `None`.
+    /// The most units that a pool may gain or lose; `None` for no bound.
     pub band: Option<usize>,
-    /// What to minimise.
+    /// The quantity to minimise.
     pub objective: Objective,
-    /// By how much a policy must be better than the present one to be named, as a share of the
-    /// cost, and by what chance makes of its curve at least: of several noisy curves the lowest
-    /// looks better than it is.
+    /// The share of the cost by which a policy must be better than the present one. At least the
+    /// chance error of its curve counts too: the lowest of several noisy curves looks better than
+    /// it is.
     pub switch_margin: f64,
     /// The pools that compete.
     pub pools: Vec<Pool>,
-    /// What was promised to whom.
+    /// The promises to owners of pools.
     pub goals: Vec<Promise>,
 }
 
 /// A promise to the owner of some of the pools.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Promise {
-    /// The owner, as reports call them.
+    /// The owner's name in reports.
     pub name: String,
-    /// Their pools, by place.
+    /// The owner's pools, by position.
     pub pools: Vec<usize>,
-    /// What was promised.
+    /// The promised miss ratio or wait.
     pub target: Target,
-    /// Where memory cannot meet all, higher ones are met first.
+    /// Higher priorities come first where memory cannot keep all promises.
     pub priority: u32,
 }
 
-/// Items that compete only among themselves, for one budget, under one policy.
+/// Items that compete only among themselves, with one budget and one policy.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: String,
-    /// What each policy would give at each size. Empty where nothing is known: then the pool
-    /// keeps what it has.
+    /// The curve of each policy. Without any, the pool keeps its memory.
     pub candidates: Vec<Candidate>,
     /// Reads a second.
     pub reads_per_s: f64,
     /// Mean cost of a miss, in microseconds.
     pub penalty_us: f64,
-    /// How much a miss here counts against a miss elsewhere.
+    /// Weight of a miss here against a miss in other pools.
     pub weight: f64,
-    /// What it must have.
+    /// The least memory that it must have.
     pub floor: Bytes,
-    /// What it may have at most.
+    /// The most memory that it may have.
     pub cap: Option<Bytes>,
-    /// What it has.
+    /// Its present memory.
     pub budget: Bytes,
-    /// How it evicts.
+    /// Its present policy.
     pub evictor: Evictor,
-    /// What an eviction takes here, by what [`Evictor::overhead_us`] says: the same for every K.
+    /// Measured time of an eviction divided by [`Evictor::overhead_us`]: one factor for every K.
     pub dearness: f64,
-    /// What an operator asked for, for the planner `manual`.
+    /// The memory that an operator asked for, for the planner `manual`.
     pub asked: Option<Bytes>,
-    /// Its pages, where it is a slab class.
+    /// Its pages, if it is a slab class.
     pub slab: Option<Slab>,
 }
 
 impl Default for Pool {
-    /// A pool of which nothing is known.
+    /// A pool without curves and requests.
     fn default() -> Self {
         Self {
             name: String::new(),
@@ -92,45 +91,46 @@ impl Default for Pool {
     }
 }
 
-/// A policy, and the curve it would have.
+/// A policy with its curve.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// The policy.
     pub evictor: Evictor,
-    /// Miss ratio against size.
+    /// Miss ratio by size.
     pub curve: MissRatioCurve,
-    /// Misses of the sample by group of keys, where the model counts them so.
+    /// Misses of the sample by group of keys, if the model counts groups.
     pub groups: Option<[f64; GROUPS]>,
-    /// What those misses cost, in microseconds, where the model counts it.
+    /// Cost of those misses in microseconds, if the model counts it.
     pub waits: Option<[f64; GROUPS]>,
-    /// Reads the curve rests on; infinite where no chance is in it.
+    /// Reads behind the curve; infinite for a curve without chance.
     pub reads: f64,
-    /// The lowest and the highest miss ratio that are likely at some sizes, where the model says.
+    /// The lowest and the highest likely miss ratio at some sizes, if the model gives them.
     pub bands: Vec<(Bytes, MissRatio, MissRatio)>,
 }
 
 impl Candidate {
-    /// A policy of which only the curve is known.
+    /// A candidate with only a curve.
     pub const fn new(evictor: Evictor, curve: MissRatioCurve) -> Self {
         let reads = f64::INFINITY;
         Self { evictor, curve, groups: None, waits: None, reads, bands: Vec::new() }
     }
 
-    /// How much of its misses at a size may be chance: of `n` misses the standard error is `√n`.
+    /// The share of its misses at a size that may be chance: the standard error of `n` misses is
+    /// `√n`.
     pub fn chance_at(&self, size: Bytes) -> f64 {
         let misses = self.reads * self.curve.at(size).0;
         misses.max(1.0).sqrt().recip()
     }
 }
 
-/// The least miss ratio at a size, and whose it is, of several policies.
+/// The least miss ratio at a size, with the policy that has it.
 pub fn best(candidates: &[Candidate], size: Bytes) -> Option<(f64, &Candidate)> {
     let at = candidates.iter().map(|candidate| (candidate.curve.at(size).0, candidate));
     at.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 impl Pool {
-    /// The miss ratio to expect with `budget` under `evictor`, if that policy was modelled.
+    /// The expected miss ratio with `budget` under `evictor`, if that policy was modelled.
     pub fn miss_ratio(&self, budget: Bytes, evictor: Evictor) -> Option<MissRatio> {
         let candidate = self.candidates.iter().find(|known| known.evictor == evictor)?;
         Some(candidate.curve.at(budget))
@@ -138,7 +138,7 @@ impl Pool {
 }
 
 impl Snapshot {
-    /// The cost to expect of one pool; zero where nothing is known of it.
+    /// The expected cost of one pool; zero for a policy without a curve.
     pub fn cost(&self, pool: &Pool, budget: Bytes, evictor: Evictor) -> f64 {
         pool.miss_ratio(budget, evictor).map_or(0.0, |ratio| self.cost_at(pool, ratio))
     }
@@ -148,7 +148,7 @@ impl Snapshot {
         self.objective.cost(pool.reads_per_s, pool.penalty_us, pool.weight, ratio.0)
     }
 
-    /// The cost to expect of a whole division: a budget and a policy for each pool, in order.
+    /// The expected cost of a whole division: a budget and a policy for each pool, in order.
     pub fn total(&self, division: impl IntoIterator<Item = (Bytes, Evictor)>) -> f64 {
         self.pools
             .iter()
@@ -157,7 +157,7 @@ impl Snapshot {
             .sum()
     }
 
-    /// The cost to expect if nothing changes.
+    /// The expected cost without a change.
     pub fn total_now(&self) -> f64 {
         self.total(self.pools.iter().map(|pool| (pool.budget, pool.evictor)))
     }
@@ -167,7 +167,7 @@ impl Snapshot {
         Bytes(self.memory.0.div_ceil(self.units_max.max(1) as u64).max(1))
     }
 
-    /// Whole units in the memory.
+    /// Number of whole units in the memory.
     pub fn units(&self) -> usize {
         (self.memory.0 / self.unit().0) as usize
     }

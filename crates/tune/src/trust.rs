@@ -1,4 +1,4 @@
-//! Whether forecasts come true, and what to go back to where they do not.
+//! Checks forecasts against outcomes, and keeps a division to return to if they fail.
 //!
 //! ```text
 //!   adopted ──▶ on trial ── holds for some epochs ──▶ good
@@ -8,11 +8,11 @@
 //! ```
 //!
 //! Forecast and outcome of an epoch are one number each: the miss ratios of the pools, weighted by
-//! what their misses cost in that epoch. So a change of rates or penalties is no error. The band is
-//! what errors were lately, three times their spread around their mean, and a twentieth at least:
-//! models that are off by as much as ever are not more wrong than when the plan was made.
+//! the cost of their misses in that epoch. So a change of rates or penalties is no error. The band
+//! is three times the recent spread of the errors around their mean, and at least a twentieth.
+//! Models with the same error as ever are no worse than when the plan was made.
 //!
-//! Better than forecast is wrong too, but nothing to go back from.
+//! An outcome better than forecast is an error too, but no reason to go back.
 
 use crate::Evictor;
 use crate::record::PoolEpoch;
@@ -21,25 +21,26 @@ use base::Bytes;
 /// The narrowest band.
 const BAND_MIN: f64 = 0.05;
 
-/// Spreads of the error within the band.
+/// Width of the band, in spreads of the error.
 const SPREADS: f64 = 3.0;
 
-/// Weight of an epoch's error against those before.
+/// Weight of an epoch's error against the earlier ones.
 const ERROR_WEIGHT: f64 = 0.1;
 
-/// Epochs in a row beyond the band that are no accident, and within it that make a plan good.
+/// Epochs in a row beyond the band that are no accident, and epochs within it that make a plan
+/// good.
 const WRONG_MAX: u32 = 3;
 const GOOD_MIN: u32 = 5;
 
-/// Epochs without a new plan after going back.
+/// Epochs without a new plan after a return.
 const BACKOFF: u64 = 12;
 
 type Division = Vec<(Bytes, Evictor)>;
 
-/// The record of the forecasts, and the last division that kept its word.
+/// The record of the forecasts, and the last division that met its forecasts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trust {
-    /// Mean error and spread, outcome less forecast.
+    /// Mean and spread of the error: outcome minus forecast.
     error: f64,
     spread: f64,
     wrong: u32,
@@ -49,7 +50,7 @@ pub(crate) struct Trust {
     backs_off_until: u64,
 }
 
-/// What a pool waited for, as a share of what it would wait if nothing hit.
+/// The wait of all pools as a share of the wait if nothing hit: forecast, outcome and band.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) forecast: f64,
@@ -58,34 +59,34 @@ pub(crate) struct Verdict {
 }
 
 impl Trust {
-    /// The division of the pools before any plan.
+    /// Takes the division of the pools before any plan as the good one.
     pub(crate) fn begin(&mut self, division: Division) {
         if self.good.as_ref().is_none_or(|good| good.len() != division.len()) {
             *self = Self { good: Some(division), ..Self::default() };
         }
     }
 
-    /// The memory is another by this factor.
+    /// Scales the good division after a change of the limit by this factor.
     pub(crate) fn scale(&mut self, factor: f64) {
         for (budget, _) in self.good.iter_mut().flatten() {
             *budget = Bytes((budget.as_f64() * factor) as u64);
         }
     }
 
-    /// A plan came into force.
+    /// Puts the plan that comes into force on trial.
     pub(crate) const fn adopt(&mut self) {
         self.on_trial = true;
         self.held = 0;
         self.wrong = 0;
     }
 
-    /// Whether nothing new is to be tried yet.
+    /// Whether it is too early for a new plan.
     pub(crate) const fn backs_off(&self, epoch: u64) -> bool {
         epoch < self.backs_off_until
     }
 
-    /// Holds the forecasts of the epoch that ended against its outcomes, under the division `goal`.
-    /// None where there is nothing to compare.
+    /// Compares the forecasts of the ended epoch with its outcomes, under the division `goal`.
+    /// `None` without anything to compare.
     pub(crate) fn judge(
         &mut self,
         pools: &[PoolEpoch],
@@ -118,7 +119,7 @@ impl Trust {
         Some(Verdict { forecast, outcome, band })
     }
 
-    /// The division to go back to, if the plan on trial was wrong for too long.
+    /// The division to return to, if the plan on trial was wrong for too long.
     pub(crate) fn fall_back(&mut self, epoch: u64) -> Option<Division> {
         if !self.on_trial || self.wrong < WRONG_MAX {
             return None;
@@ -152,8 +153,8 @@ mod tests {
         }]
     }
 
-    /// A plan that keeps its word becomes the one to go back to; the next one breaks it three times
-    /// in a row, and not before the third is anything done.
+    /// A plan that meets its forecasts becomes the one to return to. The next plan fails three
+    /// times in a row, and nothing happens before the third failure.
     #[test]
     fn a_plan_is_on_trial_until_it_held() {
         let mut trust = Trust::default();
@@ -170,14 +171,14 @@ mod tests {
             assert_eq!(trust.fall_back(10), (at == 3).then(|| division(2)));
         }
         assert!(trust.backs_off(21) && !trust.backs_off(22));
-        // Nothing is on trial now: a change of the workload is nobody's fault.
+        // Nothing is on trial now: no plan is to blame for a change of the workload.
         for _ in 0..5 {
             trust.judge(&epoch(0.3, 0.9), Some(&division(2)));
             assert_eq!(trust.fall_back(30), None);
         }
     }
 
-    /// Better than forecast, wrong once, or wrong as much as ever: no reason to go back.
+    /// An outcome better than forecast, one error, or the usual error is no reason to go back.
     #[test]
     fn what_is_no_reason_to_go_back() {
         for outcomes in [[0.0, 0.1, 0.0, 0.1], [0.5, 0.3, 0.5, 0.3], [0.33, 0.34, 0.33, 0.34]] {

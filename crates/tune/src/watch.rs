@@ -1,9 +1,9 @@
-//! The models of one pool, and which share of its keys they watch.
+//! The models of one pool, and the share of its keys that they watch.
 //!
-//! Two things bound the share. A model holds so many keys at most, and lowers its rate by itself as
-//! more come: that bounds memory. And the models of all pools together see so many requests a
-//! second at most, or their time would tell on the throughput: that is the rate they are built
-//! with. It is chosen anew when it is far off; then new models begin, and the last curves of the
+//! Two limits bound the share. A model holds a limited number of keys, and lowers its own rate when
+//! more appear: that bounds memory. The models of all pools together see a limited number of
+//! requests a second, or their time would lower the throughput. That limit sets the rate at which
+//! they are built. A rate far off is chosen anew. Then new models begin, and the last curves of the
 //! old ones serve until the new ones have seen enough.
 
 use crate::calibration::Calibration;
@@ -14,51 +14,52 @@ use base::{Access, Filter, Op};
 use curve::{Bands, Bytes, MissRatioCurve, Model, Params, Remembered};
 use std::collections::HashSet;
 
-/// Keys that the models of all pools watch at most, and those of a single pool: from about 8 000
-/// on the mean error of a curve is below half a percent.
+/// The most keys that the models of all pools watch, and those of a single pool. From about 8 000
+/// keys on the mean error of a curve is below half a percent.
 const KEYS_MAX: usize = 98_304;
 const KEYS_MAX_POOL: usize = 12_288;
 
-/// Keys that the models of a pool may watch, however little memory they are given, unless the plant
-/// is content with fewer.
+/// Keys that the models of a pool may watch, however small their memory, unless the plant accepts
+/// fewer.
 const KEYS_FLOOR: usize = 4_096;
 
-/// What a watched key costs: in each model, and in the observer, which knows keys of before too.
+/// Bytes for a watched key: in each model, and in the observer, which also remembers earlier keys.
 const KEY_BYTES_MODEL: u64 = 100;
 const KEY_BYTES_OBSERVER: u64 = 90;
 
-/// Sampled requests a second that the models of all pools together see, where the plant has time to
-/// spare: two percent of a core, since each costs about five microseconds for four models.
+/// Sampled requests a second for the models of all pools together while the plant is not busy. They
+/// take two percent of a core: each sample costs about five microseconds for four models.
 const SAMPLES_PER_S: f64 = 4_000.0;
 
-/// The same where the plant is busy: a quarter of a percent of a core.
+/// Sampled requests a second while the plant is busy: a quarter of a percent of a core.
 const SAMPLES_PER_S_BUSY: f64 = 500.0;
 
-/// Requests a second up to which a plant has time to spare, and from which on it is busy: a request
-/// sent by itself takes a core some eight microseconds, so it is at four and at sixteen percent.
+/// Requests a second up to which the plant is not busy, and from which on it is busy. A single
+/// request takes a core some eight microseconds, so these are four and sixteen percent.
 const SPARE_OPS_PER_S: f64 = 5_000.0;
 const BUSY_OPS_PER_S: f64 = 20_000.0;
 
-/// Samples for each request of a plant that is busier still: on several cores there is time for
-/// more of them, and it stays at one percent.
+/// Samples for each request of a still busier plant: several cores have time for more of them, and
+/// their share stays at one percent.
 const SAMPLES_PER_OP: f64 = 0.002;
 
-/// Reads below which a curve is not used.
+/// The fewest reads behind a usable curve.
 const READS_MIN: f64 = 400.0;
 
-/// Reads that a curve rests on where the pool goes on as before, however long they took to come:
-/// of fewer, chance makes more than a point, and the best of many divisions is the best by chance.
+/// Reads that a curve rests on while the load stays the same, however old they are. With fewer,
+/// chance makes more than a percentage point, and the best of many divisions is the best by chance.
 const READS_KEPT: f64 = 6_000.0;
 
-/// The rate that a recipe which asks for one gets, however busy the plant is: DLRU's published one,
-/// with which five miniatures take 32 ns a request. With less an interval would teach nothing.
+/// The rate that a recipe with a rate of its own gets, however busy the plant is. It is DLRU's
+/// published rate, with which five miniatures take 32 ns a request. With a lower one an interval
+/// would teach nothing.
 const RATE_GRANTED: f64 = 1.0 / 200.0;
 
-/// Keys below which the curve of a sample is not used; where every key is watched, few are enough.
+/// The fewest keys behind a usable curve of a sample; without sampling, fewer are enough.
 const KEYS_MIN: usize = 256;
 
-/// How far the curves of new models must reach, by those of the old ones: beyond what they have
-/// seen there is nothing to gain, as far as they know.
+/// The least extent of the curves of new models, relative to the old ones: beyond the keys that
+/// models have seen, their curves promise no gain.
 const EXTENT_MIN: f64 = 0.8;
 
 /// Epochs before new models replace the curves of old ones.
@@ -67,30 +68,30 @@ const WARM_EPOCHS: u32 = 2;
 /// Epochs with requests before the rate may be raised again.
 const RAISE_EPOCHS: u32 = 8;
 
-/// What is left of the busiest epoch's requests in the next: the rate is not raised in a lull, for
-/// what comes after it would find the models unprepared.
+/// Share of the peak rate of requests that remains in the next epoch. The rate is not raised in a
+/// lull, since the load after it would find the models unprepared.
 const PEAK_KEEP: f64 = 0.97;
 
-/// The rate to begin with, before it is known how busy the pool is.
+/// The first rate, before the pool's load is known.
 const FIRST_RATE: f64 = 1.0 / 64.0;
 
-/// Below this rate nothing can be learned.
+/// The lowest rate: below it models learn nothing.
 const RATE_MIN: f64 = 1.0 / 65_536.0;
 
-/// Sampled requests a second that the models of all pools together may see, if the plant serves so
-/// many requests.
+/// Sampled requests a second that the models of all pools together may see, if the plant serves
+/// `ops_per_s` requests a second.
 pub(crate) fn samples_per_s(ops_per_s: f64) -> f64 {
     let busy = (ops_per_s - SPARE_OPS_PER_S) / (BUSY_OPS_PER_S - SPARE_OPS_PER_S);
     let least = SAMPLES_PER_S + (SAMPLES_PER_S_BUSY - SAMPLES_PER_S) * busy.clamp(0.0, 1.0);
     (ops_per_s * SAMPLES_PER_OP).clamp(least, SAMPLES_PER_S)
 }
 
-/// Keys that the models of one pool of `pools` watch at most under `recipe`, where all models may
-/// take what the plant says. What it does not bound is bounded by what more keys would teach.
+/// The most keys that the models of one pool of `pools` watch under `recipe`, within the memory
+/// that the plant allows. Without that limit, the benefit of more keys bounds them.
 pub(crate) fn keys_max(recipe: &Recipe, pools: usize, reading: &Reading) -> usize {
     if recipe.rate.is_some() {
-        // The number of keys is a matter of the rate, where the recipe names one: what the models
-        // then hold is the share of the residents.
+        // A rate in the recipe decides the number of keys: the models then hold that share of the
+        // residents.
         return usize::MAX;
     }
     let of_key = KEY_BYTES_OBSERVER + KEY_BYTES_MODEL * recipe.evictors.len() as u64;
@@ -107,28 +108,28 @@ pub(crate) struct Watch {
     evictors: &'static [Evictor],
     seed: u64,
     keys_max: usize,
-    /// The memory of the pool.
+    /// Memory of the pool.
     budget: Bytes,
-    /// The rate the recipe asks for, raised where too few keys are watched with it.
+    /// The rate of the recipe, raised if it samples too few keys.
     asked: Option<f64>,
     /// Epochs before the curves of the models are used.
     warm: u32,
-    /// The rate the models were built with. They may have lowered it since.
+    /// The rate at which the models were built. They may have lowered it since.
     rate: f64,
-    /// One for each policy; none before the first sample.
+    /// One model for each policy; empty before the first sample.
     models: Vec<Box<dyn Model>>,
-    /// Reads before the models were built.
+    /// Reads of the pool before the models were built.
     unseen: u64,
-    /// Watched keys, as far as they are counted.
+    /// Watched keys, counted up to the number needed.
     keys: HashSet<u64>,
-    /// Reads watched, with the same weights as the models'.
+    /// Watched reads, with the same weights as in the models.
     reads: f64,
-    /// Reads shown to the models before they were counted.
+    /// Reads shown to the models before the pool's counter showed them.
     ahead: u64,
     /// Epochs with requests since the models began.
     age: u32,
     rate_is_known: bool,
-    /// Requests a second of the busiest epoch, fading.
+    /// Requests a second in the busiest epoch, fading.
     peak_ops_per_s: f64,
     curves: Vec<Candidate>,
     calibration: Calibration,
@@ -136,19 +137,19 @@ pub(crate) struct Watch {
     is_new: bool,
     /// Policy and memory of the pool in the last epoch.
     place: Option<(Evictor, Bytes)>,
-    /// What `curves` were shifted by.
+    /// The calibration that shifted `curves`.
     applied: Calibration,
-    /// Reads that new curves must rest on before they replace those of an earlier run.
+    /// Reads that new curves must rest on before they replace the curves of an earlier run.
     recalled: Option<f64>,
-    /// Whether curves come with what chance may have made of them.
+    /// Whether curves come with bands of chance.
     has_bands: bool,
 }
 
-/// Sizes of a curve at which its band is told.
+/// Number of sizes at which a curve has a band.
 const BANDS: u64 = 32;
 
 impl Watch {
-    /// The models that `recipe` asks for, of one pool, of which they watch `keys_max` keys.
+    /// The models of `recipe` for one pool, with `keys_max` keys each.
     pub(crate) fn new(
         spec: &'static curve::Spec,
         recipe: &Recipe,
@@ -185,14 +186,14 @@ impl Watch {
         watch
     }
 
-    /// The same, whose curves come with what chance may have made of them: twice the work.
+    /// Lets curves come with bands of chance, for twice the work.
     pub(crate) fn with_bands(mut self) -> Self {
         self.has_bands = true;
         self.begin(self.rate);
         self
     }
 
-    /// The pool has another size now.
+    /// Changes the size of the pool.
     pub(crate) fn resize(&mut self, budget: Bytes) {
         if self.budget != budget {
             self.budget = budget;
@@ -200,8 +201,8 @@ impl Watch {
         }
     }
 
-    /// The models may watch so many keys now. Where that is less than half as many as they may
-    /// already, or more than twice, they begin anew.
+    /// Lets the models watch `keys_max` keys. They begin anew if that is less than half the present
+    /// number, or more than twice.
     pub(crate) fn allow(&mut self, keys_max: usize) {
         if keys_max < self.keys_max / 2 || keys_max / 2 > self.keys_max {
             self.keys_max = keys_max;
@@ -209,8 +210,8 @@ impl Watch {
         }
     }
 
-    /// Begins anew. The models are built when the first sample comes: a pool that nobody asks
-    /// anything of costs no more than this struct.
+    /// Begins anew. The models are built at the first sample: a pool without requests costs no more
+    /// than this struct.
     fn begin(&mut self, rate: f64) {
         self.rate = rate;
         self.models = vec![];
@@ -241,7 +242,7 @@ impl Watch {
         self.skip(unseen);
     }
 
-    /// Adds what it knows of its pool.
+    /// Adds the state of the models to `known`.
     pub(crate) fn known(&self, known: KnownPool) -> KnownPool {
         KnownPool {
             peak_ops_per_s: self.peak_ops_per_s,
@@ -253,10 +254,10 @@ impl Watch {
         }
     }
 
-    /// Shows the models what was sampled of the `gets` reads that the pool had since the last call.
-    /// The others are told between the samples, as if they had come evenly: to models that tell the
-    /// time by reads, samples alone would be a stretch of time that is too short, and the others at
-    /// its end one in which nothing happens.
+    /// Shows the models the samples among the `gets` reads of the pool since the last call. The
+    /// other reads are passed between the samples, evenly spread. Models tell the time by reads:
+    /// for them the samples alone would be too short a time, and the other reads at the end a time
+    /// without events.
     pub(crate) fn learn(&mut self, accesses: &[Access], gets: u64) {
         let shown = accesses.iter().filter(|access| access.op == Op::Get).count() as u64;
         let seen = shown + std::mem::take(&mut self.ahead);
@@ -296,13 +297,13 @@ impl Watch {
         }
     }
 
-    /// What all the models have seen, if each can say it.
+    /// The memory of all the models, if each can export it.
     fn remembered(&self) -> Option<Vec<Remembered>> {
         let known = self.models.iter().map(|model| model.remembered());
         if self.models.is_empty() { None } else { known.collect() }
     }
 
-    /// Lets the models go on from what those of an earlier run have seen. Whether all of them do.
+    /// Lets the models continue from the memory of an earlier run. Returns whether all of them do.
     fn remember(&mut self, known: &KnownPool) -> bool {
         let Some((name, all)) = &known.models else { return false };
         if name != self.spec.name || all.len() != self.evictors.len() {
@@ -334,9 +335,9 @@ impl Watch {
         self.models.iter_mut().for_each(|model| model.access(access));
     }
 
-    /// Ends an epoch in which the pool had, smoothed, `ops_per_s` requests: takes the curves,
-    /// forgets a little, and looks whether the rate still fits the samples it may see. To be called
-    /// only where there were requests: in a lull nothing is learned or forgotten.
+    /// Ends an epoch in which the pool had, smoothed, `ops_per_s` requests a second: takes the
+    /// curves, forgets a little, and adapts the rate to the allowed samples. Call it only after an
+    /// epoch with requests: a lull teaches nothing and must forget nothing.
     pub(crate) fn epoch(&mut self, ops_per_s: f64, samples_per_s: f64, keep: f64) {
         self.peak_ops_per_s = (self.peak_ops_per_s * PEAK_KEEP).max(ops_per_s);
         self.take_curves(keep);
@@ -347,20 +348,20 @@ impl Watch {
         }
     }
 
-    /// Watches at the rate of somebody else, who samples for it: at once where that is lower, for
-    /// of other keys nothing is heard; and where it is far higher.
+    /// Adopts the rate of a sampler that serves this watch. A lower rate applies at once, since
+    /// other keys no longer arrive; a higher one only if it is far higher.
     pub(crate) fn follow(&mut self, rate: f64) {
         if rate < 0.999 * self.filter().rate() || rate >= 4.0 * self.rate {
             self.begin(rate);
         }
     }
 
-    /// Holds the curves against an epoch of `reads`, of which `missed` found nothing, in which the
-    /// pool held so much under this policy.
+    /// Compares the curves with an epoch of `reads` reads, of which `missed` missed, while the pool
+    /// held `held` bytes under this policy.
     pub(crate) fn check(&mut self, evictor: Evictor, held: Bytes, reads: f64, missed: f64) {
         self.place = Some((evictor, held));
         if self.asked.is_some() {
-            // Miniatures of the size there is are held against each other.
+            // Miniatures of the present size are compared with each other instead.
             return;
         }
         let known = self.curves.iter().find(|known| known.evictor == evictor);
@@ -370,13 +371,13 @@ impl Watch {
         }
     }
 
-    /// The miss ratio to expect with so much memory under this policy.
+    /// The expected miss ratio with this memory under this policy.
     pub(crate) fn forecast(&self, evictor: Evictor, held: Bytes) -> Option<f64> {
         let known = self.curves.iter().find(|known| known.evictor == evictor)?;
         Some(known.curve.at(held).0)
     }
 
-    /// Watches fewer keys: with the same models where they can forget the others.
+    /// Watches fewer keys, with the same models if they can forget the others.
     fn lower(&mut self, rate: f64) {
         let before = self.filter().rate();
         if self.models.is_empty() || !self.models.iter_mut().all(|model| model.lower(rate)) {
@@ -388,8 +389,8 @@ impl Watch {
         self.keys.retain(|&key| filter.keeps(key));
     }
 
-    /// Begins anew with another rate. The curves serve until new ones rest on half as many reads
-    /// and reach as far: a model that has just begun takes every key for a new one.
+    /// Begins anew with another rate. The old curves serve until new ones rest on half as many
+    /// reads and reach as far: a new model takes every key for a new one.
     fn restart(&mut self, rate: f64) {
         self.rate_is_known = true;
         self.warm = WARM_EPOCHS;
@@ -399,7 +400,7 @@ impl Watch {
         self.begin(rate);
     }
 
-    /// Ends an epoch as far as the curves go: takes them, and forgets a little.
+    /// The part of [`Watch::epoch`] for curves: takes them, and forgets a little.
     pub(crate) fn take_curves(&mut self, keep: f64) {
         self.age += 1;
         let enough_keys = self.keys.len() >= KEYS_MIN || self.filter() == Filter::ALL;
@@ -442,12 +443,12 @@ impl Watch {
             }
             self.applied = now;
         } else if ended && drawn.is_empty() {
-            // Of this epoch nothing is known, and earlier ones do not count.
+            // This epoch gave no curve, and earlier ones do not count.
             self.curves.clear();
         }
-        // An interval in which too little was seen goes on, and where reads are few they are kept
-        // for longer: forgotten as fast as they come they would never be enough. Where they no
-        // longer say what comes, the sooner they are forgotten the better.
+        // An interval with too few reads continues, and few reads are kept for longer: forgotten at
+        // the rate of arrival they would never be enough. Reads that no longer predict the load are
+        // forgotten sooner.
         let kept = if self.calibration.is_off() { READS_MIN } else { READS_KEPT };
         let keep = if keep > 0.0 { keep.max((kept / self.reads).min(1.0)) } else { keep };
         if ended {
@@ -462,8 +463,8 @@ impl Watch {
         }
     }
 
-    /// Learns in the middle of an epoch that there are `ops_per_s` requests, far more than the
-    /// rate is made for: the models begin anew with a lower one. True if they did.
+    /// Reacts in the middle of an epoch to `ops_per_s` requests a second, if they are far more than
+    /// the rate allows: the models begin anew at a lower rate. True if they did.
     pub(crate) fn overrun(&mut self, ops_per_s: f64, samples_per_s: f64) -> bool {
         self.peak_ops_per_s = self.peak_ops_per_s.max(ops_per_s);
         let Some(rate) = self.lower_rate(ops_per_s, samples_per_s) else { return false };
@@ -471,24 +472,24 @@ impl Watch {
         true
     }
 
-    /// The rate to begin anew with, if the present one is far too high.
+    /// The new rate, if the present one is far too high.
     fn lower_rate(&self, ops_per_s: f64, samples_per_s: f64) -> Option<f64> {
         let in_time = self.granted(samples_per_s / ops_per_s.max(1e-9));
         let (wanted, now) = (octave(in_time), self.filter().rate());
         (now > 2.0 * in_time && wanted < now).then_some(wanted)
     }
 
-    /// The rate there is time for, or what a recipe that asks for one gets all the same.
+    /// The rate for the available time, or the rate granted to a recipe with its own.
     fn granted(&self, in_time: f64) -> f64 {
         self.asked.map_or(in_time, |asked| in_time.max(asked.min(RATE_GRANTED)))
     }
 
-    /// The rate to begin anew with, if the present one is far too low.
+    /// The new rate, if the present one is far too low.
     fn higher_rate(&self, samples_per_s: f64) -> Option<f64> {
         let in_time = octave(self.granted(samples_per_s / self.peak_ops_per_s.max(1e-9)));
         let wanted = self.asked.map_or(in_time, |asked| asked.min(in_time));
         let now = self.filter().rate();
-        // Models that lowered their rate themselves have all the keys they can hold.
+        // Models that lowered their rate themselves hold as many keys as they can.
         let has_room = now >= 0.99 * self.rate;
         let raise = if self.asked.is_some() {
             wanted >= 2.0 * now
@@ -500,12 +501,12 @@ impl Watch {
         (raise && has_room).then_some(wanted)
     }
 
-    /// What is known: a curve per policy, or nothing yet.
+    /// The present curves, one for each policy; empty before the first.
     pub(crate) fn curves(&self) -> &[Candidate] {
         &self.curves
     }
 
-    /// The keys that are watched now.
+    /// The filter of the keys watched now.
     pub(crate) fn filter(&self) -> Filter {
         Filter::with_rate(self.models.first().map_or(self.rate, |model| model.rate()))
     }
@@ -515,7 +516,7 @@ impl Watch {
     }
 }
 
-/// The whole octave below a rate: one that followed every wobble would never be warm.
+/// The power of two below a rate: a rate that followed every change would never be warm.
 pub(crate) fn octave(rate: f64) -> f64 {
     rate.min(1.0).log2().floor().exp2().max(RATE_MIN)
 }
@@ -528,7 +529,7 @@ mod tests {
         (0..count).map(|_| Access::get(base::hash::mix(prng.below(keys)), 10)).collect()
     }
 
-    /// The published rate is no overrun on a busy server; every key is.
+    /// DLRU's published rate is no overrun on a busy server; sampling every key is.
     #[test]
     fn what_a_recipe_asks_for_is_granted() {
         let recipe = crate::recipe::parse("dlru").unwrap();
@@ -542,8 +543,8 @@ mod tests {
         assert!((watch.filter().rate() - 1.0 / 256.0).abs() < 1e-6);
     }
 
-    /// A loop over two thousand keys hits in a cache of all of them and in none that is smaller,
-    /// however few looks there are at a sample of it.
+    /// A loop over two thousand keys hits in a cache of all its keys, and in no smaller one. The
+    /// curve must show that, however few looks at a sample there are.
     #[test]
     fn what_is_not_sampled_takes_its_time() {
         let recipe = crate::recipe::parse("lama:rate=0.25").unwrap();
@@ -563,7 +564,8 @@ mod tests {
         assert!(less > 0.95 && more < 0.1, "{less} {more}");
     }
 
-    /// Intervals of 150 reads say nothing each; the third has enough together with those before.
+    /// Intervals of 150 reads are too short alone; the third has enough together with the two
+    /// before.
     #[test]
     fn an_interval_of_few_reads_goes_on() {
         let recipe = crate::recipe::parse("dlru:rate=1").unwrap();
@@ -575,12 +577,12 @@ mod tests {
             watch.epoch(1_000.0, SAMPLES_PER_S, 0.0);
             assert_eq!(watch.curves().is_empty(), interval < 3, "{interval}");
         }
-        // And the next begins anew: each counts the misses of three, 100 of 400 keys fit.
+        // The next interval begins anew: each counts the misses of three, and 100 of 400 keys fit.
         let misses: f64 = watch.curves()[0].groups.unwrap().iter().sum();
         assert!((0.6 * 450.0..0.9 * 450.0).contains(&misses), "{misses}");
     }
 
-    /// With a sixth forgotten each epoch, 40 reads an epoch would come to 270 and no more.
+    /// If each epoch forgot a sixth, 40 reads an epoch would never exceed 270.
     #[test]
     fn few_reads_are_kept_for_longer() {
         let recipe = crate::recipe::parse("kredis").unwrap();
@@ -595,7 +597,7 @@ mod tests {
         }
     }
 
-    /// A busy server must not pay for its models; an idle one must not learn slowly.
+    /// Models must not slow a busy server, and must not learn slowly on an idle one.
     #[test]
     fn models_take_the_time_there_is() {
         assert_eq!(samples_per_s(0.0), SAMPLES_PER_S);

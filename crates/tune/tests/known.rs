@@ -1,4 +1,4 @@
-//! A pilot after a restart goes on where the one before it ended.
+//! A pilot after a restart continues where the last one ended.
 
 use base::{Bytes, Micros, Prng, Sample, Sighting, hash::mix};
 use tune::{Part, Pilot, Plant, PoolStep, Reading, Step, TenantReading, recipe};
@@ -6,7 +6,7 @@ use tune::{Part, Pilot, Plant, PoolStep, Reading, Step, TenantReading, recipe};
 const LOOK: Micros = Micros::from_millis(100);
 const READS: u64 = 400;
 
-/// Two tenants: one reads 20 000 keys by chance, one 4 000.
+/// Two tenants: one reads 20 000 random keys, one 4 000.
 struct Two {
     now: Micros,
     prng: Prng,
@@ -69,7 +69,7 @@ fn it_goes_on_with_what_was_known() {
     plant.run(&mut pilot, 240);
     let mut known = pilot.known();
     assert!(known.pools.iter().all(|pool| pool.curves.len() == 4), "nothing was learned");
-    // A division that no pilot begins with.
+    // A division with which no pilot begins.
     (known.pools[0].budget, known.pools[1].budget) = (900_000, 100_000);
     known.pools[1].evictor = "klru:k=16".to_owned();
     for pool in &mut known.pools {
@@ -87,13 +87,13 @@ fn it_goes_on_with_what_was_known() {
         assert_eq!(curves.len(), pool.curves.len());
         assert_eq!(curves[0].curve, pilot.curves(tenant as u16)[0].curve);
     }
-    // In the end the new models speak.
+    // In the end the new models' curves replace the old ones.
     plant.run(&mut next, 300);
     assert_ne!(next.curves(0)[0].curve, pilot.curves(0)[0].curve);
 }
 
-/// The models are told what those before them have seen: they have its keys at once, and their
-/// curves are not those of a beginner.
+/// The models receive the memory of the last ones: they have its keys at once, and their curves are
+/// not those of a new model.
 #[test]
 fn the_models_go_on() {
     let recipe = recipe::parse("kredis").unwrap();
@@ -120,12 +120,12 @@ fn the_models_go_on() {
     }
 }
 
-/// An interval that a restart cuts is one interval, with the misses of both its parts.
+/// An interval cut by a restart is one interval, with the misses of both parts.
 #[test]
 fn an_interval_goes_on() {
     let recipe = recipe::parse("dlru:interval=40000:rate=0.25:keep=0").unwrap();
     let (mut plant, mut pilot) = (Two::new(), Pilot::new(recipe, 1));
-    // 800 reads a look: two epochs and a half.
+    // 800 reads a look: two and a half epochs.
     (0..126).for_each(|_| _ = pilot.tick(&mut plant));
     pilot.end(&mut plant);
     let known = pilot.known();
@@ -155,7 +155,7 @@ fn another_recipe_begins_anew() {
     assert!(next.curves(0).is_empty());
 }
 
-/// A cache whose items come back bit by bit: so many classes of penalties are there.
+/// A cache whose items return step by step: the number counts the penalty classes present.
 struct Returning(usize, Vec<PoolStep>);
 
 const CLASSES: [u8; 3] = [4, 7, 9];
@@ -174,7 +174,7 @@ impl Plant for Returning {
     }
 }
 
-/// Classes that come back after others have the memory they had, and so have the others.
+/// Classes that return after others get their earlier memory, and the others keep theirs.
 #[test]
 fn pools_may_come_back_one_by_one() {
     let recipe = recipe::parse("predis").unwrap();

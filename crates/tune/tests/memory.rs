@@ -1,4 +1,4 @@
-//! Models keep to the memory that they are given, whatever they have to watch.
+//! Models stay within the memory that they are given, for any recipe.
 
 use base::{Bytes, Filter, Micros, Sample, Sighting, hash::mix};
 use tune::plant::Part;
@@ -8,10 +8,10 @@ const LOOK: Micros = Micros::from_millis(100);
 const READS_OF_A_LOOK: u64 = 250;
 const KEYS: u64 = 80_000;
 
-/// What misses cost, by the key.
+/// Penalties in microseconds, chosen by the key.
 const PENALTIES: [u64; 5] = [5, 150, 700, 3_000, 20_000];
 
-/// Two tenants whose reads miss and are filled, all in a cache of some size.
+/// Two tenants whose reads miss and are filled, as in a cache without a size limit.
 struct Fills {
     now: Micros,
     at: u64,
@@ -77,16 +77,16 @@ impl Plant for Fills {
     }
 }
 
-/// Keys that are watched of a pool at least.
+/// Keys of a pool that are watched at least.
 const WATCHED: u64 = 4_096;
 
 /// A model of ages keeps histograms beside its keys.
 const HISTOGRAMS: u64 = 300 << 10;
 
-/// What is remembered of keys to tell why reads miss, at the bound of this test.
+/// Bytes of the keys remembered for the causes of misses, at the bound of this test.
 const CAUSES: u64 = 160 << 10;
 
-/// What models and observer take after two minutes.
+/// Bytes of models and observer after two minutes.
 fn taken(recipe: Recipe, memory: Option<Bytes>, keys_min: Option<usize>) -> (Bytes, Pilot) {
     let mut pilot = Pilot::new(recipe, 1);
     let filters = [Filter::NONE; 2];
@@ -98,8 +98,8 @@ fn taken(recipe: Recipe, memory: Option<Bytes>, keys_min: Option<usize>) -> (Byt
     (status.model_bytes + status.observer_bytes, pilot)
 }
 
-/// Whatever the recipe: as much as helps where nobody pays, and where somebody does what it is
-/// given, or what some thousands of keys of each pool take; with curves all the same.
+/// For each recipe, models without a limit take as much memory as helps. With a limit they stay
+/// within it, or within the need of some thousands of keys a pool, and still have curves.
 #[test]
 fn models_keep_to_their_memory() {
     for text in ["kredis", "kredis:model=kaet", "kredis:k=5", "predis", "predis:model=krr"] {
@@ -119,7 +119,7 @@ fn models_keep_to_their_memory() {
     }
 }
 
-/// Where the plant is content with fewer keys, models take what they are given, and know curves.
+/// If the plant accepts fewer keys, models stay within their memory, and have curves.
 #[test]
 fn a_plant_may_be_content_with_fewer_keys() {
     let recipe = recipe::parse("kredis").unwrap();

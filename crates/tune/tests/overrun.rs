@@ -1,12 +1,12 @@
-//! A load that rises a thousandfold from one moment to the next must not find the pilot sampling
-//! for the load there was.
+//! The pilot must not sample at the rate of an earlier load when the load rises a thousandfold at
+//! once.
 
 use base::{Bytes, Filter, Micros, Sample, Sighting, hash::mix};
 use tune::{Pilot, Plant, Reading, Step, TenantReading, recipe};
 
 const LOOK: Micros = Micros::from_millis(100);
 
-/// Keys that are read, one after the other.
+/// The tenant reads these keys one after the other.
 const KEYS: u64 = 8_000;
 
 /// One tenant whose reads all hit.
@@ -54,7 +54,7 @@ impl Plant for Reads {
 }
 
 impl Reads {
-    /// The samples of each look of some seconds.
+    /// Runs the pilot for some seconds. Returns the samples of each look.
     fn run(&mut self, pilot: &mut Pilot, per_s: u64, seconds: u64) -> Vec<usize> {
         self.per_s = per_s;
         let looks = 0..seconds * 1_000_000 / LOOK.0;

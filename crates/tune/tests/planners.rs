@@ -1,4 +1,4 @@
-//! Every planner in the list, against what every planner owes.
+//! Every planner in the list, against the guarantees common to all planners.
 
 use curve::{Bytes, MissRatio, MissRatioCurve};
 use policy::rank::Victims;
@@ -65,7 +65,7 @@ prop_compose! {
             weight,
             floor: Bytes(floor),
             cap: cap.map(Bytes),
-            // A slab class may hold more or less than it is to have.
+            // A slab class may hold more or less than its budget.
             budget: Bytes(budget),
             evictor: Evictor::klru(5),
             asked: asked.map(Bytes),
@@ -105,7 +105,7 @@ prop_compose! {
 }
 
 proptest! {
-    /// No planner gives away more than there is, and the forecast is that of the division.
+    /// No planner divides more than the memory, and the forecast is that of its division.
     #[test]
     fn never_more_than_there_is(snapshot in any_snapshot()) {
         for spec in planner::ALL {
@@ -118,8 +118,8 @@ proptest! {
         }
     }
 
-    /// Planners by curves meet the floors that can be met, keep to the caps, and leave alone what
-    /// they know nothing of.
+    /// Planners by curves meet the floors that can be met, respect the caps, and leave pools
+    /// without curves alone.
     #[test]
     fn bounds_are_met(snapshot in any_snapshot()) {
         let known = |pool: &&Pool| !pool.candidates.is_empty();
@@ -176,7 +176,7 @@ fn snapshot(memory: u64, pools: Vec<Pool>) -> Snapshot {
     }
 }
 
-/// Memory goes where it saves most waiting; what nobody can use stays as a reserve, not unused.
+/// Memory goes to the pool whose waiting it saves most; memory without a use becomes a reserve.
 #[test]
 fn all_memory_is_handed_out() {
     let flat = pool("flat", &[(1, 1.0)], 1e4, 500);
@@ -186,8 +186,8 @@ fn all_memory_is_handed_out() {
     assert!(plan.pools[1].budget >= Bytes(300) && sum >= 998, "{plan}");
 }
 
-/// A merged curve takes the better policy where the curves cross, and remembers which it was. By
-/// less than the margin the present one stays.
+/// A merged curve takes the better policy at each size, and remembers which one it is. If the other
+/// is better by less than the margin, the present policy stays.
 #[test]
 fn the_policy_follows_the_size() {
     let mut cyclic = pool("loop", &[(1000, 1.0), (1001, 0.0)], 1e3, 500);
@@ -205,8 +205,8 @@ fn the_policy_follows_the_size() {
     assert_eq!(plan.pools[0].evictor, Evictor::klru(5), "{plan}");
 }
 
-/// kRedis' own table shows three of four tenants below a plain cache when only hits count. Here
-/// the slow tenant stays within a tenth of what an equal share would give it.
+/// kRedis' own table shows three of four tenants below a plain cache when only hits count. Here the
+/// slow tenant stays within a tenth of the miss ratio of an equal share.
 #[test]
 fn hits_alone_starve_nobody() {
     let busy = pool("busy", &[(1000, 0.0)], 1e5, 500);
@@ -219,7 +219,7 @@ fn hits_alone_starve_nobody() {
     assert!(plan.pools[1].miss_ratio.unwrap() <= 0.5 * 1.1 + 1e-9, "{plan}");
 }
 
-/// Floors that do not fit are cut, the heavier tenants' last, and the plan says so.
+/// Floors that do not fit are cut, those of heavier tenants last, with a note in the plan.
 #[test]
 fn impossible_floors_are_cut_by_weight() {
     let mut pools: Vec<_> = ["a", "b"].map(|name| pool(name, &[(1000, 0.0)], 1e3, 500)).into();
@@ -234,7 +234,7 @@ fn impossible_floors_are_cut_by_weight() {
     }
 }
 
-/// Within a band a pool moves no further; across it a cliff is reached in several plans.
+/// A band limits the move of each pool in a plan; beyond it a cliff is reached in several plans.
 #[test]
 fn a_band_bounds_each_pool() {
     let cliff = pool("cliff", &[(600, 1.0), (601, 0.0)], 1e3, 400);
@@ -248,7 +248,7 @@ fn a_band_bounds_each_pool() {
     assert!(plan.pools[0].budget <= Bytes(450), "{plan}");
 }
 
-/// What an operator asks for is given, within bounds; the others share the rest.
+/// Each pool gets what an operator asked for, within its bounds; the others share the rest.
 #[test]
 fn manual_does_as_told() {
     let mut pools: Vec<_> = ["a", "b", "c"].map(|name| pool(name, &[(1000, 0.0)], 1e3, 300)).into();

@@ -1,17 +1,17 @@
-//! What is shared with the kernel: the two queues, the ring of provided buffers, the bytes of
+//! Memory shared with the kernel: the two queues, the ring of provided buffers, and the bytes of
 //! sends.
 //!
-//! Three kinds of memory are known to the kernel by their addresses, and each must outlive what the
-//! kernel may still do with it:
+//! The kernel knows three kinds of memory by their addresses. Each must outlive the kernel's use of
+//! it:
 //!
 //! - *the ring of provided buffers*, from its registration until the io_uring is closed: `Provided`
-//!   is dropped after it;
-//! - *a provided buffer*, until the kernel reports that it is filled: `Provided::lent` holds it as
-//!   a raw pointer meanwhile, and nobody else has it;
-//! - *the bytes of a send*, until it is complete: `Ring::sends` owns them.
+//!   is dropped after the io_uring;
+//! - *a provided buffer*, until the kernel reports that it is filled: until then `Provided::lent`
+//!   holds it as a raw pointer, and there is no other pointer to it;
+//! - *the bytes of a send*, until the send is complete: `Ring::sends` owns them.
 //!
-//! A ring that is dropped cancels what is armed, synchronously, and frees none of the three if that
-//! fails.
+//! A ring that is dropped cancels its armed requests synchronously. If that fails, it frees none of
+//! the three.
 
 use io_uring::types::{BufRingEntry, CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
@@ -24,29 +24,29 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-/// Bytes of a buffer.
+/// Size of a buffer in bytes.
 const BUFFER: usize = 16 << 10;
-/// Buffers at first, and at most: a power of two.
+/// Number of buffers at first, and the most there may be: a power of two.
 const BUFFERS: u16 = 64;
 const BUFFERS_MAX: u16 = 1_024;
 /// Entries of the submission queue.
 const ENTRIES: u32 = 256;
 /// Entries of the completion queue.
 const COMPLETIONS: u32 = 4_096;
-/// Memory of sends that is kept for the next: so many, each not larger.
+/// Number of send buffers that are kept for reuse, and the largest capacity of each.
 const SPARE: usize = 256;
 const SPARE_BYTES: usize = 64 << 10;
-/// The group of the provided buffers: there is one.
+/// The only group of provided buffers.
 const GROUP: u16 = 0;
 
-/// What a completion is about: the upper two bits of its number.
+/// The kind of request that a completion belongs to: the upper two bits of its number.
 const KIND: u64 = 3 << 62;
 const RECEIVE: u64 = 0;
 const SEND: u64 = 1 << 62;
 const WATCH: u64 = 2 << 62;
 const CANCEL: u64 = 3 << 62;
 
-/// What the kernel reports.
+/// An event that the kernel reports.
 #[derive(Debug)]
 pub enum Completion {
     /// Bytes have arrived at the socket with this token.
@@ -55,26 +55,26 @@ pub enum Completion {
     Closed(u64),
     /// The socket failed.
     Failed(u64),
-    /// The socket is not received from any more, for want of buffers or because it was cancelled.
-    /// What arrives waits in the socket for the next [`Ring::receive`].
+    /// The ring no longer receives from the socket, because buffers ran out or because it was
+    /// cancelled. Further bytes wait in the socket for the next [`Ring::receive`].
     Paused(u64),
-    /// What is watched is ready.
+    /// A watched descriptor is ready.
     Ready,
 }
 
-/// A send that was not complete: of the bytes for the socket with this token the first `written`
-/// were sent. Why no more were, whoever sends the rest is told.
+/// An incomplete send: the kernel sent only the first `written` bytes. The reason is not kept; the
+/// caller sees it when it sends the rest.
 #[derive(Debug)]
 pub struct Unsent {
-    /// The socket.
+    /// The token of the socket.
     pub token: u64,
     /// All bytes of the send.
     pub bytes: Vec<u8>,
-    /// How many of them were sent.
+    /// Number of bytes that were sent.
     pub written: usize,
 }
 
-/// Bytes that have arrived.
+/// A buffer of received bytes.
 #[derive(Debug)]
 pub struct Buffer {
     memory: Box<[u8; BUFFER]>,
@@ -90,18 +90,18 @@ impl Deref for Buffer {
     }
 }
 
-/// The buffers that are provided to the kernel, and the ring through which it takes them.
+/// The buffers provided to the kernel, and the ring through which the kernel takes them.
 #[derive(Debug)]
 struct Provided {
     entries: NonNull<BufRingEntry>,
-    /// Where the kernel's next buffer is written to.
+    /// Position in the ring for the next buffer.
     tail: u16,
-    /// The buffers that the kernel has, by their numbers.
+    /// The buffers that the kernel holds, by number.
     lent: Vec<Option<NonNull<[u8; BUFFER]>>>,
 }
 
 impl Provided {
-    /// Page-aligned, as the kernel demands.
+    /// Page-aligned, as the kernel requires.
     const LAYOUT: Layout = {
         let size = BUFFERS_MAX as usize * size_of::<BufRingEntry>();
         match Layout::from_size_align(size, 4_096) {
@@ -117,21 +117,22 @@ impl Provided {
         Self { entries, tail: 0, lent: vec![] }
     }
 
-    /// Gives the kernel a buffer; not one of another ring, of which this one has all.
+    /// Gives the kernel a buffer. If the kernel already holds one of this number, as for a buffer
+    /// of another ring, the buffer is dropped instead.
     fn lend(&mut self, number: u16, memory: Box<[u8; BUFFER]>) {
         let Some(place @ None) = self.lent.get_mut(usize::from(number)) else { return };
         let memory = NonNull::from(Box::leak(memory));
         *place = Some(memory);
         // SAFETY: the index is below BUFFERS_MAX, so the entry lies in the allocation, which was
-        // zeroed and is a valid entry. The kernel reads entries below the tail that it was shown,
-        // and there are never more of them than buffers: this one is free.
+        // zeroed and is a valid entry. The kernel reads only entries below the tail that it was
+        // shown. There are never more of them than buffers, so this entry is free.
         let entry = unsafe { self.entries.add(usize::from(self.tail % BUFFERS_MAX)).as_mut() };
         entry.set_addr(memory.as_ptr() as u64);
         entry.set_len(BUFFER as u32);
         entry.set_bid(number);
         self.tail = self.tail.wrapping_add(1);
-        // SAFETY: the tail is two bytes within the first entry, aligned to two, and changed by
-        // nobody but this thread; the kernel reads it.
+        // SAFETY: the tail is two bytes within the first entry, aligned to two. Only this thread
+        // changes it; the kernel reads it.
         let tail =
             unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.entries.as_ptr()).cast_mut()) };
         tail.store(self.tail, Ordering::Release);
@@ -140,19 +141,19 @@ impl Provided {
     /// Takes a buffer that the kernel has filled.
     fn take(&mut self, number: u16, len: usize) -> Option<Buffer> {
         let memory = self.lent.get_mut(usize::from(number))?.take()?;
-        // SAFETY: it was leaked from a box of this type in `lend`, and the kernel, which reported
-        // it as filled, has forgotten it; no other pointer to it is left.
+        // SAFETY: it was leaked from a box of this type in `lend`. The kernel, which reported it as
+        // filled, no longer uses it, and there is no other pointer to it.
         let memory = unsafe { Box::from_raw(memory.as_ptr()) };
         Some(Buffer { memory, len: len.min(BUFFER), number })
     }
 
-    /// Provides so many buffers more, as far as there may be.
+    /// Provides up to `more` further buffers, within [`BUFFERS_MAX`].
     fn grow(&mut self, more: usize) {
         let most = usize::from(BUFFERS_MAX) - self.lent.len();
         for _ in 0..more.min(most) {
             let number = self.lent.len() as u16;
             self.lent.push(None);
-            // Not on the stack; zeroed once.
+            // Allocated on the heap directly, and zeroed once.
             let memory = vec![0; BUFFER].into_boxed_slice();
             if let Ok(memory) = memory.try_into() {
                 self.lend(number, memory);
@@ -166,12 +167,13 @@ impl Drop for Provided {
         for number in 0..self.lent.len() {
             drop(self.take(number as u16, 0));
         }
-        // SAFETY: allocated in `new` with this layout; the io_uring that knew it is closed.
+        // SAFETY: allocated in `new` with this layout; the io_uring that knew the address is
+        // closed.
         unsafe { dealloc(self.entries.as_ptr().cast(), Self::LAYOUT) };
     }
 }
 
-/// A send: whose, and its bytes.
+/// A send: its socket and its bytes.
 #[derive(Debug)]
 struct Send {
     token: u64,
@@ -179,19 +181,19 @@ struct Send {
     bytes: Vec<u8>,
 }
 
-/// An io_uring, used by the thread that made it alone.
+/// An io_uring, used only by the thread that made it.
 pub struct Ring {
     uring: ManuallyDrop<IoUring>,
     provided: ManuallyDrop<Provided>,
-    /// Sends that the kernel may know, by their numbers; then those that it does not know yet.
+    /// Sends by number: first those that the kernel may know, then those that it does not know yet.
     sends: ManuallyDrop<Vec<Send>>,
     unsent: Vec<Unsent>,
-    /// How many of the sends are submitted and not complete.
+    /// Number of sends that are submitted and not complete.
     open: usize,
-    /// Requests that stay armed.
+    /// Number of requests that stay armed.
     armed: usize,
     spare: Vec<Vec<u8>>,
-    /// The kernel found no buffer.
+    /// Whether the kernel found no free buffer.
     is_starved: bool,
 }
 
@@ -203,10 +205,10 @@ impl std::fmt::Debug for Ring {
 }
 
 impl Ring {
-    /// A ring for this thread.
+    /// Creates a ring for this thread.
     ///
     /// # Errors
-    /// The kernel forbids io_uring, or is too old (6.1 has what is needed).
+    /// If the kernel forbids io_uring or is too old; it must be 6.1 or newer.
     pub fn new() -> io::Result<Self> {
         let uring: IoUring = IoUring::builder()
             .setup_single_issuer()
@@ -240,7 +242,7 @@ impl Ring {
     /// Puts an entry into the submission queue.
     ///
     /// # Safety
-    /// What the entry points to must live until it is complete.
+    /// The memory that the entry points to must live until the request is complete.
     unsafe fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         loop {
             // SAFETY: the caller's promise.
@@ -251,36 +253,36 @@ impl Ring {
         }
     }
 
-    /// Receives from a socket from here on, until it is closed, fails or pauses. The descriptor is
-    /// looked at once, here: the socket stays open until then even if the descriptor is closed.
+    /// Receives from a socket from now on, until it is closed, fails or pauses. Only this call uses
+    /// the descriptor: the socket stays open until then even if the descriptor is closed.
     ///
     /// `token` names the socket in completions; it has 62 bits.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn receive(&mut self, socket: impl AsFd, token: u64) -> io::Result<()> {
         let socket = Fd(socket.as_fd().as_raw_fd());
         let entry = opcode::RecvMulti::new(socket, GROUP).build().user_data(RECEIVE | token);
-        // SAFETY: it points to nothing; the kernel takes provided buffers.
+        // SAFETY: the entry points to no memory; the kernel takes provided buffers.
         unsafe { self.push(&entry) }?;
         self.armed += 1;
         self.uring.submit().map(drop)
     }
 
-    /// Ends the reception from a socket: [`Completion::Paused`] says when.
+    /// Ends the reception from a socket. [`Completion::Paused`] reports its end.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn cancel(&mut self, token: u64) -> io::Result<()> {
         let entry = opcode::AsyncCancel::new(RECEIVE | token).build().user_data(CANCEL);
-        // SAFETY: it points to nothing.
+        // SAFETY: the entry points to no memory.
         unsafe { self.push(&entry) }
     }
 
-    /// Reports [`Completion::Ready`] whenever something comes to what can be read from `source`.
+    /// Reports [`Completion::Ready`] whenever new bytes can be read from `source`.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn watch(&mut self, source: &impl AsRawFd) -> io::Result<()> {
         self.watch_raw(source.as_raw_fd())
     }
@@ -288,41 +290,41 @@ impl Ring {
     fn watch_raw(&mut self, source: RawFd) -> io::Result<()> {
         let events = libc::POLLIN as u32;
         let entry = opcode::PollAdd::new(Fd(source), events).multi(true).build();
-        // SAFETY: it points to nothing.
+        // SAFETY: the entry points to no memory.
         unsafe { self.push(&entry.user_data(WATCH | source as u64)) }?;
         self.armed += 1;
         self.uring.submit().map(drop)
     }
 
-    /// Gathers bytes for a socket, to be sent with the next [`Self::wait`], before which its
-    /// descriptor must not be closed.
+    /// Queues bytes for a socket. The next [`Self::wait`] sends them; until then the socket's
+    /// descriptor must stay open.
     pub fn send(&mut self, socket: impl AsFd, token: u64, bytes: Vec<u8>) {
         self.sends.push(Send { token, socket: socket.as_fd().as_raw_fd(), bytes });
     }
 
-    /// An empty buffer for the bytes of a send: one that was sent before, if there is one.
+    /// An empty buffer for the bytes of a send, with the memory of an earlier send if there is any.
     pub fn spare(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Gives a buffer back to the kernel.
+    /// Returns a buffer to the kernel.
     pub fn give_back(&mut self, buffer: Buffer) {
         self.provided.lend(buffer.number, buffer.memory);
     }
 
-    /// Sends what was gathered, waits until something has happened, but not longer than `most`, and
-    /// appends what has to `completions`.
+    /// Sends the queued bytes and waits for an event, at most for `most`. Appends the events to
+    /// `completions`.
     ///
     /// # Errors
-    /// The kernel refuses to wait.
+    /// If the kernel refuses to wait.
     pub fn wait(&mut self, most: Duration, completions: &mut Vec<Completion>) -> io::Result<()> {
         self.enter(Some(&Timespec::from(most)), completions)
     }
 
-    /// Sends what was gathered, and appends what is complete to `completions`.
+    /// Sends the queued bytes, and appends events that are already there to `completions`.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn flush(&mut self, completions: &mut Vec<Completion>) -> io::Result<()> {
         self.enter(None, completions)
     }
@@ -343,8 +345,8 @@ impl Ring {
                 .flags(libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL)
                 .build()
                 .user_data(SEND | number as u64);
-            // SAFETY: the bytes stay where they are in `sends` until the send is complete; the
-            // vector that holds their vector may move, they do not.
+            // SAFETY: `sends` owns the bytes, and keeps them until the send is complete. The outer
+            // vector may move its elements; the bytes themselves do not move.
             unsafe { self.push(&entry) }?;
             self.open += 1;
         }
@@ -359,7 +361,8 @@ impl Ring {
             };
             self.reap(completions);
             match result.as_ref().map_err(io::Error::raw_os_error) {
-                // The completion queue was full, or memory is short: some were taken now.
+                // The completion queue was full, or memory is short: the loop has just taken some
+                // completions.
                 Ok(_) | Err(Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {}
                 Err(_) => return result.map(drop),
             }
@@ -367,7 +370,7 @@ impl Ring {
                 break;
             }
         }
-        // Those that were not sent whole have been taken already.
+        // `sent` has already moved incomplete sends to `unsent`.
         for number in (0..self.sends.len()).rev() {
             let mut bytes = std::mem::take(&mut self.sends[number].bytes);
             if self.spare.len() < SPARE && (1..=SPARE_BYTES).contains(&bytes.capacity()) {
@@ -379,7 +382,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Takes what the completion queue holds.
+    /// Takes all entries of the completion queue.
     fn reap(&mut self, completions: &mut Vec<Completion>) {
         loop {
             let Some(entry) = self.uring.completion().next() else { break };
@@ -392,7 +395,7 @@ impl Ring {
                     completions.push(Completion::Ready);
                     if is_over {
                         self.armed -= 1;
-                        // Where that fails the next wait does.
+                        // If this fails, the next wait fails too.
                         let _ = self.watch_raw(number as RawFd);
                     }
                 }
@@ -444,8 +447,8 @@ impl Ring {
         }
     }
 
-    /// A send that was not complete. After each [`Self::wait`] and [`Self::flush`] they are all to
-    /// be taken before anything else is sent to their sockets.
+    /// An incomplete send. After each [`Self::wait`] and [`Self::flush`], the caller must take all
+    /// of them before it sends anything else to their sockets.
     pub fn unsent(&mut self) -> Option<Unsent> {
         self.unsent.pop()
     }
@@ -458,8 +461,9 @@ impl Drop for Ring {
         let cancelled = submitter.register_sync_cancel(Some(Timespec::new().sec(1)), any);
         let none = |error: &io::Error| error.raw_os_error() == Some(libc::ENOENT);
         let is_quiet = self.open == 0 && cancelled.as_ref().err().is_none_or(none);
-        // SAFETY: none is used again. The io_uring first: it knows what the others hold, of which
-        // the kernel uses nothing any more where all requests are over.
+        // SAFETY: none of the fields is used again. The io_uring is dropped first, because it knows
+        // the memory of the other two. They are dropped only if all requests are over, when the
+        // kernel no longer uses that memory.
         unsafe {
             ManuallyDrop::drop(&mut self.uring);
             if is_quiet {

@@ -1,13 +1,13 @@
-//! Where the server is: `redis://[user:pass@]host[:port][/db]`.
+//! The address of a server: `redis://[user:pass@]host[:port][/db]`.
 
 use std::fmt;
 
-/// A server, the user to be there, and the database to use.
+/// A server, the login to use there, and the database to select.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Host name or address, without brackets.
     pub host: String,
-    /// Port, 6379 if none was named.
+    /// Port, 6379 if the URL names none.
     pub port: u16,
     /// User and password; an empty user is the default one.
     pub login: Option<(String, String)>,
@@ -15,7 +15,7 @@ pub struct Address {
     pub db: u32,
 }
 
-/// A text that is no address, and the form of one.
+/// The error for a text that is not an address. Its message shows the expected form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoAddress(String);
 
@@ -33,7 +33,7 @@ impl Address {
         Self { host: "127.0.0.1".into(), port, login: None, db: 0 }
     }
 
-    /// Reads the URL.
+    /// Parses a URL.
     ///
     /// # Errors
     /// A sentence that shows the form.
@@ -64,7 +64,7 @@ impl Address {
     }
 }
 
-/// What of a URL may be shown: of one with a login only what stands behind it.
+/// The part of a URL that may be shown: the text after the login, or all of it without one.
 pub fn without_login(url: &str) -> &str {
     url.rsplit_once('@').map_or(url, |(_, place)| place)
 }

@@ -1,6 +1,6 @@
-//! Slots of Redis Cluster: which keys belong together.
+//! Slots of Redis Cluster: they decide which keys are kept together.
 
-/// Slots that there are.
+/// The number of slots.
 pub const SLOTS: u16 = 16_384;
 
 /// Checksums of one byte: CRC-16 with the polynomial 0x1021 (XMODEM).
@@ -19,7 +19,7 @@ const CHECKSUMS: [u16; 256] = {
     table
 };
 
-/// The slot of a key. Of a key with a part in braces that part alone counts, so that keys can be
+/// The slot of a key. If the key has a part in braces, only that part counts, so that keys can be
 /// kept together: `{user7}:name` and `{user7}:mail`.
 pub fn slot(key: &[u8]) -> u16 {
     let tag = key.iter().position(|&byte| byte == b'{').and_then(|open| {
@@ -34,8 +34,8 @@ pub fn slot(key: &[u8]) -> u16 {
     sum % SLOTS
 }
 
-/// The one slot of all keys that a pattern matches: the pattern begins with no wildcard before a
-/// tag in braces ends, or has none at all. `None` where they may be in different slots.
+/// The slot that all keys matching a pattern share. There is one if the pattern has no wildcard, or
+/// none before the end of a tag in braces. `None` if the keys may be in different slots.
 pub fn slot_of_pattern(pattern: &[u8]) -> Option<u16> {
     let is_wild = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
     let Some(wild) = pattern.iter().position(is_wild) else { return Some(slot(pattern)) };
@@ -49,7 +49,7 @@ pub fn slot_of_pattern(pattern: &[u8]) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// Examples of the specification of Redis Cluster.
+    /// Examples from the specification of Redis Cluster.
     #[test]
     fn slots_are_those_of_redis() {
         assert_eq!(CHECKSUMS[1], 0x1021);
@@ -59,7 +59,7 @@ mod tests {
         }
         let same = [&b"{user1000}.following"[..], b"{user1000}.followers", b"user1000"];
         assert!(same.iter().all(|key| slot(key) == slot(same[0])));
-        // An empty tag is none, and of several braces the first pair counts.
+        // An empty tag does not count. With several pairs of braces, the first counts.
         assert_eq!(slot(b"foo{{bar}}zap"), slot(b"{bar"));
         assert_eq!(slot(b"foo{bar}{zap}"), slot(b"bar"));
         assert_ne!(slot(b"foo{}{bar}"), slot(b"bar"));

@@ -1,14 +1,15 @@
-//! What the module costs: instructions of a GET under callgrind, and requests a second.
+//! The cost of the module: instructions of a GET under callgrind, and requests a second.
 //!
-//! All GETs find their key, 32 of them come at once. Under callgrind counting begins after the keys
-//! were written, and goes on only from where the server reads what came until it has replied: what
-//! it does ten times a second would weigh fifty times as much there as it does at work. For the
-//! same reason the pilot samples far more keys than it does at work: what a sampled key costs is
-//! told from a server that samples many and one that samples none.
+//! All GETs find their key, and 32 of them are sent at once. Callgrind counts only after the keys
+//! were written, and only from the read of the requests to the write of the replies. Otherwise work
+//! that the server does ten times a second would weigh fifty times as much as in real use. For the
+//! same reason the pilot samples far more keys than in real use. The cost of a sampled key is the
+//! difference between a server that samples many keys and one that samples none.
 //!
-//! Requests a second are those of servers that get bursts in turn. A busy machine moves them, and
-//! the processor time that a server takes less. Where a server's tables come to lie in memory
-//! makes some percent: so each round has servers of its own, and one more without the module.
+//! Requests a second are those of servers that get bursts in turn. A busy machine changes them, and
+//! changes the processor time of a server less. The addresses of a server's tables make a
+//! difference of some percent. So each round has servers of its own, and one more without the
+//! module.
 
 use super::{FORM, start};
 use crate::process::Process;
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Commands that are sent at once.
 const DEPTH: u64 = 32;
 
-/// Keys, of four tenants in equal parts.
+/// Number of keys, in equal parts of four tenants.
 const KEYS: u64 = 60_000;
 
 /// Bytes of each value.
@@ -32,7 +33,7 @@ const VALUE: usize = 100;
 /// Batches that are counted under callgrind.
 const COUNTED: u64 = 2_000;
 
-/// Batches of a burst, bursts to each server in a round, those before them, and rounds.
+/// Batches of a burst, bursts to each server in a round, warm-up bursts, and rounds.
 const BURST: u64 = 1_000;
 const BURSTS: usize = 10;
 const WARMUP: usize = 20;
@@ -40,10 +41,10 @@ const ROUNDS: usize = 11;
 
 const TENANTS: &str = "\"a match prefix a:; b match prefix b:; c match prefix c:\"";
 
-/// One key in so many is sampled by a busy server.
+/// A busy server samples one key in this many.
 const SAMPLED: f64 = 128.0;
 
-/// A client that knows how long each reply is.
+/// A client that knows the length of each reply.
 struct Client {
     stream: TcpStream,
     state: u64,
@@ -102,7 +103,7 @@ impl Client {
         Ok(())
     }
 
-    /// The share of keys that is sampled.
+    /// The share of keys that the server samples.
     fn sampled(&mut self) -> Result<f64> {
         self.stream.write_all(b"INFO larder\r\n")?;
         let mut text = vec![];
@@ -121,7 +122,7 @@ impl Client {
     }
 }
 
-/// Instructions of a GET, and the share of keys that was sampled.
+/// Instructions of a GET, and the share of sampled keys.
 fn count(program: &str, module: Option<&str>) -> Result<(f64, f64)> {
     let out = std::env::temp_dir().join(format!("larder-callgrind-{}", std::process::id()));
     let file = format!("--callgrind-out-file={}", out.display());
@@ -137,7 +138,7 @@ fn count(program: &str, module: Option<&str>) -> Result<(f64, f64)> {
     let mut server = start(&words, "maxmemory 100mb", module)?;
     let mut client = Client::connect(&server)?;
     client.fill()?;
-    // The pilot chooses what is sampled within a few looks; then it has the rate it was told.
+    // The pilot chooses its sampling rate within a few ticks; then it has the configured one.
     client.get(200)?;
     thread::sleep(Duration::from_secs(if module.is_some() { 10 } else { 0 }));
     client.get(200)?;
@@ -157,7 +158,7 @@ fn count(program: &str, module: Option<&str>) -> Result<(f64, f64)> {
     Ok((total / (COUNTED * DEPTH) as f64, sampled))
 }
 
-/// Processor time of all threads of a process.
+/// Processor time of all threads of a process, in nanoseconds.
 fn processor(server: &Process) -> Result<f64> {
     let mut sum = 0.0;
     for task in fs::read_dir(format!("/proc/{}/task", server.child.id()))? {
@@ -167,20 +168,20 @@ fn processor(server: &Process) -> Result<f64> {
     Ok(sum)
 }
 
-/// Seconds, and processor time, of a burst.
+/// Seconds and processor time of a burst.
 fn burst(server: &Process, client: &mut Client) -> Result<(f64, f64)> {
     let (before, begun) = (processor(server)?, Instant::now());
     client.get(BURST)?;
     Ok((begun.elapsed().as_secs_f64(), processor(server)? - before))
 }
 
-/// The first quartile, the median and the third.
+/// The first quartile, the median and the third quartile.
 fn quartiles(mut all: Vec<f64>) -> [f64; 3] {
     all.sort_by(f64::total_cmp);
     [1, 2, 3].map(|quarter| all[all.len() * quarter / 4])
 }
 
-/// Seconds and processor time that each server took for the same requests, of a round.
+/// Seconds and processor time of each server for the same requests, in one round.
 fn round(program: &str) -> Result<[(f64, f64); 3]> {
     let module = format!("larder.act yes\nlarder.tenants {TENANTS}");
     let start = |module| super::start(&[program], "maxmemory 100mb", module);
@@ -197,7 +198,7 @@ fn round(program: &str) -> Result<[(f64, f64); 3]> {
     }
     let mut took = [(0.0, 0.0); 3];
     for turn in 0..BURSTS * servers.len() {
-        // Forwards and backwards, so that nobody is always first.
+        // Forwards and backwards, so that no server is always first.
         let at = if turn / 3 % 2 == 0 { turn % 3 } else { 2 - turn % 3 };
         let (seconds, processor) = burst(&servers[at], &mut clients[at])?;
         took[at] = (took[at].0 + seconds, took[at].1 + processor);
@@ -205,8 +206,8 @@ fn round(program: &str) -> Result<[(f64, f64); 3]> {
     Ok(took)
 }
 
-/// Requests a second of a server with the module by those of one without, and, as a measure of
-/// chance, those of another without.
+/// Prints requests a second of a server with the module, relative to one without, and as a measure
+/// of chance those of a second server without.
 pub(super) fn throughput(mut words: impl Iterator<Item = String>) -> Result<()> {
     let program = words.next().context(FORM)?;
     let rounds = (0..ROUNDS).map(|_| round(&program)).collect::<Result<Vec<_>>>()?;
@@ -224,7 +225,7 @@ pub(super) fn throughput(mut words: impl Iterator<Item = String>) -> Result<()> 
     Ok(())
 }
 
-/// Instructions of a GET without the module and with it.
+/// Prints instructions of a GET without the module and with it.
 pub(super) fn instructions(mut words: impl Iterator<Item = String>) -> Result<()> {
     let program = words.next().context(FORM)?;
     let (alone, _) = count(&program, None)?;

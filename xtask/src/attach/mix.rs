@@ -1,8 +1,8 @@
-//! Recorded traces of three tenants, played to a server with the module and to one without at the
+//! Recorded traces of three tenants, replayed to a server with the module and to one without at the
 //! same time.
 //!
-//! Misses are counted and multiplied with what each is said to cost: the machine's load changes
-//! what clients wait, and hardly what is missed.
+//! Misses are counted and multiplied by the stated cost of each. The machine's load changes the
+//! waits of clients, but hardly the misses.
 
 use super::{FORM, built, start};
 use crate::process::Process;
@@ -11,17 +11,17 @@ use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// The tenants, and what their misses cost in microseconds.
+/// The tenants, and the cost of their misses in microseconds.
 const TENANTS: [(&str, u32); 3] = [("web", 5_000), ("kv", 1_000), ("blocks", 200)];
 
-/// Requests of each tenant, of which the first half is not counted.
+/// Requests of each tenant; the first half is not counted.
 const REQUESTS: &str = "60000";
 
 /// Requests a second.
 const RATE: &str = "1500";
 
-/// Plays the traces; misses of each tenant, and the wait that they stand for, in microseconds a
-/// request.
+/// Replays the traces; returns the misses of each tenant, and the wait that they cause, in
+/// microseconds a request.
 fn play(server: &Process, traces: &[String]) -> Result<(Vec<u64>, f64)> {
     let mut command = Command::new(built("larder")?);
     command.arg("replay").args(traces);
@@ -41,7 +41,7 @@ fn play(server: &Process, traces: &[String]) -> Result<(Vec<u64>, f64)> {
     Ok((misses, waited / all["requests"].as_f64().unwrap_or(1.0)))
 }
 
-/// Plays three traces to a server with the module and to one without.
+/// Replays three traces to a server with the module and to one without.
 pub(super) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let program = words.next().context(FORM)?;
     let memory = words.next().context(FORM)?;

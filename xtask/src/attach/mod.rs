@@ -1,8 +1,8 @@
 //! The module in a stock server, beside the same server without it.
 //!
-//! `mix` plays recorded traces of three tenants to both at the same time, and compares what their
-//! misses cost; `instructions` and `throughput` say what a GET costs; `singles`
-//! and `dlru` play one trace at a time; `soak` looks for errors under valgrind.
+//! `mix` replays recorded traces of three tenants to both at the same time, and compares the cost
+//! of their misses. `instructions` and `throughput` measure the cost of a GET. `singles` and `dlru`
+//! replay one trace at a time. `soak` looks for errors under valgrind.
 
 mod costs;
 mod mix;
@@ -15,13 +15,13 @@ use anyhow::{Result, bail};
 use std::fs;
 use std::process::Command;
 
-/// What the words behind `cargo x bench attach` may be.
+/// The forms of the command, for errors.
 const FORM: &str = "write: cargo x bench attach mix SERVER MEMORY TRACE TRACE TRACE | \
                     instructions SERVER | throughput SERVER | \
                     singles SERVER TRACE@MEMORY… | dlru SERVER TRACE@MEMORY…, or: \
                     cargo x soak attach SERVER [S] [plain]";
 
-/// Takes measurements by their name.
+/// Runs a measurement by its name.
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     match words.next().as_deref() {
         Some("mix") => mix::run(words),
@@ -33,8 +33,8 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     }
 }
 
-/// Starts `words` with these settings, each of a line: the last word is the server's program.
-/// With settings of the module, it is loaded.
+/// Starts the command `words`, whose last word is the server's program, with these settings, one a
+/// line. With settings of the module, the module is loaded.
 fn start(words: &[&str], settings: &str, module: Option<&str>) -> Result<Process> {
     let port = free_port()?;
     let mut lines = format!("port {port}\nsave \"\"\nmaxmemory-policy allkeys-lru\n{settings}\n");

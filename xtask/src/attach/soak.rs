@@ -1,11 +1,12 @@
 //! The module under valgrind: random commands for minutes, while its settings change.
 //!
-//! The server has a few megabytes, so that keys leave all the time; three connections send whatever
-//! a client may, the module's own commands among it, flush, and load the module anew. At the end
-//! the log of valgrind names no function of the module, and what is resident has not grown since
-//! the first quarter. A server that was built with `MALLOC=libc` tells valgrind of every block.
-//! `plain` leaves valgrind out, which takes memory of its own for all code it has ever seen: the
-//! module is loaded anew six times as often, and what is resident is the server's alone.
+//! The server has a few megabytes, so that keys are evicted all the time. Three connections send
+//! any command that a client may send, including the module's own, flush, and reload the module. At
+//! the end the log of valgrind must name no function of the module, and resident memory must not
+//! have grown since the second quarter. A server that was built with `MALLOC=libc` reports every
+//! block to valgrind. `plain` runs without valgrind, which needs memory of its own for all code it
+//! has ever seen. The module is then reloaded six times as often, and resident memory is the
+//! server's alone.
 
 use super::{FORM, built, start};
 use crate::process::Process;
@@ -18,19 +19,19 @@ use std::time::{Duration, Instant};
 /// Commands that are sent at once.
 const DEPTH: usize = 20;
 
-/// Growth of what is resident from the second quarter to the last, at most.
+/// The most growth of resident memory from the second quarter to the last.
 const GROWTH_MAX: f64 = 1.02;
 
-/// Between two looks at what is resident.
+/// The time between two readings of resident memory.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// After so long the module is loaded anew, where the server lets go of it.
+/// The time after which the module is reloaded, if the server lets it be unloaded.
 const LIFE: Duration = Duration::from_secs(30);
 
-/// Between two changes of settings.
+/// The time between two changes of settings.
 const CHANGE: Duration = Duration::from_secs(3);
 
-/// Tenants in turn.
+/// Tenants, in turn.
 const TENANTS: [&str; 4] = [
     "",
     "a match prefix a: max 400kb; jobs match db 1 max 400kb",
@@ -52,7 +53,7 @@ impl Client {
         Ok(Self(BufReader::new(stream)))
     }
 
-    /// Sends commands at once; the texts of their replies.
+    /// Sends commands at once; returns the texts of their replies.
     fn ask(&mut self, commands: &[Vec<String>]) -> Result<Vec<String>> {
         let mut bytes = vec![];
         for words in commands {
@@ -89,7 +90,7 @@ fn words(line: &str) -> [Vec<String>; 1] {
     [line.split(' ').map(str::to_owned).collect()]
 }
 
-/// A multiplicative generator is random enough for commands.
+/// A multiplicative generator, which is random enough for commands.
 struct Dice(u64);
 
 impl Dice {
@@ -103,7 +104,7 @@ impl Dice {
         all[self.below(all.len() as u64) as usize]
     }
 
-    /// What an owner may change.
+    /// A change that an owner may make.
     fn change(&mut self) -> String {
         let policies = ["allkeys-lru", "allkeys-lru", "volatile-lru", "allkeys-lfu", "noeviction"];
         match self.below(12) {
@@ -167,7 +168,7 @@ fn mean(all: &[f64]) -> f64 {
     all.iter().sum::<f64>() / all.len().max(1) as f64
 }
 
-/// Blocks of the log of valgrind that are errors, and those that name the module.
+/// The number of errors in valgrind's log, and the errors that name the module.
 fn findings(log: &str) -> (usize, Vec<String>) {
     let text: Vec<_> =
         log.lines().map(|line| line.trim_start_matches(|c| c != ' ').trim()).collect();
@@ -177,7 +178,7 @@ fn findings(log: &str) -> (usize, Vec<String>) {
     (count, errors.into_iter().filter(|block| block.contains("larder_module")).collect())
 }
 
-/// Runs for so many seconds, prints what was seen, and fails where valgrind found anything.
+/// Runs for some seconds, prints its results, and fails if valgrind found anything.
 pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let program = arguments.next().context(FORM)?;
     let seconds = arguments.next().map_or(Ok(1_800), |text| text.parse())?;
@@ -231,8 +232,8 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<()> {
             continue;
         }
         loaded = Instant::now();
-        // A server executes commands of a module that were queued before it unloaded it, which it
-        // has freed by then.
+        // When a server unloads a module, it still executes the module's commands that were queued
+        // before, though they are freed by then.
         for client in &mut clients {
             client.ask(&words("DISCARD"))?;
         }

@@ -1,8 +1,8 @@
-//! One recorded trace at a time, played to several servers side by side: the same requests to each,
-//! at the same times.
+//! One recorded trace at a time, replayed to several servers side by side: the same requests to
+//! each, at the same times.
 //!
 //! `singles`: with one tenant there is nothing to divide, and the module must do no harm. `dlru`:
-//! beside servers with one K throughout, the module must miss about as little as the best of them.
+//! beside servers with a fixed K, the module must miss about as little as the best of them.
 
 use super::{FORM, built, start};
 use crate::process::Process;
@@ -11,26 +11,26 @@ use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Requests of a trace, of which the first part is not counted.
+/// Requests of a trace, and the share of them that is not counted.
 const REQUESTS: &str = "300000";
 const WARMUP: &str = "0.4";
 
 /// Requests a second to each server.
 const RATE: &str = "3000";
 
-/// What a fetch takes, which is far more than the servers'.
+/// The time of a fetch, which is far longer than that of the servers.
 const BACKEND: &str = "delay:1ms";
 
-/// Servers with the module, and as many without, of which the mean counts.
+/// Number of servers with the module, and as many without; their mean counts.
 const ALIKE: usize = 3;
 
-/// K of the servers that keep it.
+/// K of the servers with a fixed K.
 const FIXED: [u8; 4] = [1, 5, 10, 16];
 
-/// The recipe that is held against them: an interval is a thirtieth of a trace.
+/// The recipe that is compared with them; an interval is a thirtieth of a trace.
 const DLRU: &str = "larder.act yes\nlarder.recipe dlru:interval=10000:rate=0.03";
 
-/// Misses of a trace in a server, and its reads.
+/// Misses and reads of a trace in a server.
 fn play(server: &Process, trace: &str) -> Result<(f64, f64)> {
     let mut command = Command::new(built("larder")?);
     command.args(["replay", trace, "--to", &format!("redis://127.0.0.1:{}", server.port)]);
@@ -44,7 +44,7 @@ fn play(server: &Process, trace: &str) -> Result<(f64, f64)> {
     Ok((number("misses"), number("gets")))
 }
 
-/// Miss ratios of a trace in servers of these settings, and of the module.
+/// Miss ratios of a trace in servers with these settings and settings of the module.
 fn beside(program: &str, trace: &str, servers: &[(String, Option<&str>)]) -> Result<Vec<f64>> {
     let one = |(settings, module): &(String, Option<&str>)| -> Result<f64> {
         let server = start(&[program], settings, *module)?;
@@ -57,7 +57,7 @@ fn beside(program: &str, trace: &str, servers: &[(String, Option<&str>)]) -> Res
     })
 }
 
-/// The traces, with the memory that stands behind each.
+/// The traces, each with the memory behind its @.
 fn pairs(words: impl Iterator<Item = String>) -> Result<(String, Vec<(String, String)>)> {
     let mut words = words;
     let program = words.next().context(FORM)?;
@@ -70,8 +70,8 @@ fn pairs(words: impl Iterator<Item = String>) -> Result<(String, Vec<(String, St
     Ok((program, all))
 }
 
-/// Without tenants: the server alone, and with the module. The server draws its victims at random,
-/// so that two alike differ by half a per cent: there are several of each.
+/// Compares the server alone with the server and the module, without tenants. The server draws its
+/// victims at random, so equal servers differ by half a per cent; so there are several of each.
 pub(super) fn singles(words: impl Iterator<Item = String>) -> Result<()> {
     let (program, all) = pairs(words)?;
     println!("{:<44} {:>8} {:>8} {:>8}", "misses", "without", "with", "ratio");
@@ -86,7 +86,7 @@ pub(super) fn singles(words: impl Iterator<Item = String>) -> Result<()> {
     Ok(())
 }
 
-/// Servers with one K each, and one with the module and `dlru`.
+/// Compares servers with one K each with a server with the module and `dlru`.
 pub(super) fn dlru(words: impl Iterator<Item = String>) -> Result<()> {
     let (program, all) = pairs(words)?;
     let names = FIXED.map(|k| format!("{:>8}", format!("K = {k}"))).join(" ");

@@ -1,8 +1,9 @@
-//! `cargo x deb`: the Debian package, by cargo-deb from what `crates/larder/Cargo.toml` says of it.
+//! `cargo x deb`: the Debian package, made by cargo-deb from the metadata in
+//! `crates/larder/Cargo.toml`.
 //!
-//! `cargo x deb try` takes a clean Debian by debootstrap and installs, starts, upgrades and purges
-//! the package in it (`packaging/debian/try` has the steps). The root is kept for the next time; it
-//! is a copy that is tried in.
+//! `cargo x deb try` makes a clean Debian with debootstrap and installs, starts, upgrades and
+//! purges the package in it (`packaging/debian/try` has the steps). The root is kept for the next
+//! time, and each trial uses a copy.
 
 use super::{dist, pages, root, target};
 use crate::answers;
@@ -13,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The release of Debian that is tried.
+/// The release of Debian for trials.
 const RELEASE: &str = "bookworm";
 
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
@@ -40,7 +41,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     installed(&package, &self::package("2")?)
 }
 
-/// The package with this revision, and its symbols in one of their own.
+/// Makes the package with this revision, and a package with its symbols.
 fn package(revision: &str) -> Result<PathBuf> {
     let folder = target()?.join("debian");
     let path = folder.join(format!("larder_{revision}.deb"));
@@ -56,14 +57,14 @@ fn package(revision: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Carries the steps out in a clean Debian.
+/// Carries out the steps in a clean Debian.
 fn installed(older: &Path, newer: &Path) -> Result<()> {
     let clean = target()?.join(format!("debian/{RELEASE}"));
     if !clean.join("usr/bin/apt-get").exists() {
         run_line(&format!("debootstrap --variant=minbase {RELEASE} {}", clean.display()), &[])?;
     }
     let tried = clean.with_extension("tried");
-    // What the last left may be half a root.
+    // The previous trial may have left half a root.
     let _ = fs::remove_dir_all(&tried);
     run_line(&format!("cp -a {} {}", clean.display(), tried.display()), &[])?;
     fs::copy(older, tried.join("tmp/older.deb"))?;

@@ -1,9 +1,9 @@
-//! `cargo x dist [--musl]`: the binaries that are shipped, their symbols in files beside them, and
-//! the manual pages and completions.
+//! `cargo x dist [--musl]`: the shipped binaries, their symbols in files beside them, and the
+//! manual pages and completions.
 //!
-//! Built with line tables, which then go to `larder.debug` and `larder-lab.debug`: gdb, perf and
-//! addr2line find them there by the binary's own link. What was built is asked for its version, for
-//! a PONG, and for a command of the lab.
+//! The build has line tables, which then go to `larder.debug` and `larder-lab.debug`. gdb, perf and
+//! addr2line find them there through a link in the binary. The chore asks the built binary for its
+//! version, for a PONG, and for a command of the lab.
 
 use super::{pages, root, target};
 use crate::process::{Process, free_port};
@@ -13,17 +13,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Programs that are shipped: package, features, name, and no more bytes than this.
+/// Shipped programs: package, features, name, and the most bytes of the binary.
 ///
 /// The client of MariaDB (regular expressions with their tables, names of hosts in every script) is
-/// 1.2 MB of the lab. Both have tables for unwinding, which keep a server whose pilot fails.
+/// 1.2 MB of the lab. Both programs have tables for unwinding, so that a server survives a failure
+/// of its pilot.
 const PROGRAMS: [(&str, &str, &str, u64); 2] = [
     ("larder", "", "larder", 13_500_000),
     ("lab", " --features databases", "larder-lab", 13_500_000),
 ];
 
-/// The profile with its symbols: what takes them out comes after. And of zstd no way to pack that
-/// levels above 3 alone would take: traces are packed at that.
+/// The profile with symbols, which a later step takes out. And zstd without the compressors that
+/// only levels above 3 would use, because traces are packed at level 3.
 pub(super) const WHOLE: &[(&str, &str)] = &[
     ("CARGO_PROFILE_DIST_STRIP", "none"),
     ("CARGO_PROFILE_DIST_DEBUG", "line-tables-only"),
@@ -35,14 +36,14 @@ pub(super) const WHOLE: &[(&str, &str)] = &[
     ),
 ];
 
-/// Addresses that the start mends, packed: a twentieth of the binary. Of a library of the system,
-/// 2.36 of glibc is the first that knows of that, of 2022.
+/// Packs the relocations, a twentieth of the binary. The first glibc that applies packed
+/// relocations is version 2.36, of 2022.
 const PACKED: &str = "-C link-arg=-Wl,-z,pack-relative-relocs";
 
-/// Code that is the same twice, once. Rust's own linker does that.
+/// Merges identical code. Rust's own linker does that.
 const FOLDED: &str = "-C link-arg=-Wl,--icf=all";
 
-/// What is linked with nothing of the system.
+/// The target of static binaries, which link no library of the system.
 const MUSL: &str = "x86_64-unknown-linux-musl";
 
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
@@ -63,7 +64,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     Ok(())
 }
 
-/// Builds the programs with their symbols in them, and says in which folder they lie.
+/// Builds the programs with their symbols in them; returns their folder.
 pub(super) fn build(is_static: bool) -> Result<PathBuf> {
     for (package, features, name, _) in PROGRAMS {
         let line = format!("cargo rustc -p {package} --bin {name} --profile dist{features}");
@@ -87,7 +88,7 @@ fn build_one(line: &str, is_static: bool) -> Result<()> {
     Ok(())
 }
 
-/// What has the C compiler link with Rust's own linker where that is not the default.
+/// Arguments that make the C compiler link with Rust's own linker, where that is not the default.
 fn own_linker() -> Result<String> {
     let told = Command::new("rustc").args(["--print", "sysroot", "--print", "host-tuple"]).output();
     let told = String::from_utf8(told.context("rustc is not installed")?.stdout)?;
@@ -99,8 +100,8 @@ fn own_linker() -> Result<String> {
     Ok(format!("-C link-arg=-B{} -C link-arg=-fuse-ld=lld", folder.display()))
 }
 
-/// Takes the symbols out of what was built in a folder: both files of each program then lie in
-/// `folder`. Says where the programs are, the server first.
+/// Separates the symbols from the programs built in a folder, and writes both files of each program
+/// to `folder`. Returns the paths of the programs, the server first.
 pub(super) fn parted(built: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     PROGRAMS.iter().map(|(_, _, name, _)| part(&built.join(name), folder, name)).collect()
 }
@@ -110,7 +111,7 @@ fn part(built: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
     let symbols = folder.join(name).with_extension("debug");
     let binary = folder.join(name);
     let objcopy = |args: &[&str], files: &[&Path]| -> Result<()> {
-        // A link to the symbols names them alone, without a folder.
+        // The link to the symbols is a file name without a folder.
         let mut command = Command::new("objcopy");
         let status = command.current_dir(folder).args(args).args(files).status();
         ensure!(status.context("objcopy is not installed (binutils)")?.success(), "objcopy failed");
@@ -123,7 +124,7 @@ fn part(built: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
     Ok(binary)
 }
 
-/// Whether it starts at all, serves, and answers its own probe.
+/// Checks that the program starts, serves, and answers its own probe.
 fn asked(binary: &Path) -> Result<()> {
     let told = Command::new(binary).arg("--version").output()?;
     print!("{}", String::from_utf8_lossy(&told.stdout));

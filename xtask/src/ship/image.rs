@@ -1,8 +1,8 @@
 //! `cargo x image [FOLDER]`: an OCI archive of the static binaries, made without a daemon.
 //!
-//! One layer: the two binaries and the settings. What else the image says (its user, ports, health)
-//! is read from the last stage of `packaging/Dockerfile`, so that both make the same image. Every
-//! file has the same owner and no time: the same binaries give the same digest.
+//! The image has one layer: the two binaries and the settings. Its other properties (user, ports,
+//! health) come from the last stage of `packaging/Dockerfile`, so that both make the same image.
+//! Every file has the same owner and no time, so the same binaries give the same digest.
 //!
 //! `podman load -i`, `skopeo copy oci-archive:` and `docker load` take the archive.
 
@@ -93,7 +93,7 @@ fn write(folder: &Path, out: impl Write) -> Result<()> {
     Ok(())
 }
 
-/// What a container of the image is. OCI knows no health: Docker's own field is put in.
+/// The configuration of a container. OCI defines no health check, so Docker's own field is added.
 fn config(stage: &Stage, layer: &str) -> Result<Vec<u8>> {
     let inner = ConfigBuilder::default()
         .user(stage.user.clone())
@@ -128,7 +128,7 @@ fn descriptor(kind: MediaType, bytes: &[u8]) -> Result<Descriptor> {
     Ok(Descriptor::new(kind, bytes.len() as u64, Sha256Digest::from_str(&digest(bytes))?))
 }
 
-/// A tar of files: name, content, mode. The folders above each come first.
+/// A tar of files: name, content, mode. The folders above each file come first.
 fn tarred(files: &[(&str, &[u8], u32)]) -> Result<Vec<u8>> {
     let mut tar = tar::Builder::new(vec![]);
     let mut folders: Vec<&Path> = vec![];

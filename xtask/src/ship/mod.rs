@@ -1,4 +1,4 @@
-//! What is shipped: the binary and its symbols, the Debian package, the image for containers.
+//! The shipped artefacts: the binary and its symbols, the Debian package, the image for containers.
 
 mod deb;
 mod dist;
@@ -13,10 +13,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Makes the manual pages and completions, and says in which folder they lie.
+/// Makes the manual pages and completions; returns their folder.
 pub(crate) fn pages() -> Result<PathBuf> {
     let folder = root().join("target/pages");
-    // A command that is no more has no page.
+    // A removed command must leave no page.
     let _ = fs::remove_dir_all(&folder);
     let made = folder.to_str().context("a folder that is no text")?;
     crate::run("cargo test --quiet -p larder --bin larder manual", &[("LARDER_PAGES", made)])?;
@@ -29,7 +29,7 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the project")
 }
 
-/// Where Cargo puts what it builds.
+/// The folder of Cargo's build output.
 pub(crate) fn target() -> Result<PathBuf> {
     let metadata = Command::new("cargo")
         .args(["metadata", "--no-deps", "--format-version=1"])

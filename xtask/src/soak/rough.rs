@@ -1,5 +1,5 @@
-//! Clients that misbehave beside the writers of a soak: what each of them makes the server hold has
-//! a bound, and none of it is anybody's items.
+//! Misbehaving clients beside the writers of a soak. The memory that each of them makes the server
+//! use has a bound, and none of it comes from items.
 
 use super::{ANSWERS_WITHIN, Client, LIMIT, next};
 use anyhow::{Context, Result, anyhow, ensure};
@@ -10,21 +10,22 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// One that misbehaves until it is told to stop.
+/// A client that misbehaves until it is stopped.
 pub(super) type Other = fn(SocketAddr, &AtomicBool) -> Result<()>;
 
-/// All of them.
+/// All misbehaving clients.
 pub(super) const OTHERS: &[Other] =
     &[slow_reader, slow_reader, slow_reader, slow_reader, refused, endless, greedy];
 
-/// How long a slow reader asks without reading.
+/// The time for which a slow reader sends requests without reading.
 const SLOW: Duration = Duration::from_secs(2);
-/// How long a script runs before it is killed, beyond the threshold of the server.
+/// The time for which a script runs before it is killed, beyond the threshold of the server.
 const RUNS: Duration = Duration::from_millis(300);
-/// Between two scripts that never end, in which the writers have the server for themselves.
+/// The time between two endless scripts, in which the writers have the server to themselves.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Asks for keys of every size, reads nothing for a while, and then all or nothing of it.
+/// Requests keys of every size, reads nothing for a while, and then reads either all replies or
+/// none.
 fn slow_reader(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
     let mut state = Instant::now().elapsed().as_nanos() as u64;
     while !stop.load(Relaxed) {
@@ -39,7 +40,7 @@ fn slow_reader(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
                 write!(batch, "GET key:12:{key}\r\nPING\r\nMGET key:12:{key} key:12:7\r\n")?;
             }
             if stream.write_all(&batch).is_err() {
-                // The server takes no more.
+                // The server accepts no more bytes.
                 thread::sleep(Duration::from_millis(50));
             }
         }
@@ -51,7 +52,7 @@ fn slow_reader(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
-/// Writes what never fits, as a string and as a collection.
+/// Sends writes that never fit, to a string and to a collection.
 fn refused(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
     let mut client = Client::connect(address)?;
     let beyond = (LIMIT + 1).to_string();
@@ -77,7 +78,7 @@ fn endless(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
         let words = ["EVAL", "while true do redis.call('get', 'a') end", "0"];
         let command = words.map(|word| format!("${}\r\n{word}\r\n", word.len())).concat();
         runs.stream.write_all(format!("*3\r\n{command}").as_bytes())?;
-        // A kill may meet the script of another client, behind which this one begins.
+        // A kill may hit the script of another client, behind which this script begins.
         runs.stream.set_read_timeout(Some(RUNS))?;
         let (begun, mut reply) = (Instant::now(), Err(anyhow!("it was not killed")));
         while reply.is_err() && begun.elapsed() < ANSWERS_WITHIN {
@@ -95,10 +96,10 @@ fn endless(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
-/// Runs scripts that take all the memory that a script may have.
+/// Runs scripts that use all the memory that a script may have.
 fn greedy(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
     let mut client = Client::connect(address)?;
-    // Lua looks at each 32nd byte of a long text to tell it apart.
+    // Lua hashes only every 32nd byte of a long text.
     let script = "local t = {} while true do t[#t + 1] = string.rep(#t .. ' ', 200) end";
     while !stop.load(Relaxed) {
         let reply = client.ask(&["EVAL", script, "0"])?;

@@ -1,24 +1,23 @@
-//! Clients' own tests: what redis-py and ioredis expect of a server, as they are.
+//! The test suites of clients: the expectations of redis-py and ioredis, unchanged.
 //!
-//! Each suite runs out of a checkout whose tools are installed (`pip install -r
-//! dev_requirements.txt`, `npm install`). Cases that fail have to be in a list beside this file,
-//! which says why.
+//! Each suite runs in a checkout with its tools installed (`pip install -r dev_requirements.txt`,
+//! `npm install`). Cases that fail must be in a list beside this file, which gives the reason.
 
 use super::{Server, larder, lists};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 use std::process::Command;
 
-/// Cases about what is not offered, by suite.
+/// Cases about features that Larder does not offer, by suite.
 const LIST: &str = include_str!("clients.txt");
-/// Files of redis-py that concern a server of this kind.
+/// Files of redis-py that apply to this kind of server.
 const REDIS_PY: &str = "tests/test_commands.py tests/test_lock.py tests/test_pipeline.py \
     tests/test_scripting.py tests/test_encoding.py tests/test_monitor.py tests/test_hash.py \
     tests/test_function.py tests/test_pubsub.py tests/test_connection_pool.py";
 /// The cases that need no module, cluster or certificate.
 const MARKS: &str = "not redismod and not onlycluster and not ssl and not cp_integration and not \
     experimental";
-/// ioredis connects there.
+/// The port to which ioredis connects.
 const PORT: u16 = 6379;
 
 pub(super) fn run(suite: &str, checkout: &Path, folder: &Path) -> Result<()> {
@@ -62,7 +61,7 @@ fn pytest(text: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The names of the cases that failed: in the list at the end each is the last line of its title.
+/// The names of the failed cases: in the list at the end, each is the last line of its title.
 fn mocha(text: &str) -> Vec<String> {
     let list = text.split(" failing").nth(1).unwrap_or_default();
     let lines = list.lines().map(str::trim).filter(|line| line.ends_with(':'));

@@ -1,9 +1,9 @@
 //! memcached's tests, played against the installed memcached and against this server.
 //!
-//! Each file starts servers by itself, through a program `memcached-debug` beside it: here a script
-//! that starts either. A file is as it should be where both pass and fail the same cases in the
-//! same order, but for those that the list leaves out. The original is the one that was built in
-//! the checkout, or the installed one, which is to be of the checkout's version.
+//! Each file starts servers itself, through a program `memcached-debug` beside it. Here this is a
+//! script that starts either server. A file counts as equal if both servers pass and fail the same
+//! cases in the same order, except for cases that the list leaves out. The original is the binary
+//! built in the checkout, or else the installed one, which should have the checkout's version.
 
 use super::{Lists, copy, larder, lists, script};
 use anyhow::{Context, Result, ensure};
@@ -11,12 +11,12 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Files and cases about what is not offered.
+/// Files and cases about features that Larder does not offer.
 const LIST: &str = include_str!("memcached.txt");
-/// Hundredths of the files that have to be as with the original.
+/// The least percentage of files that must be equal to the original.
 const EQUAL_MIN: usize = 90;
-/// The original: a build without these words in its help has no tests of what is not offered; the
-/// test library adds a flag that not every build knows.
+/// Starts the original. Without these words in its help, the suite does not test features that
+/// Larder lacks. The test library adds a flag that not every build knows.
 const ORIGINAL: &str = r#"#!/bin/bash
 words=()
 while [ $# -gt 0 ]; do
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
 done
 exec ORIGINAL "${words[@]}"
 "#;
-/// This server, without the port of UDP that the test library adds.
+/// Starts this server, without the UDP port that the test library adds.
 const OURS: &str = r#"#!/bin/bash
 words=()
 while [ $# -gt 0 ]; do
@@ -104,15 +104,16 @@ fn is_left_out(lists: &Lists, file: &str) -> bool {
     lists.get("files").is_some_and(|files| files.iter().any(|(_, name)| *name == file))
 }
 
-/// The cases that the list does not leave out. A name of the list may be the beginning of several.
+/// The cases that the list does not leave out. A name of the list may be the beginning of several
+/// cases.
 fn kept(lists: &Lists, file: &str, mut cases: Cases) -> Cases {
     let left_out = lists.get(file).map_or(&[][..], Vec::as_slice);
     cases.retain(|case| !left_out.iter().any(|(_, name)| case.1.starts_with(name)));
     cases
 }
 
-/// Runs one file, and reads the cases from what it prints: to a file, for a pipe would not end
-/// before the daemons that some leave behind.
+/// Runs one file, and reads the cases from its output. The output goes to a file, because a pipe
+/// would not end before the daemons that some tests leave behind.
 fn play(folder: &Path, file: &str) -> Result<Cases> {
     let printed = folder.join("printed");
     Command::new("timeout")
@@ -126,7 +127,7 @@ fn play(folder: &Path, file: &str) -> Result<Cases> {
     Ok(String::from_utf8_lossy(&text).lines().filter_map(case).collect())
 }
 
-/// A line such as `not ok 3 - it is stored`.
+/// Parses a line such as `not ok 3 - it is stored`.
 fn case(line: &str) -> Option<(bool, String)> {
     let line = line.trim_start();
     let (passed, rest) = match line.strip_prefix("not ok ") {

@@ -1,9 +1,9 @@
-//! Other servers' own tests, played against this one: `docs/results/suites.md`, made again.
+//! Test suites of other servers, run against this one: `docs/results/suites.md`, made anew.
 //!
-//! Their authors wrote down what a server must answer, and no test of ours can be as impartial.
-//! Each suite runs as it is, out of a checkout, a unit at a time against a server of its own. A
-//! list beside this file names the cases about what is not offered, each with a word that says
-//! why; everything else has to pass, or be as with the original server.
+//! The suites' authors wrote down the answers of a server, and no test of ours can be as impartial.
+//! Each suite runs unchanged, in a checkout, a unit at a time against a server of its own. A list
+//! beside this file names the cases about features that Larder does not offer, each with a word for
+//! the reason. All other cases must pass, or be equal to the original server.
 
 mod clients;
 mod memcached;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Runs a suite out of the checkout at the path given, or at that of the environment variable.
+/// Runs a suite in the checkout at the given path, or at the path in the environment variable.
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     const USAGE: &str = "cargo x suites valkey|memcached|redis-py|ioredis CHECKOUT [unit…]";
     let suite = words.next().context(USAGE)?;
@@ -59,14 +59,14 @@ struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already; then there is nothing to end.
+        // The server may have ended already; then there is nothing to end.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 impl Server {
-    /// Starts one, and waits until it listens.
+    /// Starts a server, and waits until it listens.
     fn start(program: &Path, port: u16, folder: &Path, flags: &[&str]) -> Result<Self> {
         let mut command = Command::new(program);
         command.args(["serve", "--port", &port.to_string(), "--dir"]).arg(folder).args(flags);
@@ -81,7 +81,7 @@ impl Server {
     }
 }
 
-/// What a list leaves out: `[unit]`, then lines of a word, which says why, and a name.
+/// The cases that a list leaves out: `[unit]`, then lines with a word for the reason and a name.
 type Lists = BTreeMap<&'static str, Vec<(&'static str, &'static str)>>;
 
 fn lists(text: &'static str) -> Lists {
@@ -98,13 +98,13 @@ fn lists(text: &'static str) -> Lists {
     lists
 }
 
-/// The server that is tried.
+/// The path of the tested server.
 fn larder() -> Result<PathBuf> {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
     Ok(fs::canonicalize(Path::new(&target).join("debug/larder"))?)
 }
 
-/// Copies a folder, links left out.
+/// Copies a folder without its links.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).with_context(|| format!("{} is missing", from.display()))? {
@@ -119,7 +119,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a program of the shell.
+/// Writes a shell script.
 fn script(path: &Path, text: &str) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::write(path, text)?;

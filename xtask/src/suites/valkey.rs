@@ -1,10 +1,10 @@
-//! Valkey's suite: its clients and its configurations, our server.
+//! Valkey's suite, with its clients and its configurations, against our server.
 //!
-//! The suite starts servers as it likes, each with a configuration of its own: a script in the
-//! place of `valkey-server` starts this server with the same file. The suite leaves out by itself
-//! what has the tags below. A case that fails because the server says that it does not have a
-//! command is not offered; one that hangs has failed, and the unit is played again without it. Of
-//! the rest a unit passes with 97 of a hundred cases.
+//! The suite starts servers as it likes, each with a configuration of its own. A script in place of
+//! `valkey-server` starts this server with the same file. The suite itself leaves out cases with
+//! the tags below. A case that fails because the server says that it lacks a command counts as not
+//! offered. A case that hangs has failed, and the unit runs again without it. A unit passes with 97
+//! of a hundred of the remaining cases.
 
 use super::{copy, larder, lists, script};
 use anyhow::{Context, Result, ensure};
@@ -13,21 +13,22 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-/// Cases about what is not offered, and in its order the units that are run.
+/// Cases about features that Larder does not offer, by unit; its units run by default.
 const LIST: &str = include_str!("valkey.txt");
-/// Tags of cases about what is not offered, or that have addresses of their own.
+/// Tags of cases about features that Larder does not offer, or that need addresses of their own.
 const TAGS: &str = "-needs:repl -needs:debug -needs:save -needs:cluster -cluster -aof -repl -ipv6 \
     -large-memory -valgrind -mptcp";
-/// Hundredths of a unit's cases that have to pass.
+/// The least percentage of a unit's cases that must pass.
 const PASSED_MIN: usize = 97;
 /// Cases that may hang before a unit is given up.
 const HANGS_MAX: usize = 8;
 /// Seconds without progress that end a run.
 const SILENCE: &str = "100";
-/// How this server says that it does not have a command.
+/// Part of the error by which this server says that it lacks a command.
 const ABSENT: &str = "which is not supported";
 
-/// Starts this server with a configuration of the suite, and prints what the suite waits for.
+/// Starts this server with a configuration of the suite, and prints the lines that the suite waits
+/// for.
 const SERVER: &str = r#"#!/bin/bash
 file=$1
 [ -f "$file" ] || exec LARDER serve "$@"
@@ -50,15 +51,15 @@ echo "0:M PID: $$ Server initialized"
 exec LARDER serve "$file" "${more[@]}" "$@"
 "#;
 
-/// What became of a unit's cases.
+/// The results of a unit's cases.
 #[derive(Default)]
 struct Outcome {
     passed: usize,
     failed: Vec<String>,
-    /// Cases that failed for want of a command.
+    /// Cases that failed because a command is missing.
     absent: usize,
     left_out: usize,
-    /// The case that a run hung in.
+    /// The case in which a run hung.
     hung: Option<String>,
 }
 
@@ -114,7 +115,7 @@ pub(super) fn run(checkout: &Path, folder: &Path, units: &[String]) -> Result<()
     Ok(())
 }
 
-/// Plays a unit, and again without each case that hangs.
+/// Runs a unit, and again without each case that hangs.
 fn play_all(folder: &Path, unit: &str, mut skipped: Vec<String>) -> Result<Outcome> {
     let mut hung = vec![];
     loop {
@@ -129,7 +130,7 @@ fn play_all(folder: &Path, unit: &str, mut skipped: Vec<String>) -> Result<Outco
     }
 }
 
-/// Plays a unit once.
+/// Runs a unit once.
 fn play(folder: &Path, unit: &str) -> Result<Outcome> {
     let output = Command::new("tclsh")
         .current_dir(folder)
@@ -146,7 +147,7 @@ fn play(folder: &Path, unit: &str) -> Result<Outcome> {
     Ok(read(&text))
 }
 
-/// Counts what the suite prints, up to its summary, which says it all again.
+/// Counts the results in the output of the suite, up to its summary, which repeats them.
 fn read(text: &str) -> Outcome {
     let text = plain(text);
     let text = text.split("The End").next().unwrap_or_default();
@@ -179,7 +180,7 @@ fn read(text: &str) -> Outcome {
     outcome
 }
 
-/// The text without colours.
+/// The text without colour codes.
 fn plain(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let mut plain = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! `xtask/flaky.txt`: tests that fail by chance are few, and not for long.
+//! `xtask/flaky.txt`: tests that fail by chance are few, and stay on the list for a short time.
 
 use crate::root;
 use std::fs;
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 const MOST: usize = 5;
 const DAYS: i64 = 14;
 
-/// Days since 1970 of a date of the form 2026-11-28, by the civil calendar.
+/// Days from 1970 to a date of the form 2026-11-28, by the civil calendar.
 fn days(date: &str) -> Option<i64> {
     let parts: Vec<i64> = date.split('-').map_while(|part| part.parse().ok()).collect();
     let &[year, month @ 1..=12, day @ 1..=31] = &parts[..] else { return None };
@@ -17,7 +17,7 @@ fn days(date: &str) -> Option<i64> {
     Some(of_years + (153 * month + 2) / 5 + day - 1 - 719_468)
 }
 
-/// The faults of a list on a day.
+/// The problems of a list on a day.
 fn problems(text: &str, today: i64) -> Vec<String> {
     let lines: Vec<_> =
         text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()).collect();

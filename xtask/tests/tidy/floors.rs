@@ -1,8 +1,8 @@
 //! The floors of the two large crates: a request goes down them, and its answer comes up once.
 //!
-//! A file imports from lower floors, or from a leaf of its own floor: a file that imports nothing
-//! from that floor. The files have not moved yet: each stands on the floor that it will lie on, and
-//! a file that mixes floors stands on the one that most of it belongs to.
+//! A file imports from lower floors, or from a leaf of its own floor, which is a file that imports
+//! nothing from that floor. The files have not moved yet: each is on the floor that it will lie on,
+//! and a file that mixes floors is on the floor of its larger part.
 
 use crate::imports::Imports;
 use std::path::Path;

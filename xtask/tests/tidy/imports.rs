@@ -1,11 +1,10 @@
-//! Imports between the files of one crate: file A imports file B where A uses a name that B
-//! defines.
+//! Imports between the files of one crate: file A imports file B if A uses a name that B defines.
 //!
-//! A name is found as the compiler finds it: along the module tree, through `use` and re-exports,
-//! to the file that defines it. A re-export itself is no use of the name. A registry, the call of a
-//! macro that declares modules, uses every module that it lists. Methods are not followed, because
-//! their receiver's type is not known here; whoever calls one has named the type somewhere. Unit
-//! tests do not count.
+//! A name is resolved as by the compiler: along the module tree, through `use` and re-exports, to
+//! the file that defines it. A re-export itself does not use the name. A registry, which is the
+//! call of a macro that declares modules, uses every module that it lists. Methods are not
+//! followed, because their receiver's type is unknown here; but a file that calls one has named the
+//! type somewhere. Unit tests do not count.
 
 use crate::modules::{declares_modules, path_of};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -16,12 +15,12 @@ use std::path::{Path, PathBuf};
 use syn::ext::IdentExt;
 use syn::{Attribute, Item, UseTree, Visibility};
 
-/// The files of a crate and what each uses of the others.
+/// The files of a crate, and the names that each uses of the others.
 #[derive(Debug, Default)]
 pub(crate) struct Imports {
     /// Paths below the crate's `src`.
     pub(crate) files: Vec<PathBuf>,
-    /// For each pair of user and defining file the names that are used.
+    /// The used names, for each pair of using and defining file.
     pub(crate) edges: BTreeMap<(usize, usize), BTreeSet<String>>,
 }
 
@@ -34,7 +33,7 @@ struct Module {
     children: BTreeMap<String, usize>,
     aliases: BTreeMap<String, Vec<String>>,
     globs: Vec<Vec<String>>,
-    /// Everything in it that may use names.
+    /// Everything in the module that may use names.
     text: Vec<TokenStream>,
     /// Calls of macros that declare modules.
     registries: Vec<TokenStream>,
@@ -54,12 +53,12 @@ struct Reader {
     src: PathBuf,
     files: Vec<PathBuf>,
     modules: Vec<Module>,
-    /// The roots by the name under which other targets of the package know them.
+    /// The name of the library for other targets of the package, and its root module.
     library: Option<(String, usize)>,
 }
 
 impl Imports {
-    /// Reads the crate whose sources lie in `src`; `name` is that of its library.
+    /// Reads the crate with the sources in `src`; `name` is the name of its library.
     pub(crate) fn of(src: &Path, name: &str) -> Self {
         let mut reader = Reader { src: src.to_path_buf(), ..Reader::default() };
         for root in ["lib.rs", "main.rs"] {
@@ -81,7 +80,7 @@ impl Imports {
         Self { files: reader.files, edges }
     }
 
-    /// The largest set of files each of which imports, over others, every other.
+    /// The largest set of files that all import each other, directly or over others.
     pub(crate) fn largest_circle(&self) -> Vec<&Path> {
         let reached: Vec<_> = (0..self.files.len()).map(|from| self.reach(from)).collect();
         let mut largest = vec![];
@@ -95,7 +94,7 @@ impl Imports {
         largest.into_iter().map(|file| self.files[*file].as_path()).collect()
     }
 
-    /// Every file that one imports, over others, too.
+    /// Every file that a file imports, directly or over others.
     fn reach(&self, from: usize) -> BTreeSet<usize> {
         let mut reached = BTreeSet::new();
         let mut open = vec![from];
@@ -220,7 +219,7 @@ impl Reader {
         }
     }
 
-    /// A `use` within a function is taken for one of its module.
+    /// A `use` within a function counts as one of its module.
     fn inner_aliases(&mut self, at: usize, tokens: TokenStream) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         for (start, token) in tokens.iter().enumerate() {
@@ -280,7 +279,7 @@ impl Reader {
         names.clone().any(|(name, _)| listed.iter().any(|path| path.len() > 1 && path[0] == *name))
     }
 
-    /// The target of a path, and how many of its words are left that no module defines.
+    /// The target of a path, and the number of its last words that no module defines.
     fn resolve(&self, from: usize, path: &[String], depth: u32) -> Option<(Found, usize)> {
         if depth > 16 {
             return None;
@@ -317,7 +316,7 @@ impl Reader {
         module
     }
 
-    /// A name within a module.
+    /// Looks up a name within a module.
     fn within(&self, at: usize, name: &str, depth: u32) -> Option<Found> {
         let module = &self.modules[at];
         if module.defined.contains(name) {
@@ -332,7 +331,7 @@ impl Reader {
             (Found::Name(_), _) => None,
         };
         if let Some(path) = module.aliases.get(name) {
-            // `use x::x`, and a crate of the same name as a module of ours.
+            // `use x::x`, and a crate with the name of one of our modules.
             if path.first().is_some_and(|first| first == name)
                 && !module.children.contains_key(name)
             {
@@ -349,8 +348,8 @@ impl Reader {
     }
 }
 
-/// The paths that a piece of code names: those of several words, and of the single words those that
-/// look like a type, a constant, a macro or a call.
+/// The paths that a piece of code names: all paths of several words, and single words that look
+/// like a type, a constant, a macro or a call.
 fn paths_in(tokens: TokenStream, prefix: &[String], found: &mut Vec<Vec<String>>) {
     let tokens: Vec<_> = tokens.into_iter().collect();
     let mut at = 0;
@@ -377,7 +376,7 @@ fn paths_in(tokens: TokenStream, prefix: &[String], found: &mut Vec<Vec<String>>
     }
 }
 
-/// Reads the path that begins with the word at `at`; where it ends.
+/// Reads the path that begins with the word at `at`; returns the index after it.
 fn path_at(
     tokens: &[TokenTree],
     at: usize,
@@ -441,7 +440,7 @@ fn says_test(text: &str) -> bool {
     text == "cfg(test)" || text.starts_with("cfg(all(test,")
 }
 
-/// Whether an item is compiled for unit tests alone.
+/// Whether an item is compiled only for unit tests.
 pub(crate) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| says_test(&attribute.meta.to_token_stream().to_string()))
 }
@@ -516,14 +515,14 @@ mod tests {
         for text in [
             "use crate::b::B;",
             "use super::b::{self, b};",
-            // By a re-export.
+            // Through a re-export.
             "use crate::B;",
             "fn f() { super::b::b() }",
             "use crate::b; fn f() { b::b() }",
             "fn f() { use crate::b::E::One; }",
             "use crate::b::*; fn f(x: B) {}",
             "use crate::b as c; fn f() { vec![c::E::One] }",
-            // A name that a macro there may have made.
+            // A name that a macro in that module may have made.
             "fn f() { crate::b::made() }",
         ] {
             assert!(imports(text), "{text}");

@@ -1,4 +1,4 @@
-//! What documents point at: files, sections of files, and paths that prose and comments name.
+//! The targets of documents: files, sections of files, and paths that prose and comments name.
 
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,11 +9,11 @@ use std::path::Path;
 const FOLDERS: &[&str] =
     &[".ci/", "bench/", "crates/", "docs/", "fuzz/", "packaging/", "testdata/", "xtask/"];
 
-/// What a document has to say for itself.
+/// The titles, sections and links of a document.
 #[derive(Debug, Default)]
 struct Document {
     titles: usize,
-    /// The names by which links find its sections.
+    /// The names by which links refer to its sections.
     sections: BTreeSet<String>,
     links: Vec<String>,
 }
@@ -51,13 +51,13 @@ impl Document {
     }
 }
 
-/// The name of a section, as forges make it of its heading.
+/// The name of a section, as code hosts derive it from its heading.
 fn section(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-/// What is wrong with a document: its titles, and links that lead nowhere.
+/// The problems of a document: its titles, and links without a target.
 pub(crate) fn problems_of_document(path: &Path) -> Vec<String> {
     let document = Document::read(&fs::read_to_string(path).unwrap());
     let mut problems = vec![];
@@ -81,7 +81,7 @@ pub(crate) fn problems_of_document(path: &Path) -> Vec<String> {
     problems.into_iter().map(|problem| format!("{}: {problem}", path.display())).collect()
 }
 
-/// Paths of the repository that a text names and that are not there.
+/// Paths of the repository that a text names and that do not exist.
 pub(crate) fn absent_paths<'a>(root: &Path, text: &'a str) -> Vec<&'a str> {
     let is_part = |c: char| c.is_alphanumeric() || "/._-*{},$".contains(c);
     let words = text.split(|c| !is_part(c)).map(|word| word.trim_end_matches(['.', ',']));

@@ -1,4 +1,4 @@
-//! The form of the repository, checked: what a reviewer should not have to look for.
+//! The form of the repository: checks that spare a reviewer the search.
 
 mod counts;
 mod flaky;
@@ -16,7 +16,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
-/// Every file below `folder` with this ending, build output and version control left out.
+/// Every file below `folder` with this ending, without build output and version control.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = vec![];
     let mut open = vec![folder.to_path_buf()];
@@ -84,7 +84,7 @@ fn every_source_file_opens_with_what_it_is() {
     complain(&problems);
 }
 
-/// A file that no `mod` names is dead: the compiler does not see it.
+/// A file that no `mod` names is dead, because the compiler does not see it.
 #[test]
 fn every_source_file_is_reachable() {
     let manifests = files(&root(), "Cargo.toml");
@@ -110,13 +110,13 @@ fn documents_have_one_title_and_their_links_lead_somewhere() {
     complain(&problems);
 }
 
-/// A file that moves takes along what documents, comments and scripts say of it.
+/// When a file moves, documents, comments and scripts must name its new path.
 #[test]
 fn paths_that_are_named_are_there() {
     let root = root();
     let mut problems = vec![];
     for ending in [".md", ".rs", ".toml", "run"] {
-        // The checks of this folder name paths that they make up.
+        // The checks in this folder name invented paths.
         for path in files(&root, ending).iter().filter(|path| !path.ends_with("tidy/links.rs")) {
             for (at, line) in fs::read_to_string(path).unwrap_or_default().lines().enumerate() {
                 for absent in links::absent_paths(&root, line) {
@@ -128,7 +128,7 @@ fn paths_that_are_named_are_there() {
     complain(&problems);
 }
 
-/// The README promises two commands; the first block that can be run stands where a reader looks.
+/// The README promises two commands, and its first code block must come early.
 #[test]
 fn the_readme_runs_early() {
     let text = fs::read_to_string(root().join("README.md")).unwrap();
@@ -141,7 +141,7 @@ fn the_readme_runs_early() {
     assert!(ci.contains(test), ".ci/run does not call `{test}`");
 }
 
-/// Whoever clones the project has neither this machine's folders nor its registries.
+/// A clone of the project has neither this machine's folders nor its registries.
 #[test]
 fn nothing_names_a_machine() {
     let banned = [concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")];

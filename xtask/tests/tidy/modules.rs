@@ -1,12 +1,13 @@
-//! Which files the compiler reads: from the root of each target along the `mod` declarations.
+//! The files that the compiler reads: from the root of each target along the `mod` declarations.
 //!
-//! Cargo says where the targets' roots are. From there on the rules are the language's: `mod name;`
-//! in a root or a `mod.rs` is `name.rs` or `name/mod.rs` beside it, in any other file `x.rs` it is
-//! looked for in the folder `x`; each inline `mod name { … }` around it is a folder more; `#[path]`
-//! names the file itself. Conditions are not asked: what is compiled under some `cfg` is compiled.
+//! Cargo names the roots of the targets. From there on the rules are those of the language. `mod
+//! name;` in a root or a `mod.rs` means `name.rs` or `name/mod.rs` beside it. In any other file
+//! `x.rs` the file is in the folder `x`. Each inline `mod name { … }` around it adds a folder, and
+//! `#[path]` names the file itself. Conditions are ignored: a file that is compiled under some
+//! `cfg` counts as compiled.
 //!
-//! A macro of the same file whose body says `mod $name;` declares the identifiers that stand at the
-//! top of its call: so our registries list their modules.
+//! A macro of the same file whose body has `mod $name;` declares the identifiers at the top level
+//! of its call; our registries list their modules in this way.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeSet;
@@ -16,27 +17,27 @@ use std::process::Command;
 use syn::ext::IdentExt;
 use syn::{Attribute, Expr, Item, ItemMacro, ItemMod, Lit, Meta};
 
-/// What a walk has found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
-    /// Every file that a target is made of.
+    /// Every file that a target consists of.
     pub(crate) reached: BTreeSet<PathBuf>,
-    /// Files that cannot be read as Rust, and declarations without a file.
+    /// Files that cannot be parsed as Rust, and declarations without a file.
     pub(crate) problems: Vec<String>,
 }
 
-/// Where the files of the modules that stand here are looked for.
+/// The place of a module declaration, which decides where its file is.
 struct Place<'a> {
-    /// The file.
+    /// The file with the declaration.
     file: &'a Path,
-    /// The folder of a module that names no path.
+    /// The folder for a module that names no path.
     folder: PathBuf,
-    /// The folder that a `#[path]` starts from.
+    /// The folder from which a `#[path]` starts.
     origin: PathBuf,
 }
 
 impl Modules {
-    /// All targets of the workspaces whose manifests these are.
+    /// Reads all targets of the workspaces with these manifests.
     pub(crate) fn of(manifests: &[PathBuf]) -> Self {
         let mut modules = Self::default();
         for root in manifests.iter().flat_map(|manifest| targets(manifest)) {
@@ -45,7 +46,7 @@ impl Modules {
         modules
     }
 
-    /// Reads a file, whose own folder its modules lie in if it `is_root` of them.
+    /// Reads a file; its modules lie in its own folder if it `is_root` of them.
     fn walk(&mut self, path: &Path, is_root: bool) {
         let Ok(file) = path.canonicalize() else {
             return self.problems.push(format!("{}: there is no such file", path.display()));
@@ -91,7 +92,7 @@ impl Modules {
                 };
                 self.items(items, &Place { file: place.file, origin: folder.clone(), folder });
             }
-            // A file that is named may have any name; its own modules lie beside it.
+            // A file named by `#[path]` may have any name; its own modules lie beside it.
             (None, Some(path)) => self.walk(&place.origin.join(path), true),
             (None, None) => self.declared(&name, place),
         }
@@ -112,7 +113,7 @@ impl Modules {
     }
 }
 
-/// The roots of all targets of a workspace, as Cargo knows them.
+/// The roots of all targets of a workspace, from Cargo.
 fn targets(manifest: &Path) -> Vec<PathBuf> {
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version=1", "--manifest-path"])
@@ -127,7 +128,7 @@ fn targets(manifest: &Path) -> Vec<PathBuf> {
     targets.map(|target| target["src_path"].as_str().unwrap().into()).collect()
 }
 
-/// The name of a macro that declares the modules it is given.
+/// The name of a macro that declares the modules in its arguments.
 pub(crate) fn declares_modules(item: &Item) -> Option<String> {
     match item {
         Item::Macro(ItemMacro { ident: Some(name), mac, .. }) if says_mod(mac.tokens.clone()) => {
@@ -137,7 +138,7 @@ pub(crate) fn declares_modules(item: &Item) -> Option<String> {
     }
 }
 
-/// Whether `mod $name;` is somewhere in there.
+/// Whether `mod $name;` is somewhere in the tokens.
 fn says_mod(tokens: TokenStream) -> bool {
     let tokens: Vec<_> = tokens.into_iter().collect();
     let is = |token: &TokenTree, text: &str| token.to_string() == text;
@@ -162,13 +163,13 @@ pub(crate) fn path_of(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// The walk on a made-up package: each file is reached by its declaration alone.
+/// The walk on a made-up package: each file is reached by its declaration only.
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
 
-    /// Files, and what each holds.
+    /// Files and their contents.
     const TREE: &[(&str, &str)] = &[
         ("src/lib.rs", "mod a;\nmod inline {\n    pub mod deep;\n}\nmod folder;\n"),
         (
@@ -196,7 +197,7 @@ mod tests {
     ];
     const MANIFEST: &str = "[package]\nname = \"made-up\"\nedition = \"2024\"\n[workspace]\n\
                             [[bin]]\nname = \"parse\"\npath = \"fuzz_targets/parse.rs\"\n";
-    /// Declared nowhere, though a comment and a text name it.
+    /// A file without a declaration, though a comment and a text name it.
     const GHOST: &str = "src/a/ghost.rs";
 
     fn lay(change: impl Fn(&str, &str) -> String) -> (tempfile::TempDir, PathBuf) {
@@ -227,7 +228,7 @@ mod tests {
         assert!(!is_reached(&root, GHOST), "a comment declares nothing");
     }
 
-    /// Without the line that declares it no file is reached, nor anything below it.
+    /// Without the line that declares it, neither a file nor any file below it is reached.
     #[test]
     fn without_its_declaration_a_file_is_not_reached() {
         let cases = [
@@ -244,7 +245,7 @@ mod tests {
         for (file, line, lost) in cases {
             let (_folder, root) = lay(|name, text| {
                 assert!(name != file || text.contains(line), "{file} has no {line}");
-                // An attribute wants something behind it.
+                // An attribute needs an item after it.
                 let other = if line.ends_with(';') { "use a as _;" } else { "" };
                 if name == file { text.replacen(line, other, 1) } else { text.to_owned() }
             });

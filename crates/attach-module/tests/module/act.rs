@@ -1,4 +1,4 @@
-//! Acting: budgets, K, and what forbids it.
+//! Acting: budgets, K, and the conditions that forbid it.
 
 use crate::server::{Client, Reply, Server, installed, until};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn keys(client: &mut Client, pattern: &str) -> Vec<String> {
     all.iter().map(Reply::text).collect()
 }
 
-/// What keys take, by MEMORY USAGE of some of them that are still there.
+/// Bytes that keys take, by MEMORY USAGE of some of them that still exist.
 fn bytes(client: &mut Client, keys: &[String]) -> f64 {
     let some = &keys[..keys.len().min(50)];
     let mut usage = |key| client.call(&["MEMORY", "USAGE", key]).text().parse::<f64>().ok();
@@ -26,8 +26,8 @@ fn bytes(client: &mut Client, keys: &[String]) -> f64 {
     known.iter().sum::<f64>() / known.len().max(1) as f64 * keys.len() as f64
 }
 
-/// A database and a prefix with one key in a hundred are held to what they may have, and whoever
-/// is below is left alone.
+/// The module holds a database, and a prefix with one key in a hundred, to their limits. It leaves
+/// a tenant below its limit alone.
 #[test]
 fn budgets_are_held_by_database_and_by_prefix() {
     let Some(path) = installed() else { return };
@@ -48,7 +48,7 @@ fn budgets_are_held_by_database_and_by_prefix() {
     let is_held = |client: &mut Client, tenant: &str, most: f64| {
         (held(client, tenant) / most - 1.0).abs() < 0.02
     };
-    // What was just written stays for a second or two.
+    // Keys just written stay for a second or two.
     let begun = Instant::now();
     until(20, "both budgets", || {
         is_held(&mut client, "small", 250.0 * 1_024.0)
@@ -58,12 +58,12 @@ fn budgets_are_held_by_database_and_by_prefix() {
     let small = client.info("larder")["larder_tenant_small"].clone();
     let count = keys(&mut client, "small:*").len();
     assert!(small.starts_with(&format!("items={count},")), "{small}, and there are {count}");
-    // By the server's own measure, which leaves out the tables.
+    // By the server's own measure, which leaves the tables out.
     let some = keys(&mut client, "small:*");
     assert!(bytes(&mut client, &some) < 250.0 * 1024.0);
     assert_eq!(keys(&mut client, "big:*").len(), 60_000, "nobody touched these");
     assert_eq!(client.number("stats", "evicted_keys"), 0.0, "the server evicted none");
-    // The mean, as on a busy machine a single tick may be charged what others do.
+    // The mean, as on a busy machine a single tick may be charged for other work.
     let ticks = client.number("larder", "larder_ticks");
     let each = client.number("larder", "larder_ticks_us") / ticks;
     let longest = client.number("larder", "larder_longest_tick_us");
@@ -71,7 +71,7 @@ fn budgets_are_held_by_database_and_by_prefix() {
     assert!(ticks > 10.0 && each < 1_000.0, "{ticks} ticks of {each} µs");
 }
 
-/// With the pools of a plan in force and memory full, the oldest keys leave, and those in use stay.
+/// With the pools of a plan in force and memory full, old keys are evicted, and keys in use stay.
 #[test]
 fn keys_in_use_outlive_those_that_are_not() {
     let Some(path) = installed() else { return };
@@ -90,7 +90,7 @@ fn keys_in_use_outlive_those_that_are_not() {
     assert!(keys(&mut client, "cold:*").len() < 10_000);
 }
 
-/// `dlru` is the server's own eviction with another K, which it gets back in the end.
+/// `dlru` is the server's own eviction with another K; at the end the server has its own K back.
 #[test]
 fn dlru_sets_maxmemory_samples_and_gives_it_back() {
     let Some(path) = installed() else { return };
@@ -108,7 +108,7 @@ fn dlru_sets_maxmemory_samples_and_gives_it_back() {
     until(10, "the K that was found", || k(&mut client).ends_with("\n7"));
     client.ask("CONFIG SET larder.act yes");
     until(10, "the K of the plan", || k(&mut client).ends_with("\n5"));
-    // A loop that is a little too large is served best by random victims.
+    // Random victims are best for a loop that is a little too large.
     let value = "x".repeat(400);
     let mut at = 0_u64;
     until(60, "another K", || {
@@ -125,7 +125,7 @@ fn dlru_sets_maxmemory_samples_and_gives_it_back() {
     assert!(k(&mut client).ends_with("\n7"));
 }
 
-/// A server that keeps every key keeps every key.
+/// A server with `noeviction` keeps every key: the module must not evict either.
 #[test]
 fn noeviction_forbids_acting() {
     let Some(path) = installed() else { return };

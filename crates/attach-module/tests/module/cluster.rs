@@ -1,14 +1,14 @@
-//! A cluster is as many servers: each node holds its own budgets of its own memory.
+//! Each node of a cluster is a server of its own: it holds its own budgets of its own memory.
 
 use crate::server::{Client, Reply, Server, all, free_port, until};
 
 /// Nodes of the cluster.
 const NODES: usize = 3;
 
-/// What a tenant may have on each node, in bytes.
+/// The most bytes of a tenant on each node.
 const MAX: f64 = 250.0 * 1024.0;
 
-/// Three nodes that know each other and have the slots in three parts.
+/// Three nodes that know each other, each with a third of the slots.
 fn cluster(path: &str) -> Vec<Server> {
     let start = |_| {
         let bus = free_port().to_string();
@@ -38,7 +38,7 @@ fn is_ok(client: &mut Client) -> bool {
     info.contains("cluster_state:ok") && info.contains(&format!("cluster_known_nodes:{NODES}"))
 }
 
-/// Writes the keys of this node; the others' are refused. Returns how many were its own.
+/// Writes the keys of this node; it refuses the keys of others. Returns the number of its own.
 fn fill(client: &mut Client, prefix: &str, count: u64) -> usize {
     let value = "x".repeat(400);
     let mut own = 0;

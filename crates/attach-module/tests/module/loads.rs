@@ -15,7 +15,7 @@ fn traffic(client: &mut Client, count: u64) {
     }
 }
 
-/// In every server there is, the module sees the traffic, answers, changes no key, and goes.
+/// In every available server, the module sees the traffic, answers, changes no key, and unloads.
 #[test]
 fn loads_observes_answers_and_unloads() {
     for path in all() {
@@ -58,7 +58,7 @@ fn loads_observes_answers_and_unloads() {
             let text = client.ask(line);
             assert!(text.contains(word), "{version}: {line}: {text}");
         }
-        // A command of the server's that no module may touch: MULTI, and keys that are watched.
+        // Commands that a module must not disturb: MULTI, and watched keys.
         let words = ["WATCH k:1", "MULTI", "GET k:1", "EXEC"];
         let exec = words.map(|line| client.ask(line));
         assert!(exec[3].starts_with("xxx"), "{version}: {exec:?}");
@@ -75,7 +75,7 @@ fn loads_observes_answers_and_unloads() {
     }
 }
 
-/// Looks change neither statistics, nor recency, nor events.
+/// Look-ups by the module change neither statistics, nor recency, nor events.
 #[test]
 fn a_look_leaves_no_trace() {
     let Some(path) = installed() else { return };
@@ -98,8 +98,8 @@ fn a_look_leaves_no_trace() {
     assert!(idle.map(Result::unwrap).all(|idle| idle >= 2), "a look is no use");
 }
 
-/// A bug in a call of the server's ends the module, and not the server: it gets back what was
-/// changed, says what to do, and may load the module anew.
+/// A panic in a call ends the module, not the server: the server gets its own settings back,
+/// answers with the remedy, and can load the module again.
 #[test]
 fn a_panic_stops_the_module_and_not_the_server() {
     let Some(path) = installed() else { return };
@@ -131,8 +131,8 @@ fn a_panic_stops_the_module_and_not_the_server() {
     assert_eq!(client.ask("MODULE UNLOAD larder"), "OK", "{}", server.log());
 }
 
-/// A server that is asked in a filter for a key, on behalf of a client that touches none, reads
-/// through a null pointer.
+/// A server reads through a null pointer if a filter asks it for a key on behalf of a client that
+/// touches none. The module must not cause that.
 #[test]
 fn clients_that_touch_nothing_end_no_server() {
     for path in all() {
@@ -153,7 +153,7 @@ fn clients_that_touch_nothing_end_no_server() {
             }
             client.ask("CLIENT NO-TOUCH ON");
             client.ask("EVAL return(redis.call('GET',KEYS[1])) 1 k:1");
-            // It asked before the module was there.
+            // This client set NO-TOUCH before the module was loaded.
             assert_eq!(other.ask("MODULE UNLOAD larder"), "OK", "{}", server.log());
             assert_eq!(other.call(&["MODULE", "LOAD", module.to_str().unwrap()]).text(), "OK");
             until(10, "sampling", || other.number("larder", "larder_sampled") > 0.0);

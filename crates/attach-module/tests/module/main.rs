@@ -1,4 +1,4 @@
-//! The module in real servers: the one installed, and for `loads` all that LARDER_SERVERS names.
+//! The module in real servers: the installed one, and for `loads` also those in LARDER_SERVERS.
 #![forbid(unsafe_code)]
 
 mod act;

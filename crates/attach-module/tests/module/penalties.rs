@@ -1,20 +1,20 @@
-//! What misses cost is measured on the wire, from the miss of a client to its write, and memory
-//! goes to where waiting is saved.
+//! The module measures the cost of misses on the wire, from a client's miss to its write, and
+//! memory goes to the tenant whose waiting it saves.
 
 use crate::server::{Client, Reply, Server, installed};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Keys of each tenant, about twice what the memory holds of both.
+/// Keys of each tenant: both together are about twice what the memory holds.
 const KEYS: u64 = 40_000;
 
-/// Keys that are asked for at once.
+/// Keys requested in one batch.
 const BATCH: u64 = 100;
 
-/// How long a fetch of the dear tenant takes.
+/// Duration of a fetch of the dear tenant.
 const FETCH: Duration = Duration::from_millis(25);
 
-/// Reads keys at random, takes its time to fetch what is missing, and writes it.
+/// Reads random keys, waits `fetch` for the missing ones, and writes them.
 fn read(client: &mut Client, prefix: &str, state: &mut u64, fetch: Duration) {
     let name = |_| {
         *state += 1;
@@ -31,14 +31,14 @@ fn read(client: &mut Client, prefix: &str, state: &mut u64, fetch: Duration) {
     client.all(&sets);
 }
 
-/// A number that INFO has of a tenant.
+/// A number in the tenant's field of INFO.
 fn number(client: &mut Client, tenant: &str, field: &str) -> f64 {
     let all = client.info("larder").remove(&format!("larder_tenant_{tenant}")).unwrap();
     let fields: HashMap<_, _> = all.split(',').filter_map(|field| field.split_once('=')).collect();
     fields[field].parse().unwrap()
 }
 
-/// Both tenants are read alike, and only what a fetch takes tells them apart.
+/// Both tenants have the same reads; they differ only in the duration of a fetch.
 #[test]
 fn predis_gives_memory_to_the_dear() {
     let Some(path) = installed() else { return };
@@ -67,7 +67,7 @@ fn predis_gives_memory_to_the_dear() {
         let plan = client.ask("LARDER.PLAN");
         assert!(seconds < 180, "the dear has {} and the cheap {}: {plan}", used[0], used[1]);
     }
-    // What the server itself takes comes to both.
+    // The server's own time adds to both.
     let [dear, cheap] = ["dear", "cheap"].map(|tenant| number(&mut client, tenant, "penalty_us"));
     assert!(dear >= FETCH.as_micros() as f64, "a fetch of the dear took {dear} µs");
     assert!(dear > 1.5 * cheap, "a fetch of the dear took {dear} µs, of the cheap {cheap} µs");

@@ -1,4 +1,4 @@
-//! A replica has what its master has, however keys leave.
+//! A replica holds the same keys as its master, however keys are removed.
 
 use crate::server::{Client, Server, installed, until};
 use base::Prng;
@@ -25,7 +25,7 @@ fn digest(client: &mut Client) -> String {
     client.ask("DEBUG DIGEST")
 }
 
-/// Evictions are told to replicas once, which evict nothing themselves.
+/// The master sends each eviction to its replicas once, and they evict nothing themselves.
 #[test]
 fn master_and_replica_stay_equal_under_eviction() {
     let Some(path) = installed() else { return };

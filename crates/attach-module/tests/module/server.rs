@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The servers there are: the one installed, and those that LARDER_SERVERS names, apart by colons.
+/// The available servers: the installed one, and those in LARDER_SERVERS, separated by colons.
 pub(crate) fn all() -> Vec<String> {
     let more = std::env::var("LARDER_SERVERS").unwrap_or_default();
     let named = more.split(':').filter(|path| !path.is_empty()).map(str::to_owned);
@@ -18,7 +18,7 @@ pub(crate) fn all() -> Vec<String> {
     known.filter(runs).collect()
 }
 
-/// The installed server, or a word about its absence.
+/// The installed server; without one, notes the skipped test.
 pub(crate) fn installed() -> Option<String> {
     let found = all().into_iter().next();
     if found.is_none() {
@@ -27,14 +27,14 @@ pub(crate) fn installed() -> Option<String> {
     found
 }
 
-/// The module as Cargo built it beside this test.
+/// The path of the module that Cargo built beside this test.
 pub(crate) fn module() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.ancestors().find(|at| at.join("liblarder_module.so").exists());
     folder.expect("Cargo builds the library before its tests").join("liblarder_module.so")
 }
 
-/// A reply.
+/// A reply of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reply {
     Text(String),
@@ -45,7 +45,7 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// All texts of it, a line each.
+    /// All its texts, a line each.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Text(text) | Self::Error(text) => text.clone(),
@@ -56,7 +56,7 @@ impl Reply {
     }
 }
 
-/// A connection.
+/// A connection to a server.
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
 }
@@ -87,7 +87,7 @@ impl Client {
         self.all(&[words]).remove(0)
     }
 
-    /// The text of the reply to one command, in words apart by spaces.
+    /// The text of the reply to one command, given as words separated by spaces.
     pub(crate) fn ask(&mut self, line: &str) -> String {
         self.call(&line.split(' ').collect::<Vec<_>>()).text()
     }
@@ -127,12 +127,12 @@ impl Client {
     }
 }
 
-/// A port that nobody listens on.
+/// A port without a listener.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// A server with the module, on a port and in a folder of its own.
+/// A server with the module, on its own port and in its own folder.
 pub(crate) struct Server {
     process: Child,
     pub(crate) port: u16,
@@ -140,7 +140,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// One of these settings, with the module unless `plain`.
+    /// Starts a server with the module and these settings.
     pub(crate) fn start(path: &str, settings: &[(&str, &str)]) -> Self {
         let port = free_port();
         let folder = tempfile::tempdir().unwrap();
@@ -166,12 +166,12 @@ impl Server {
         server
     }
 
-    /// Another connection.
+    /// Opens another connection.
     pub(crate) fn client(&self) -> Client {
         Client::connect(self.port).unwrap_or_else(|| panic!("{}", self.log()))
     }
 
-    /// What the server wrote.
+    /// The server's log.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
@@ -184,7 +184,7 @@ impl Drop for Server {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) fn until(seconds: u64, what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {

@@ -1,4 +1,4 @@
-//! What `larder top` and `larder advise` show of a server with the module.
+//! The output of `larder top` and `larder advise` for a server with the module.
 
 use crate::server::{Server, installed, until};
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn top_and_advise_ask_the_module() {
     let read = |key| vec!["GET".to_owned(), format!("web:{key}")];
     until(30, "top shows what was read", || {
         client.all(&(0..500).map(read).collect::<Vec<_>>());
-        // In its first second the module has nothing to tell yet.
+        // In its first second the module has no data yet.
         let look = lab::top_command::look(&url, Duration::from_millis(200));
         let Ok(look) = look else { return false };
         let look = serde_json::to_value(look).unwrap();

@@ -1,30 +1,30 @@
-//! Where a curve is solved for, and how it is drawn between.
+//! Chooses the sizes for which a curve is solved, and interpolates between them.
 //!
-//! Sizes are spaced by their roots, for curves are steep where caches are small. Through the points
-//! found goes the cubic that never rises [1]. Where it is far from straight it may be wrong: there
-//! the middle is solved for as well, several at once, until it is where the cubic had it.
+//! Sizes are spaced by their square roots, because curves are steep where caches are small. The
+//! monotone cubic goes through the solved points [1]. Where it is far from straight it may be
+//! wrong. There the middle is solved as well, several at once, until the cubic predicts it.
 //!
 //! [1] Fritsch, Carlson. Monotone Piecewise Cubic Interpolation. SIAM J. Numer. Anal. 17, 1980.
 
 use super::lanes::LANES;
 
-/// Sizes solved for at least.
+/// Number of sizes solved in the first round.
 const SIZES: usize = 2 * LANES;
 
-/// A miss ratio this far from where it was expected makes its neighbourhood doubtful.
+/// If a solved miss ratio is this far from its prediction, the cubic around it stays doubtful.
 const NEAR: f64 = 1e-3;
 
-/// Where the cubic is this near a straight line it is not doubted.
+/// The cubic is trusted if it is this close to a straight line.
 const STRAIGHT: f64 = 2e-3;
 
-/// Rounds in which middles are solved for.
+/// Most rounds in which middles are solved.
 const ROUNDS: usize = 3;
 
-/// Points drawn for each one solved for.
+/// Points drawn for each solved point.
 const DRAWN: usize = 6;
 
-/// A point of the curve: the root of the size, the miss ratio, and whether what lies between it
-/// and the next is where the cubic has it.
+/// A point of the curve: the square root of the size, the miss ratio, and whether the cubic is
+/// trusted between this point and the next.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     root: f64,
@@ -32,8 +32,8 @@ struct Point {
     is_sure: bool,
 }
 
-/// Sizes up to `most`, and the miss ratios that `solve` finds at nearly those. Between sizes
-/// below `least` nothing is worth knowing.
+/// The curve as pairs of size and miss ratio, up to the size `most`. `solve` returns sizes close to
+/// the requested ones, with their miss ratios. Below the size `least` no middles are solved.
 pub(super) fn draw(
     most: f64,
     least: f64,
@@ -79,14 +79,14 @@ pub(super) fn draw(
     parts.map(part).collect()
 }
 
-/// The cubic through points that fall.
+/// The cubic through falling points.
 struct Cubic {
     points: Vec<Point>,
     slopes: Vec<f64>,
 }
 
 impl Cubic {
-    /// Puts the points in order and lets none be above the one before.
+    /// Sorts the points, and lowers each to at most the one before.
     fn through(points: &mut [Point]) -> Self {
         points.sort_by(|a, b| a.root.total_cmp(&b.root));
         let mut least = 1.0_f64;
@@ -110,7 +110,7 @@ impl Cubic {
             if before == 0.0 || after == 0.0 {
                 return 0.0;
             }
-            // The harmonic mean, the nearer neighbour weighing more.
+            // The harmonic mean, in which the nearer neighbour weighs more.
             let (near, far) =
                 (points[at].root - points[at - 1].root, points[at + 1].root - points[at].root);
             let (one, other) = (2.0 * far + near, far + 2.0 * near);
@@ -134,7 +134,7 @@ impl Cubic {
         ratio.clamp(right.ratio, left.ratio)
     }
 
-    /// How far from a straight line it goes after a point.
+    /// The largest distance from a straight line between a point and the next.
     fn bend(&self, at: usize) -> f64 {
         let (left, right) = (self.points[at], self.points[at + 1]);
         let off = |t: f64| {
@@ -149,7 +149,7 @@ impl Cubic {
 mod tests {
     use super::*;
 
-    /// What is drawn of a curve, and for how many sizes it was solved.
+    /// The points drawn of a curve, and the number of solved sizes.
     fn drawn(curve: impl Fn(f64) -> f64) -> (Vec<(f64, f64)>, usize) {
         let mut solved = 0;
         let points = draw(1e6, 1.0, |rooms| {
@@ -170,7 +170,8 @@ mod tests {
         }
     }
 
-    /// A loop's cliff is found to within a hundredth, and the cubic does not swing beside it.
+    /// The cliff of a loop is found to within a hundredth, and the cubic does not oscillate beside
+    /// it.
     #[test]
     fn cliffs_stay_cliffs() {
         let (points, _) = drawn(|room| if room < 4.4e5 { 0.9 } else { 0.2 });

@@ -1,25 +1,26 @@
-//! Caches on their way through the windows, one in each lane.
+//! Caches that are carried through the windows, one in each lane.
 
 use super::lanes::{LANES, Lanes, decay, lanes};
 use super::law::{FIRST, Law};
 use super::past::{Back, Past, Place, Stretch};
 use super::search::{Known, Left, Search, Turn};
 
-/// Survival below this is none.
+/// Survival below this counts as zero.
 const NONE: f64 = 1e-9;
 
-/// Passes through a window at most. Two are the rule.
+/// Most passes through a window. Two are usual.
 const PASSES: usize = 20;
 
-/// What came of a cache: its bytes, which are not quite those that were asked for, and its hits.
+/// The result for a cache: its actual bytes, which differ a little from the requested ones, and its
+/// hits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Outcome {
     pub(super) room: f64,
     pub(super) hits: f64,
 }
 
-/// Solves caches of so many bytes, in rising order. The search begins where that for their
-/// neighbours ended: those solved in this law, or else those of `others`.
+/// Solves caches of `rooms` bytes, in rising order. Each search begins with the solution for a
+/// neighbour: one solved under this law, or else one of `others`.
 pub(super) fn solve(
     past: &Past,
     law: Law,
@@ -30,7 +31,7 @@ pub(super) fn solve(
     let mut outcomes = vec![];
     let mut learned = vec![];
     for some in rooms.chunks(LANES) {
-        // Lanes left over do what the last one does.
+        // Unused lanes repeat the last cache.
         let room = lanes(|i| some[i.min(some.len() - 1)]);
         let near = room.map(|room| (known.near(room), others.near(room)));
         let mut caches = Caches::empty(past.places.len());
@@ -62,12 +63,12 @@ pub(super) fn solve(
 }
 
 struct Caches {
-    /// Survival by age, at the start of a stretch and at its end; and a row of ones.
+    /// Survival by age at the start of a stretch and at its end, each with a row of ones.
     start: Vec<Lanes>,
     end: Vec<Lanes>,
     /// ∫w up to the left edge of each bin.
     hazard: Vec<Lanes>,
-    /// In the stretch before, or what is expected of this one.
+    /// How the caches evict: in the last stretch, or as guessed for this one.
     turns: [Turn; LANES],
 }
 
@@ -78,7 +79,8 @@ impl Caches {
         Self { start: ones.clone(), end: ones, hazard, turns: [Turn::IDLE; LANES] }
     }
 
-    /// Survival `back`, and the hazard up to the age then.
+    /// The survival at the earlier time that `back` describes, and the hazard up to the age at that
+    /// time.
     #[inline]
     fn then(&self, back: &Back) -> (Lanes, Lanes) {
         let (low, high) = (&self.start[back.left], &self.start[back.right]);
@@ -87,8 +89,8 @@ impl Caches {
         (before, lanes(|i| left[i] + (right[i] - left[i]) * back.passed))
     }
 
-    /// Survival through a stretch if each of `residents` is evicted at the rate `x`. Returns the
-    /// objects and bytes resident at its end.
+    /// Computes the survival through a stretch in which each resident is evicted at the rate `x`,
+    /// with recency ranked among `residents`. Returns the objects and bytes resident at its end.
     fn pass(
         &mut self,
         places: &[Place],
@@ -108,7 +110,7 @@ impl Caches {
         for at in 0..stretch.bins {
             let live = stretch.live[at];
             let width = places[at].width;
-            // As if as many of this age survive as of the last, for a start.
+            // The first estimate takes the survival of the previous age.
             let next = ranked(&lanes(|i| younger[i] + live.objects * survival[i]));
             let slope = law.between(&rank, &next);
             let edge = self.hazard[at];
@@ -137,9 +139,10 @@ impl Caches {
         (younger, bytes)
     }
 
-    /// Carries the caches, of `room` bytes each, through a stretch: finds the rate of eviction that
-    /// leaves as many at its end, and the residents of that many bytes, by which recency is ranked.
-    /// The rate is zero where nothing needs to go. Returns by how much the bytes are too many.
+    /// Carries the caches, of `room` bytes each, through a stretch. Finds the rate of eviction that
+    /// leaves that many bytes at its end, and the matching number of residents, by which recency is
+    /// ranked. The rate is zero if no eviction is needed. Returns the logarithm of the excess of
+    /// bytes.
     fn live_through(
         &mut self,
         places: &[Place],
@@ -169,7 +172,7 @@ impl Caches {
         lanes(|i| search[i].excess())
     }
 
-    /// The hits of a stretch that was lived through.
+    /// The hits of a solved stretch.
     fn hits(&self, places: &[Place], stretch: &Stretch) -> Lanes {
         let mut sum = [0.0; LANES];
         let x = lanes(|i| self.turns[i].rate);
@@ -180,7 +183,7 @@ impl Caches {
         };
         for (at, hits) in stretch.hits.iter().enumerate().filter(|(_, hits)| hits.reads > 0.0) {
             let place = &places[at];
-            // Loops end in the middle of a bin: what counts is how old the reads are, not the bin.
+            // Loops end in the middle of a bin, so the age of the reads counts, not the bin.
             let off = hits.ages / hits.reads + 0.5 - place.middle;
             let near = if off > 0.0 { at + 1 } else { at.saturating_sub(1) };
             let near = near.min(stretch.bins - 1);
@@ -191,7 +194,7 @@ impl Caches {
             };
             let end = read(&self.end[at], &self.end[near]);
             let mean = match (stretch.is_first, place.middle > 0.5 * stretch.ticks) {
-                // Nothing was there at the start, nor can anything be older than the stretch.
+                // The cache was empty at the start, and no object can be older than the stretch.
                 (true, true) => end,
                 (true, false) => {
                     let middle = read(&middle(at), &middle(near));

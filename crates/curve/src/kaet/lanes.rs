@@ -1,11 +1,11 @@
-//! Numbers side by side, one for each of several caches: the same arithmetic on all of them is a
-//! loop of known length, which becomes a few vector instructions.
+//! Numbers side by side, one for each of several caches. The same arithmetic on all of them is a
+//! loop of known length, which the compiler turns into a few vector instructions.
 
 /// Caches solved side by side.
 pub(super) const LANES: usize = 8;
 pub(super) type Lanes = [f64; LANES];
 
-/// The same for every lane.
+/// Computes a number for every lane from the index of the lane.
 #[inline]
 pub(super) fn lanes(of: impl Fn(usize) -> f64) -> Lanes {
     let mut lanes = [0.0; LANES];
@@ -15,11 +15,11 @@ pub(super) fn lanes(of: impl Fn(usize) -> f64) -> Lanes {
     lanes
 }
 
-/// e^(-y) for y from 0, to ten digits, in arithmetic that can be done on lanes: 2^n by its bits,
-/// times a polynomial in the fraction that is left.
+/// e^(-y) for y from 0, to eight digits, in arithmetic that vectorises: 2^n by its bits, times a
+/// polynomial in the remaining fraction.
 #[inline]
 pub(super) fn decay(y: f64) -> f64 {
-    /// Adding it rounds to a whole number, which is then found in the low bits.
+    /// Adding this number rounds to a whole number, which is then in the low bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
     let t = y.clamp(0.0, 600.0) * -std::f64::consts::LOG2_E;
     let rounded = t + ROUND;

@@ -1,15 +1,15 @@
-//! Which recency rank a victim has: K·φ^(K-1) for the oldest of K draws, and K above 1 - 1/K where
-//! the candidates are kept in a pool.
+//! The recency rank of victims: K·φ^(K-1) for the oldest of K draws, and K above 1 - 1/K if the
+//! candidates are kept in a pool.
 
 use super::lanes::{LANES, Lanes, lanes};
 
-/// Ranks begin here, or their powers would be too small for fast arithmetic.
+/// The lowest rank. Powers of lower ranks would be too small for fast arithmetic.
 pub(super) const FIRST: f64 = 1e-9;
 
-/// Between ranks nearer to each other the density is that at one of them.
+/// Between ranks closer than this, the density is that at one of them.
 const NARROW: f64 = 1e-9;
 
-/// Recency ranks of victims.
+/// The distribution of the recency ranks of victims.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
     k: u32,
@@ -21,13 +21,13 @@ impl Law {
         Self { k: k.clamp(1, 1 << 20), pool: pool && k > 1 }
     }
 
-    /// By what share more evictions it takes to the same end where there are so much more
-    /// residents that every rank is lower by one percent, in percent.
+    /// The percentage by which the rate must rise for the same evictions, if more residents lower
+    /// every rank by one percent.
     pub(super) fn steepness(self) -> f64 {
         f64::from(self.k - 1)
     }
 
-    /// The share of victims of rank up to `rank`.
+    /// The share of victims with a rank up to `rank`.
     #[inline]
     pub(super) fn below(self, rank: &Lanes) -> Lanes {
         let k = f64::from(self.k);
@@ -47,7 +47,7 @@ impl Law {
         }
     }
 
-    /// The mean of the density between two ranks, of which the share of victims below is known.
+    /// The mean density between two ranks. Each is given with the share of victims below it.
     #[inline]
     pub(super) fn between(self, low: &(Lanes, Lanes), high: &(Lanes, Lanes)) -> Lanes {
         let width = lanes(|i| high.0[i] - low.0[i]);
@@ -59,7 +59,7 @@ impl Law {
         lanes(|i| if width[i] > NARROW { mean[i] } else { here[i] })
     }
 
-    /// The density at a rank: K·φ^K/φ, or K above the foot of the pool's.
+    /// The density at a rank: K·φ^K/φ, or with a pool K above its lowest rank.
     #[cold]
     fn at(self, rank: &(Lanes, Lanes)) -> Lanes {
         let k = f64::from(self.k);
@@ -75,7 +75,7 @@ impl Law {
 mod tests {
     use super::*;
 
-    /// The density between two ranks is the mean of K·φ^(K-1), and none below the pool.
+    /// The densities between ranks integrate to 1, and agree with the density at their upper end.
     #[test]
     fn laws_are_densities() {
         let at = |rank: f64, law: Law| ([rank; LANES], law.below(&[rank; LANES]));

@@ -1,25 +1,26 @@
-//! The windows of a trace, ready to be solved for caches of any size and law: what does not depend
-//! on the size is found once, such as how far back in the bins an age was when the window began.
+//! The windows of a trace, prepared to be solved for caches of any size and law. Everything that
+//! does not depend on the size is computed once, such as the bin of each age when the window began.
 
 use std::borrow::Cow;
 
 use crate::track::{Ages, Hits, Live, Window, width};
 
-/// Bins of ages are joined until they add so much to the bytes that are younger: what matters is
-/// the recency rank, and that changes little within them.
+/// Bins of ages are joined until they add this share to the younger bytes. Only the recency rank
+/// matters, and it changes little within them.
 const STEP: f64 = 0.04;
-/// Bytes as young as this share of all are one bin.
+/// The youngest bytes, up to this share of all, are one bin.
 const YOUNG: f64 = 2e-4;
 
-/// A bin of ages: its width, and the age in its middle.
+/// A bin of ages: its width, and the age at its middle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) width: f64,
     pub(super) middle: f64,
 }
 
-/// Where the middle of a bin was some time ago: in the bin `at`, at this share of its width; and
-/// which two middles of bins it lay between. What was not there yet is at the row of ones.
+/// The position of the middle of a bin some time ago: in the bin `at`, at the share `passed` of its
+/// width. `left` and `right` are the bins with the nearest middles, and `share` is the position
+/// between these. An age from before the object's access refers to the row of ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Back {
     pub(super) at: usize,
@@ -29,25 +30,25 @@ pub(super) struct Back {
     pub(super) share: f64,
 }
 
-/// What happens between two snapshots.
+/// The changes between two snapshots.
 #[derive(Default)]
 pub(super) struct Stretch {
-    /// Whether the cache begins empty with it.
+    /// Whether the cache is empty at its start.
     pub(super) is_first: bool,
     pub(super) ticks: f64,
-    /// Bins of ages that can occur in it.
+    /// Number of bins of ages that can occur in it.
     pub(super) bins: usize,
     /// Live objects by age at its end.
     pub(super) live: Vec<Live>,
     pub(super) hits: Vec<Hits>,
     /// Reads that found a live object.
     pub(super) reads: f64,
-    /// Where each bin was half of it before its end, and at its start.
+    /// The position of each bin half a stretch before the end, and at the start.
     pub(super) half: Vec<Back>,
     pub(super) whole: Vec<Back>,
 }
 
-/// All windows.
+/// All windows of a trace.
 pub(super) struct Past {
     pub(super) places: Vec<Place>,
     pub(super) stretches: Vec<Stretch>,
@@ -57,7 +58,7 @@ impl Past {
     pub(super) fn of(ages: &Ages) -> Self {
         let (origin, windows) = ages.windows();
         let groups = groups(origin, &windows);
-        // One more, for what is older than the middle of the last.
+        // One more bin, for ages above the middle of the last.
         let last = groups.last().map_or(0, |group| group + 1);
         let mut places = vec![Place { width: 0.0, middle: 0.0 }; last + 1];
         let mut edge = 0.0;
@@ -77,7 +78,7 @@ impl Past {
             sums
         };
         let mut stretches = vec![];
-        // Of a past that is forgotten nothing is known but what was live: taken as steady.
+        // Only the live objects of a forgotten past are known, so it counts as a steady state.
         if !origin.is_empty() {
             let (ticks, bins, live) = (f64::INFINITY, places.len(), live(origin));
             stretches.push(Stretch { ticks, bins, live, ..Stretch::default() });
@@ -108,13 +109,13 @@ impl Past {
         Self { places, stretches }
     }
 
-    /// The most bytes that were ever live.
+    /// The most bytes that were live at any snapshot.
     pub(super) fn most(&self) -> f64 {
         let bytes = |stretch: &Stretch| stretch.live.iter().map(|live| live.bytes).sum::<f64>();
         self.stretches.iter().map(bytes).fold(0.0, f64::max)
     }
 
-    /// The mean size of what is live.
+    /// The mean size of live objects.
     pub(super) fn size_mean(&self) -> f64 {
         let live = self.stretches.iter().flat_map(|stretch| &stretch.live);
         let (objects, bytes) = live.fold((0.0, 0.0), |(objects, bytes), live| {
@@ -124,9 +125,9 @@ impl Past {
     }
 }
 
-/// Which bins of the histograms are solved as one.
+/// Assigns the bins of the histograms to groups that are solved as one bin.
 fn groups(origin: &[Live], windows: &[Cow<Window>]) -> Vec<usize> {
-    // The mean over the windows, each weighed alike.
+    // The mean over the windows, with equal weights.
     let mut shares = vec![];
     let hits = windows.iter().map(|window| window.hits.len()).max();
     shares.resize(hits.unwrap_or(0), 0.0);
@@ -150,7 +151,7 @@ fn groups(origin: &[Live], windows: &[Cow<Window>]) -> Vec<usize> {
     shares.into_iter().map(join).collect()
 }
 
-/// Where each bin was `ticks` ago.
+/// The position of each bin `ticks` ago.
 fn back(places: &[Place], ticks: f64) -> Vec<Back> {
     let ones = places.len();
     let mut at = 0;
@@ -164,7 +165,7 @@ fn back(places: &[Place], ticks: f64) -> Vec<Back> {
             at += 1;
         }
         let passed = (then - edge(at)) / places[at].width;
-        // Survival is known in the middle of bins.
+        // Survival is known only at the middles of bins.
         let younger = then < places[at].middle;
         let left = if younger { at.saturating_sub(1) } else { at };
         let right = if younger { at } else { (at + 1).min(places.len() - 1) };

@@ -1,49 +1,48 @@
-//! The search for the rate of eviction that leaves as many bytes as a cache has room for.
+//! The search for the rate of eviction at which the residents fill a cache exactly.
 //!
-//! Two things are sought at once, the rate x and the residents n by whose number recency is ranked:
-//! bytes(x, n) must be the room and objects(x, n) must be n. The logarithm of the bytes is nearly
-//! straight in that of the rate, so a step by the slope found before is most of the way, and
-//! secants do the rest.
+//! It finds two numbers at once: the rate x, and the number of residents n by which recency is
+//! ranked. bytes(x, n) must be the room, and objects(x, n) must be n. The logarithm of the bytes is
+//! nearly linear in that of the rate. So a step by the last slope goes most of the way, and secants
+//! do the rest.
 //!
-//! What another cache of nearly that size needed, or the same under another law, is nearly what
-//! this one will need: [`Known`] keeps the rates, the residents and the slopes of all stretches.
+//! The solution for another cache of similar size, or for the same size under another law, is close
+//! to this one: [`Known`] keeps the rates, the residents and the slopes of all stretches.
 
-/// How near the residents must come to the capacity, as a share of it; or, where that is more, how
-/// much of an object may be missing. What is left is known, and the point that is drawn is moved
-/// by it.
+/// Tolerance of the residents, as a share of the capacity, or as a part of one object if that is
+/// more. The remaining excess is known, and the point of the curve is moved by it.
 const TOLERANCE: f64 = 5e-3;
 const OBJECT: f64 = 0.3;
 
-/// Further than this from the capacity and nothing better was found: a few objects are most of the
-/// bytes.
+/// An excess of this share or more is not corrected: a few objects hold most of the bytes.
 const JUMP: f64 = 0.05;
 
-/// A rate of eviction at which nothing stays.
+/// A rate of eviction at which no object stays.
 const EVERYTHING: f64 = 100.0;
 
-/// More residents than there are: where nothing is evicted recency does not matter.
+/// More residents than exist: without evictions, recency does not matter.
 const ENDLESS: f64 = 1e15;
 
-/// How a cache evicts in a stretch.
+/// The evictions of a cache in a stretch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
-    /// Evictions by resident and access; zero in a cache that is not full.
+    /// Evictions per resident and access; zero in a cache that is not full.
     pub(super) rate: f64,
     pub(super) residents: f64,
-    /// By how much the logarithm of the bytes changes with that of the rate.
+    /// Change of the logarithm of the bytes by that of the rate.
     slope: f64,
 }
 
 impl Turn {
-    /// As long as a cache is not full.
+    /// The turn of a cache that is not full.
     pub(super) const IDLE: Self = Self { rate: 0.0, residents: ENDLESS, slope: -0.5 };
 
-    /// Whether the cache was full, and what became of it was found.
+    /// Whether the cache was full, and the search found a rate.
     fn is_full(&self) -> bool {
         self.rate > 0.0 && self.rate < 0.5 * EVERYTHING
     }
 
-    /// As this one goes over into the other, with the share passed.
+    /// Interpolates between this turn and `other`, at the position `share`. `None` unless both are
+    /// full.
     fn towards(&self, other: &Self, share: f64) -> Option<Self> {
         let between = |low: f64, high: f64| low * (high / low).powf(share);
         (self.is_full() && other.is_full()).then(|| Self {
@@ -53,7 +52,8 @@ impl Turn {
         })
     }
 
-    /// This one, if it differs from `likely` as the stretch before did from `before`.
+    /// Scales this turn by the ratio of `before`, the solution for the previous stretch, to
+    /// `likely`, its guess.
     fn corrected(mut self, before: &Self, likely: Option<Self>) -> Self {
         if let Some(likely) = likely.filter(|_| before.is_full()) {
             self.rate *= (before.rate / likely.rate).clamp(0.5, 2.0);
@@ -63,11 +63,11 @@ impl Turn {
     }
 }
 
-/// Caches solved before, by size: their turns in every stretch.
+/// Solved caches by size, with their turns in every stretch.
 #[derive(Debug, Default)]
 pub(super) struct Known(Vec<(f64, Vec<Turn>)>);
 
-/// Which two known caches one lies between, and where.
+/// The two known caches around a size, and its position between them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
     small: usize,
@@ -81,7 +81,7 @@ impl Known {
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
 
-    /// The neighbours of a cache of `room` bytes.
+    /// The known neighbours of a cache of `room` bytes.
     pub(super) fn near(&self, room: f64) -> Option<Near> {
         let large = self.0.partition_point(|(size, _)| *size < room);
         let high = self.0.get(large)?.0;
@@ -93,8 +93,8 @@ impl Known {
         Some(Near { small, large, share: (room / low).ln() / (high / low).ln() })
     }
 
-    /// What to expect in a stretch where both neighbours are full, if the stretch before it was
-    /// as `before` says.
+    /// A guess for a stretch in which both neighbours are full, corrected by the solution `before`
+    /// for the previous stretch.
     pub(super) fn guess(&self, near: Near, stretch: usize, before: &Turn) -> Option<Turn> {
         let (small, large) = (&self.0[near.small].1, &self.0[near.large].1);
         let at = |stretch: usize| small[stretch].towards(&large[stretch], near.share);
@@ -103,7 +103,7 @@ impl Known {
     }
 }
 
-/// The residents at the end of a pass, and the bytes there should be.
+/// The residents at the end of a pass, and the bytes that the cache has room for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Left {
     pub(super) objects: f64,
@@ -111,13 +111,13 @@ pub(super) struct Left {
     pub(super) room: f64,
 }
 
-/// How far the search has come.
+/// The state of the search.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Search {
-    /// Perhaps nothing needs to go.
+    /// Tries whether no eviction is needed.
     Trial,
     Seeking(Secant),
-    /// The logarithm of the bytes is too large by so much.
+    /// Ended, with this excess in the logarithm of the bytes.
     Found(f64),
 }
 
@@ -126,7 +126,7 @@ impl Search {
         if turn.is_full() { Self::Seeking(Secant::new(turn.rate, turn.slope)) } else { Self::Trial }
     }
 
-    /// What to try next; none where what was tried last is what was sought.
+    /// The next turn to try; `None` if the last one is the solution.
     pub(super) fn next(&mut self, turn: &Turn, is_last: bool) -> Option<Turn> {
         match self {
             Self::Found(_) => None,
@@ -140,7 +140,7 @@ impl Search {
         }
     }
 
-    /// What becomes of the search after a pass as `turn` says, that left so much.
+    /// The state of the search after a pass with `turn`, which left these residents.
     pub(super) fn judge(self, turn: &mut Turn, left: Left, ticks: f64, steepness: f64) -> Self {
         let Left { objects, bytes, room } = left;
         let fitting = objects * room / bytes;
@@ -154,7 +154,7 @@ impl Search {
             Self::Found(excess) => Self::Found(excess),
             Self::Seeking(mut secant) => {
                 let before = turn.residents;
-                // Where hardly anything stays its mean size says nothing.
+                // If hardly any object stays, the mean size of the residents is not used.
                 if bytes > 0.05 * room {
                     turn.residents = fitting;
                 }
@@ -172,7 +172,7 @@ impl Search {
         }
     }
 
-    /// By how much the logarithm of the bytes is too large.
+    /// The excess in the logarithm of the bytes; 0 if it is too large to correct.
     pub(super) fn excess(&self) -> f64 {
         match *self {
             Self::Found(excess) if excess.abs() < JUMP => excess,
@@ -181,18 +181,18 @@ impl Search {
     }
 }
 
-/// Seeks the logarithm of a rate of eviction by secants, in bounds.
+/// A search for the logarithm of a rate of eviction, by secants within bounds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Secant {
     rate: f64,
-    /// Below this the rate is none.
+    /// A rate below this counts as zero.
     floor: f64,
     low: f64,
     high: f64,
     last: Option<(f64, f64)>,
     slope: f64,
-    /// How far off it was at best, of what leaves not too much; and the rate and the residents
-    /// then. Where there is none, nothing is taken to stay.
+    /// The best step so far among those without too many bytes: its error, rate and residents.
+    /// Without such a step, the rate at which no object stays.
     best: (f64, f64, f64),
 }
 
@@ -203,9 +203,9 @@ impl Secant {
         Self { rate, floor: rate - 12.0, low, high, last: None, slope, best }
     }
 
-    /// At this rate, where recency was ranked among `residents`, the logarithm of the bytes was too
-    /// large by `excess`, and the residents proved to be more by the share `shift`. Returns whether
-    /// that is near enough; if not, moves on.
+    /// Judges a pass at the current rate, with recency ranked among `residents`. The logarithm of
+    /// the bytes was too large by `excess`, and the actual residents were more by the share
+    /// `shift`. Returns whether that is close enough; if not, moves on.
     fn step(&mut self, residents: f64, excess: f64, shift: f64, steepness: f64) -> bool {
         let off = excess.abs() + shift.abs();
         if off < self.best.0 && excess < JUMP {
@@ -221,15 +221,15 @@ impl Secant {
         {
             self.slope = ((excess - before) / (rate - other)).clamp(-3.0, -0.05);
         }
-        // To more residents every rank is lower: the same evictions need a higher rate.
+        // With more residents every rank is lower, so the same evictions need a higher rate.
         let steeper = steepness * shift;
         let mut next = rate - (excess / self.slope).clamp(-2.5, 2.5) + steeper;
         if excess > 0.0 { self.low = rate } else { self.high = rate }
         if shift.abs() > 0.02 {
-            // Ranked anew: what was learned about the rate holds no longer.
+            // The ranks changed much: earlier results for the rate are no longer valid.
             (self.low, self.high, self.last) = (f64::NEG_INFINITY, f64::INFINITY, None);
         } else {
-            // Or hardly.
+            // The ranks changed little: the bounds move, and widen by the doubt.
             let doubt = 2.0 * (1.0 + steepness) * shift.abs();
             self.low += steeper - doubt;
             self.high += steeper + doubt;

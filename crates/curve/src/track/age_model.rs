@@ -1,4 +1,4 @@
-//! A model that draws its curve from the ages of intervals.
+//! A model that computes its curve from the ages of objects.
 
 use base::{Access, Bytes};
 

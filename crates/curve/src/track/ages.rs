@@ -1,18 +1,18 @@
-//! How old objects are when they are used again: what the models of average eviction time (aet,
-//! eaet, kaet) draw their curves from.
+//! Ages of objects when they are used again. The models of average eviction time (aet, eaet, kaet)
+//! compute their curves from them.
 //!
 //! Time is counted in accesses to all keys, sampled or not. The *age* of an object is the time
-//! since its last access; it is live until it is removed or expires, at that instant. The trace is
-//! cut into windows, and of each two histograms over ages are kept: of the reads in it, by the age
-//! of the live object that they found; and of the objects that are live at its end. The second
-//! says how many bytes were used within the last T accesses, for every T, without assuming that
-//! one stretch of the trace is like another.
+//! since its last access. It is live until it is removed or expires, at that instant. The trace is
+//! cut into windows, and each window keeps two histograms over ages: its reads, by the age of the
+//! live object that they found, and the objects that are live at its end. The second histogram
+//! gives the bytes used within the last T accesses, for every T, without the assumption that all
+//! stretches of the trace are alike.
 //!
-//! When there are too many windows, two neighbours become one. So their number, and with it the
+//! When there are too many windows, two neighbours are joined. So their number, and with it the
 //! memory, depends neither on the length of the trace nor on the number of keys. Windows near the
-//! beginning are kept shorter: that is when caches fill.
+//! beginning are kept shorter, because caches fill there.
 //!
-//! Only sampled keys are tracked, but at the full stream's clock; each stands for 1/R others.
+//! Only sampled keys are tracked, but at the full stream's clock; each stands for 1/R keys.
 
 use std::borrow::Cow;
 
@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 use super::{Expiry, KeyMap, Sampler, map_bytes};
 use crate::{AgeCounts, Params, Remembered, RememberedAges, RememberedObject};
 
-/// Bins an octave, as a power of two.
+/// Bins per octave, as a power of two.
 const PRECISION: u32 = 4;
 const WIDTH: u64 = 1 << PRECISION;
 
-/// Windows at most. With fewer a change of the working set is blurred, with more the models take
+/// Most windows. Fewer would blur a change of the working set, and more would take the models
 /// longer to solve.
 const WINDOWS: usize = 32;
 /// Accesses in the first window.
@@ -39,18 +39,18 @@ struct Life {
     size: Size,
 }
 
-/// Live objects of like age.
+/// Live objects of similar age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Live {
     pub(crate) objects: f64,
     pub(crate) bytes: f64,
 }
 
-/// Reads of like age.
+/// Reads of similar age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Hits {
     pub(crate) reads: f64,
-    /// The sum of their ages: loops end in the middle of a bin.
+    /// Sum of their ages. It matters because loops end in the middle of a bin.
     pub(crate) ages: f64,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Hits {
 pub(crate) struct Window {
     /// Accesses to all keys.
     pub(crate) ticks: f64,
-    /// Reads of sampled keys that found a live object, by its age.
+    /// Reads of sampled keys that found a live object, by the object's age.
     pub(crate) hits: Vec<Hits>,
     /// The live objects at its end, by age.
     pub(crate) live: Vec<Live>,
@@ -72,20 +72,20 @@ pub(crate) struct Ages {
     expiry: Expiry,
     /// Accesses to all keys since the beginning.
     clock: f64,
-    /// When a sampled key was last accessed.
+    /// Time of the last access to a sampled key.
     now: Micros,
-    /// Whether others drop unsampled keys first: then a sampled write stands for 1/R writes.
+    /// Whether the caller drops unsampled keys: then a sampled write stands for 1/R writes.
     skipped: bool,
     saw_others: bool,
-    /// Reads, and those of sampled keys.
+    /// All reads, and the reads of sampled keys.
     reads: f64,
     sampled: f64,
     /// The live objects when the first window began.
     origin: Vec<Live>,
     windows: Vec<Window>,
-    /// The window that is not yet closed.
+    /// The current window.
     open: Window,
-    /// Accesses after which it will be.
+    /// Accesses after which the current window ends.
     length: f64,
 }
 
@@ -155,8 +155,8 @@ impl Ages {
         }
     }
 
-    /// Makes one of the two neighbours that are together the shortest, measured by how long after
-    /// the beginning they are.
+    /// Joins the two neighbours that are the shortest together, relative to their distance from the
+    /// beginning.
     fn merge(&mut self, all: f64) {
         let mut start = all / 8.0;
         let (mut best, mut least) = (0, f64::INFINITY);
@@ -202,7 +202,7 @@ impl Ages {
         let before = self.lives.get(&access.key).copied();
         if let Some(before) = before {
             if read {
-                // Its age before this very access.
+                // The age just before this access.
                 self.hit((self.clock - before.last - 1.0).max(0.0) as u64);
             }
             life.expires = before.expires;
@@ -223,13 +223,13 @@ impl Ages {
         }
     }
 
-    /// Watches at a lower rate from here on.
+    /// Lowers the rate from here on.
     pub(crate) fn lower(&mut self, rate: f64) {
         let factor = self.sampler.lower_to(rate);
         self.lowered(factor);
     }
 
-    /// Forgets whom the sampler, whose rate is now `factor` of what it was, no longer watches.
+    /// Drops the keys that the sampler no longer watches, after its rate fell by `factor`.
     fn lowered(&mut self, factor: f64) {
         let sampler = &self.sampler;
         self.lives.retain(|&key, _| sampler.watches(key));
@@ -254,7 +254,7 @@ impl Ages {
         }
     }
 
-    /// What sampled keys have added so far weighs less.
+    /// Reduces the weight of all counts of sampled keys so far.
     fn scale(&mut self, factor: f64) {
         let windows = self.windows.iter_mut().chain([&mut self.open]);
         for live in windows.flat_map(|window| &mut window.live).chain(&mut self.origin) {
@@ -275,7 +275,7 @@ impl Ages {
     }
 
     pub(crate) fn forget(&mut self, factor: f64) {
-        // What was live when is not forgotten while the window counts at all.
+        // Snapshots of live objects keep their weight as long as their window counts at all.
         self.close();
         self.scale_hits(factor);
         self.reads *= factor;
@@ -288,7 +288,7 @@ impl Ages {
         }
     }
 
-    /// What was seen, with ages and lives from here on.
+    /// The state of the model, with ages and times to live relative to now.
     pub(crate) fn remembered(&self) -> Remembered {
         let object = |(&key, life): (&u64, &Life)| RememberedObject {
             key,
@@ -318,7 +318,8 @@ impl Ages {
         }
     }
 
-    /// Goes on from there, if nothing was seen yet. Whether it does.
+    /// Continues from a remembered state, if the model has seen nothing yet. Returns whether it
+    /// does.
     pub(crate) fn remember(&mut self, remembered: &Remembered) -> bool {
         let Some(ages) = remembered.ages.as_ref().filter(|_| remembered.is_sound()) else {
             return false;
@@ -345,7 +346,7 @@ impl Ages {
         true
     }
 
-    /// What was counted, by the rate at which the part was sampled.
+    /// The counts, divided by the rate at which the part was sampled.
     pub(crate) fn counted(&self) -> AgeCounts {
         let weight = 1.0 / self.sampler.rate_of_part();
         let (origin, windows) = self.windows();
@@ -369,12 +370,12 @@ impl Ages {
         }
     }
 
-    /// Takes these counts for its own, if nothing was seen yet. Whether it does.
+    /// Takes over these counts, if the model has seen nothing yet. Returns whether it does.
     pub(crate) fn take(&mut self, counts: &AgeCounts) -> bool {
         if self.clock > 0.0 || counts.windows.len() > WINDOWS_MAX {
             return false;
         }
-        // Where a part is missing, the others stand for it.
+        // If parts are missing, the present parts stand for them.
         let weight = 1.0 / counts.bytes;
         self.origin.clone_from(&counts.origin);
         self.windows.clone_from(&counts.windows);
@@ -390,7 +391,7 @@ impl Ages {
         self.sampler.rate()
     }
 
-    /// The share of the bytes that was drawn: what sizes of the sample are divided by.
+    /// The share of the bytes that was actually drawn: the divisor for sizes of the sample.
     pub(crate) fn bytes_drawn(&self) -> f64 {
         self.rate() * self.sampler.drawn().bytes
     }
@@ -406,7 +407,7 @@ impl Ages {
         self.sampled
     }
 
-    /// Mean size of what is accessed, in bytes, each object counted once.
+    /// Mean size in bytes of the live objects at the end, each counted once.
     pub(crate) fn size_mean(&self) -> f64 {
         let (_, windows) = self.windows();
         let live = windows.last().map_or(&[][..], |window| &window.live);
@@ -434,7 +435,7 @@ impl Ages {
 }
 
 impl Window {
-    /// Goes on until the end of the next.
+    /// Extends the window to the end of the next one.
     pub(crate) fn join(&mut self, next: &Self) {
         self.ticks += next.ticks;
         add_hits(&mut self.hits, &next.hits);
@@ -446,7 +447,7 @@ impl Window {
     }
 }
 
-/// Adds reads age by age.
+/// Adds reads, age by age.
 pub(crate) fn add_hits(to: &mut Vec<Hits>, more: &[Hits]) {
     if more.len() > to.len() {
         to.reserve_exact(more.len() - to.len());
@@ -458,7 +459,7 @@ pub(crate) fn add_hits(to: &mut Vec<Hits>, more: &[Hits]) {
     }
 }
 
-/// Adds live objects age by age.
+/// Adds live objects, age by age.
 pub(crate) fn add_live(to: &mut Vec<Live>, more: &[Live]) {
     if more.len() > to.len() {
         to.resize(more.len(), Live::default());
@@ -469,7 +470,7 @@ pub(crate) fn add_live(to: &mut Vec<Live>, more: &[Live]) {
     }
 }
 
-/// Windows, and bins of ages in one, at most.
+/// Most windows, and most bins of ages in a window.
 pub(crate) const WINDOWS_MAX: usize = 64;
 const BINS_MAX: usize = 1 << 10;
 
@@ -478,7 +479,7 @@ fn is_count(count: f64) -> bool {
 }
 
 impl Live {
-    /// Whether these are numbers that there may be.
+    /// Whether the numbers are in the range that a model can count.
     pub(crate) fn are_sound(live: &[Self]) -> bool {
         live.len() <= BINS_MAX
             && live.iter().all(|live| is_count(live.objects) && is_count(live.bytes))
@@ -493,7 +494,7 @@ impl Live {
 }
 
 impl Window {
-    /// Whether these are numbers that there may be.
+    /// Whether the numbers are in the range that a model can count.
     pub(crate) fn is_sound(&self) -> bool {
         is_count(self.ticks)
             && Live::are_sound(&self.live)
@@ -508,7 +509,7 @@ pub(crate) fn bin(age: u64) -> usize {
     (u64::from(shift) * WIDTH + (age >> shift)) as usize
 }
 
-/// How many ages share a bin.
+/// The number of ages in a bin.
 pub(crate) fn width(bin: usize) -> u64 {
     if (bin as u64) < 2 * WIDTH { 1 } else { 1 << (bin as u64 / WIDTH - 1) }
 }
@@ -527,8 +528,8 @@ mod tests {
         }
     }
 
-    /// Objects of every age are found again in the snapshots, and hits add up over the windows,
-    /// however often windows are merged.
+    /// The snapshots contain objects of every age, and hits add up over the windows, however often
+    /// windows are joined.
     #[test]
     fn windows_keep_all_counts() {
         let mut prng = Prng::new(6);

@@ -1,12 +1,12 @@
-//! From the distances of sampled reads to a curve.
+//! Turns the distances of sampled reads into a curve.
 //!
 //! A read at distance d hits in every cache of at least d bytes. Distances are counted in buckets
 //! whose width is at most a 2^P-th of their left edge.
 //!
-//! The number of sampled reads is itself random: a key that is asked for very often is in the
-//! sample or is not. Dividing the sampled misses by the sampled reads carries that noise into
-//! every point; dividing by the reads the sample *should* have, the rate times all reads, does
-//! not, for the hottest keys hardly ever miss (SHARDS-adj, section 3.4 of [1]).
+//! The number of sampled reads is itself random, because a very popular key is either in the sample
+//! or not. Dividing the sampled misses by the sampled reads carries that noise into every point.
+//! Dividing by the reads that the sample *should* have, the rate times all reads, does not: the
+//! hottest keys hardly ever miss (SHARDS-adj, section 3.4 of [1]).
 //!
 //! [1] Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 
@@ -18,11 +18,11 @@ pub(crate) struct Estimate {
     precision: u32,
     /// Sampled reads by distance.
     hits: Vec<f64>,
-    /// Sampled reads, those that miss at every size included.
+    /// Sampled reads, including the reads that miss at every size.
     sampled: f64,
     /// All reads, sampled or not.
     reads: f64,
-    /// Whether any read was heard of that is not sampled.
+    /// Whether any read of a key outside the sample was reported.
     saw_others: bool,
     /// The largest distance counted.
     farthest: u64,
@@ -34,25 +34,26 @@ impl Estimate {
         Self { precision, hits: vec![], sampled, reads, saw_others: false, farthest: 0 }
     }
 
-    /// Adds its counts to what is remembered.
+    /// Adds the counts to a remembered state.
     pub(crate) fn remembered(&self, rest: Remembered) -> Remembered {
         let Self { precision, sampled, reads, farthest, .. } = *self;
         Remembered { precision, hits: self.hits.clone(), sampled, reads, farthest, ..rest }
     }
 
-    /// Whether the counts of another are in buckets of the same width.
+    /// Whether the remembered counts are in buckets of the same width.
     pub(crate) fn is_like(&self, remembered: &Remembered) -> bool {
         self.precision == remembered.precision
     }
 
-    /// Goes on from the counts of another.
+    /// Continues from remembered counts.
     pub(crate) fn remember(&mut self, remembered: &Remembered) {
         let Remembered { sampled, reads, farthest, .. } = *remembered;
         let (hits, saw_others) = (remembered.hits.clone(), reads > sampled);
         *self = Self { precision: self.precision, hits, sampled, reads, saw_others, farthest };
     }
 
-    /// What was counted, by the share of the part that is watched: distances are of the whole.
+    /// The counts, divided by the sampled share of the part. Distances are scaled to the stack of
+    /// all keys.
     pub(crate) fn counted(&self, rate: f64, drawn: Drawn, rate_of_part: f64) -> Distances {
         let weight = 1.0 / rate_of_part;
         let mut whole = Self::new(self.precision);
@@ -71,7 +72,7 @@ impl Estimate {
         }
     }
 
-    /// Counts reads whose distances lie anywhere between two.
+    /// Counts reads whose distances are spread evenly between two values.
     fn spread(&mut self, first: u64, last: u64, count: f64) {
         let (from, to) = (self.bucket(first), self.bucket(last.max(first)));
         if to >= self.hits.len() {
@@ -85,7 +86,7 @@ impl Estimate {
         }
     }
 
-    /// Takes these counts for its own, where its buckets are as wide. Whether it does.
+    /// Takes over these counts, if their buckets have the same width. Returns whether it does.
     pub(crate) fn take(&mut self, counts: &Distances) -> bool {
         if self.precision != counts.precision {
             return false;
@@ -96,14 +97,14 @@ impl Estimate {
         true
     }
 
-    /// A read of a key that is not watched.
+    /// Counts `gets` reads of keys that are not watched.
     #[inline]
     pub(crate) fn others(&mut self, gets: u64) {
         self.reads += gets as f64;
         self.saw_others |= gets > 0;
     }
 
-    /// A read of a watched key, at `distance` bytes, or at none where it misses at every size.
+    /// Counts a read of a watched key at `distance` bytes; `None` if it misses at every size.
     pub(crate) fn read(&mut self, distance: Option<u64>) {
         self.reads += 1.0;
         self.sampled += 1.0;
@@ -117,7 +118,7 @@ impl Estimate {
         }
     }
 
-    /// The rate is now `factor` of what it was: reads counted so far weigh that much less.
+    /// The rate fell by `factor`: earlier reads weigh that much less.
     pub(crate) fn lower(&mut self, factor: f64) {
         self.hits.iter_mut().for_each(|count| *count *= factor);
         self.sampled *= factor;
@@ -128,8 +129,8 @@ impl Estimate {
         self.reads *= factor;
     }
 
-    /// The curve, when keys are sampled at `rate` and `drawn` times as many really were. No
-    /// farther than the largest distance seen.
+    /// The curve for keys sampled at `rate`, of which `drawn` times as many were actually drawn. It
+    /// ends at the largest distance seen.
     pub(crate) fn curve(&self, rate: f64, drawn: Drawn) -> MissRatioCurve {
         let expected = if self.saw_others { self.reads * rate * drawn.keys } else { self.sampled };
         let size = |sampled: u64| Bytes((sampled as f64 / drawn.bytes).round() as u64);
@@ -187,7 +188,7 @@ mod tests {
         }
     }
 
-    /// A sample that missed the one hot key must not take its own reads for all of them.
+    /// A sample without the one hot key must not use its own reads as the divisor.
     #[test]
     fn the_expected_number_of_reads_is_the_divisor() {
         let mut estimate = Estimate::new(4);
@@ -197,7 +198,7 @@ mod tests {
             estimate.read(None);
         }
         estimate.others(10);
-        // 1 000 reads at rate 0.02: 20 were to be expected, 10 came, 5 of them miss.
+        // 1 000 reads at rate 0.02: 20 are expected, 10 are sampled, 5 of them miss.
         let curve = estimate.curve(0.02, Drawn { keys: 1.0, bytes: 1.0 });
         assert_eq!(curve.at(Bytes(10)), MissRatio(0.25));
         assert_eq!(curve.at(Bytes(9)), MissRatio(0.5));

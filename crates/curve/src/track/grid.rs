@@ -5,18 +5,18 @@ use policy::{Cache, Choice, Idle, Outcome};
 
 use crate::{GROUPS, MissRatioCurve};
 
-/// Memory of a simulated cache for a resident: its entry in the map, in the table of residents and
+/// Memory of a resident in a simulated cache: its entry in the map, in the table of residents and
 /// in the state of the policy.
 const RESIDENT_BYTES: usize = 96;
 
 #[derive(Debug)]
 struct Cell {
-    /// The size it stands for.
+    /// The unscaled size.
     size: Bytes,
     cache: Cache,
     /// Misses by group of keys.
     misses: [f64; GROUPS],
-    /// What they cost, in microseconds.
+    /// Cost of these misses, in microseconds.
     waits: [f64; GROUPS],
 }
 
@@ -46,13 +46,13 @@ impl Grid {
         Self { cells: sizes.iter().map(cell).collect() }
     }
 
-    /// Shows `accesses` to one cache after the other, for what one of them touches is then near;
-    /// and to several of them at once if `threads` allow.
+    /// Shows `accesses` to one cache after the other, because the memory that a cache touches is
+    /// then close together. With several `threads`, caches run in parallel.
     pub(crate) fn accesses(&mut self, accesses: &[Access], threads: usize) {
         let run = |cell: &mut Cell| {
             for access in accesses {
                 if cell.cache.access(access) == Outcome::Miss {
-                    // The low bits of a hash have nothing to do with its being watched.
+                    // The low bits of a hash are independent of sampling.
                     let group = access.key as usize % GROUPS;
                     cell.misses[group] += 1.0;
                     cell.waits[group] += access.penalty.as_f64();
@@ -65,7 +65,7 @@ impl Grid {
         }
         std::thread::scope(|scope| {
             let mut shares: Vec<Vec<&mut Cell>> = (0..threads).map(|_| vec![]).collect();
-            // Neighbours in size take alike long: deal them out like cards.
+            // Neighbours in size take about the same time, so they are dealt out like cards.
             for (at, cell) in self.cells.iter_mut().enumerate() {
                 shares[at % threads].push(cell);
             }
@@ -75,7 +75,7 @@ impl Grid {
         });
     }
 
-    /// The rate is now lower: smaller caches, and misses counted so far weigh less.
+    /// The rate fell: caches shrink, and earlier misses weigh less.
     pub(crate) fn lower(&mut self, rate: f64, factor: f64, gone: &[u64]) {
         for cell in &mut self.cells {
             for &key in gone {
@@ -92,7 +92,7 @@ impl Grid {
         }
     }
 
-    /// A single cache stands for another size now.
+    /// Gives a single cache another size.
     pub(crate) fn resize(&mut self, size: Bytes, rate: f64) {
         if let [cell] = &mut self.cells[..] {
             cell.size = size;
@@ -100,13 +100,13 @@ impl Grid {
         }
     }
 
-    /// What a single cache holds, and its misses by group of keys.
+    /// The residents of a single cache, and its misses by group of keys.
     pub(crate) fn residents(&self, time: Micros) -> Option<(Vec<Idle>, [f64; GROUPS])> {
         let [cell] = &self.cells[..] else { return None };
         Some((cell.cache.idle(time)?, cell.misses))
     }
 
-    /// Goes on from there. Whether there is a single cache to do so.
+    /// Continues from these residents and misses. Returns whether there is a single cache to do so.
     pub(crate) fn fill(&mut self, residents: &[Idle], misses: &[f64], rate: f64) -> bool {
         let [cell] = &mut self.cells[..] else { return false };
         cell.cache.resize(scaled(cell.size, rate));
@@ -120,20 +120,19 @@ impl Grid {
         self.cells.first().map(|cell| cell.misses)
     }
 
-    /// What the misses of the first cache cost by group of keys, in microseconds.
+    /// Cost of the misses of the first cache by group of keys, in microseconds.
     pub(crate) fn waits(&self) -> Option<[f64; GROUPS]> {
         self.cells.first().map(|cell| cell.waits)
     }
 
-    /// The curve through the sizes, if so many reads were to be expected.
+    /// The curve through the sizes, if `reads` reads are expected.
     pub(crate) fn curve(&self, reads: f64) -> MissRatioCurve {
         MissRatioCurve::new(
             self.cells.iter().map(|cell| (cell.size, MissRatio::of(cell.misses(), reads))),
         )
     }
 
-    /// Residents of the smallest cache, and its capacity by the largest object would be a second
-    /// bound: below some 200 residents a miniature says little.
+    /// Estimated memory of the residents of all caches.
     pub(crate) fn bytes(&self) -> usize {
         self.cells.iter().map(|cell| cell.cache.len() * RESIDENT_BYTES).sum()
     }

@@ -1,5 +1,5 @@
-//! What the models share: which keys are watched, when they expire, and how counted distances
-//! become a curve.
+//! Code shared by the models: sampling of keys, expiry, and the conversion of counted distances
+//! into a curve.
 
 mod age_model;
 mod ages;

@@ -1,10 +1,10 @@
 //! Sums over the first positions of a stack whose positions change all the time.
 //!
-//! A stack update changes dozens of positions for one sum that is asked for, so the changes must
-//! be cheap: sizes are added up in blocks of 64, these in blocks of 64, and so on. A change is
-//! three additions and none at all where the size stays; a sum reads at most 63 numbers a level
-//! and one for every 262 144 positions. (A Fenwick tree makes both logarithmic: slower on the
-//! side that counts.)
+//! A stack update changes dozens of positions for each sum that is read, so changes must be cheap.
+//! Sizes are added up in blocks of 64, these in blocks of 64, and so on. A change is three
+//! additions, or none if the size stays the same. A sum reads at most 63 numbers per level and one
+//! for every 262 144 positions. (A Fenwick tree makes both logarithmic: slower for changes, which
+//! are more frequent.)
 
 use base::Size;
 
@@ -35,7 +35,7 @@ impl PrefixSums {
         self.set(at, size);
     }
 
-    /// Takes the last position off.
+    /// Removes the last position.
     pub(crate) fn pop(&mut self) {
         if let Some(last) = self.sizes.len().checked_sub(1) {
             self.set(last, Size::default());

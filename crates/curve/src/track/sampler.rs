@@ -1,19 +1,19 @@
-//! Which keys a model watches: a fixed share of them, or as many as it may hold.
+//! Chooses the keys that a model watches: a fixed share of them, or as many as it may hold.
 //!
-//! With a limit the rate falls as new keys come [1]. The paper drops one hash value at a time;
-//! here an eighth of the keys goes at once, so that structures that cannot forget a single key
-//! cheaply are rebuilt once per that many new keys.
+//! With a limit the rate falls as new keys arrive [1]. The paper drops one hash value at a time.
+//! Here an eighth of the keys is dropped at once, so that structures that cannot cheaply forget a
+//! single key are rebuilt only once per that many new keys.
 //!
-//! At a fixed rate chance decides how many keys are really drawn, one in a hundred more or less of
-//! 10 000, and every miss ratio and every size is off by as much; where a few objects hold much of
-//! the bytes, the bytes drawn are off by several times that. Where the model is shown all accesses
-//! it counts both, of all keys and of those drawn, each in a bitmap: estimates are then divided by
-//! the share that was really drawn. The variance left is that of misses between keys about their
-//! mean, and not about zero (Hájek's estimator).
+//! At a fixed rate, chance decides how many keys are actually drawn: for 10 000 keys, one in a
+//! hundred more or fewer. Every miss ratio and every size is off by as much. If a few objects hold
+//! much of the bytes, the bytes drawn are off by several times that. A model that is shown all
+//! accesses counts both, for all keys and for the drawn ones, each in a bitmap. Estimates are then
+//! divided by the share that was actually drawn. The remaining variance is that of misses between
+//! keys about their mean, and not about zero (Hájek's estimator).
 //!
-//! A key is new to a bitmap if its bit is not set. As bits fill, keys are taken for known ones: one
-//! that is found new while a share p of the bits is free stands for 1/p keys like it (the counting
-//! of [2], which needs no correction at the end and bears weights).
+//! A key is new to a bitmap if its bit is not set. As bits fill up, some new keys count as known. A
+//! key found new while a share p of the bits is free therefore stands for 1/p keys (the counting of
+//! [2], which needs no correction at the end and allows weights).
 //!
 //! [1] Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 //! [2] Ting. Streamed Approximate Counting of Distinct Elements. KDD '14.
@@ -28,18 +28,18 @@ pub(crate) struct Sampler {
     share: f64,
     part: Part,
     keys_max: usize,
-    /// Keys seen, and those of them that are watched; while the rate has not changed, and once a
-    /// key was seen that is not watched.
+    /// Counts of all keys, and of the watched ones. They exist from the first unwatched key on, as
+    /// long as the rate is fixed.
     census: Option<[Census; 2]>,
     is_fixed: bool,
 }
 
-/// What was really drawn, by what the rate says; ones where it is not known.
+/// The share actually drawn, divided by the rate; ones if unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Drawn {
-    /// Of the reads that are a key's first access: what misses are divided by.
+    /// For reads that are a key's first access: the divisor for misses.
     pub(crate) keys: f64,
-    /// Of the bytes: what sizes are divided by.
+    /// For bytes: the divisor for sizes.
     pub(crate) bytes: f64,
 }
 
@@ -73,7 +73,7 @@ impl Sampler {
         self.filter.keeps(key) && self.part.has(key)
     }
 
-    /// Some accesses are not shown: there is no counting of keys.
+    /// Some accesses are not shown, so keys are no longer counted.
     pub(crate) fn is_not_shown_all(&mut self) {
         self.census = None;
         self.is_fixed = false;
@@ -83,18 +83,18 @@ impl Sampler {
         self.filter.rate() * self.share
     }
 
-    /// The share of its part that is watched.
+    /// The watched share of its part of the keys.
     pub(crate) fn rate_of_part(&self) -> f64 {
         self.filter.rate()
     }
 
-    /// Goes on with the rate of another sampler, whose keys were counted elsewhere.
+    /// Continues with the rate of another sampler. Its count of keys is not known here.
     pub(crate) fn resume(&mut self, rate: f64) {
         self.filter = Filter::with_rate(rate);
         self.is_not_shown_all();
     }
 
-    /// What was really drawn.
+    /// The share actually drawn, divided by the rate.
     pub(crate) fn drawn(&self) -> Drawn {
         let Some([all, watched]) = &self.census else { return Drawn { keys: 1.0, bytes: 1.0 } };
         let share = |of: fn(&Census) -> f64| {
@@ -104,14 +104,14 @@ impl Sampler {
         Drawn { keys: share(|census| census.keys), bytes: share(|census| census.bytes) }
     }
 
-    /// Whether `keys` are more than may be watched.
+    /// Whether `keys` is above the limit of watched keys.
     #[inline]
     pub(crate) fn is_full(&self, keys: usize) -> bool {
         keys > self.keys_max
     }
 
-    /// Lowers the rate so that seven eighths of the limit stay of the given keys. Returns the new
-    /// rate by the old one.
+    /// Lowers the rate so that, of the given keys, seven eighths of the limit stay. Returns the new
+    /// rate divided by the old one.
     pub(crate) fn lower(&mut self, keys: impl Iterator<Item = u64>) -> f64 {
         let mut bits: Vec<u64> = keys.map(Filter::bits).collect();
         let goal = (self.keys_max / 8 * 7).min(bits.len().saturating_sub(1));
@@ -123,7 +123,7 @@ impl Sampler {
         self.filter.threshold() as f64 / before as f64
     }
 
-    /// Lowers the rate to `rate`, if it is above. Returns the new rate by the old one.
+    /// Lowers the rate to `rate`, if it is above. Returns the new rate divided by the old one.
     pub(crate) fn lower_to(&mut self, rate: f64) -> f64 {
         let before = self.filter.threshold();
         let wanted = Filter::with_rate(rate / self.share);
@@ -155,10 +155,11 @@ impl Default for Census {
 }
 
 impl Census {
-    /// 128 KiB: a million keys are counted to a thousandth.
+    /// 128 KiB: it counts a million keys to a thousandth.
     const BITS: u32 = 20;
 
-    /// The low bits of a hash have nothing to do with its being watched.
+    /// Counts an access. The low bits of its hash, which choose the bit, are independent of
+    /// sampling.
     #[inline]
     fn see(&mut self, access: &Access) {
         let at = access.key & ((1 << Self::BITS) - 1);
@@ -176,7 +177,7 @@ impl Census {
         self.bytes += stands_for * f64::from(access.size);
     }
 
-    /// Whether too few bits are free to count on.
+    /// Whether too few bits are free for a reliable count.
     fn is_full(&self) -> bool {
         self.free < 1 << (Self::BITS - 5)
     }
@@ -192,9 +193,9 @@ mod tests {
         Access::get(key, 1_000_000 / (1 + (key % 10_000) as u32))
     }
 
-    /// With 100 000 keys seen at a rate of one in ten the share drawn is known to within two
-    /// thousandths, though some keys share a bit; that of the bytes to within so many hundredths,
-    /// of which a few keys hold most.
+    /// 100 000 keys at a rate of one in ten: the drawn share of the keys is known to within two
+    /// thousandths, although some keys share a bit. The drawn share of the bytes is known to within
+    /// three hundredths, because a few keys hold most of them.
     #[test]
     fn what_is_drawn_is_counted() {
         let mut sampler = Sampler::new(&Params { rate: 0.1, ..Params::default() });
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(sampler.drawn(), Drawn { keys: 1.0, bytes: 1.0 });
     }
 
-    /// Writes make no cold misses, and deletes bring no key.
+    /// Writes are not cold misses, and deletes do not count as keys.
     #[test]
     fn only_first_reads_count_as_keys() {
         let mut sampler = Sampler::new(&Params { rate: 0.5, ..Params::default() });

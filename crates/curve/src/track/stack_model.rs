@@ -1,4 +1,5 @@
-//! A model around a stack: keys, sizes, sampling, expiry and counting, which every stack needs.
+//! A model with a stack, and the parts that every stack needs: keys, sizes, sampling, expiry and
+//! counts.
 
 use std::fmt::Debug;
 
@@ -7,24 +8,25 @@ use base::{Access, Bytes, Micros, Op, Size};
 use super::{Estimate, Expiry, KeyMap, Sampler, map_bytes};
 use crate::{Counts, MissRatioCurve, Model, Params, Remembered, RememberedObject};
 
-/// Objects in an order in which the first bytes are what a cache of that many bytes holds.
+/// Objects in an order such that a cache of any size holds the first ones, up to that many bytes.
 pub(crate) trait Stack: Debug + Send {
-    /// Object `id` is accessed and has `size` bytes from now on. Returns the bytes a cache must
-    /// have to hold it before this access, itself included; none where it is not in the stack.
+    /// Accesses object `id`, which has `size` bytes from now on. Returns the size that a cache must
+    /// have to hold it before this access, including its own bytes; `None` if it is not in the
+    /// stack.
     fn access(&mut self, id: u32, size: Size) -> Option<u64>;
     /// The bytes of object `id` before its next access.
     fn size(&self, id: u32) -> Size;
-    /// Object `id` is deleted: it leaves room behind.
+    /// Deletes object `id`, which leaves a hole.
     fn remove(&mut self, id: u32);
-    /// Forgets the objects that are not to be kept, as if they had never been.
+    /// Drops the objects that are not to be kept, as if they had never been accessed.
     fn retain(&mut self, keep: &dyn Fn(u32) -> bool);
-    /// Memory held.
+    /// Memory that the stack holds.
     fn bytes(&self) -> usize;
-    /// The objects from the top down, of stacks that can say it.
+    /// The objects from the top down, or `None` for stacks that cannot list them.
     fn objects(&self) -> Option<Vec<u32>> {
         None
     }
-    /// Puts an object that is not in the stack at its bottom.
+    /// Adds an object that is not in the stack at its bottom.
     fn push_below(&mut self, _id: u32, _size: Size) {}
 }
 
@@ -34,7 +36,7 @@ struct Object {
     expires: Micros,
 }
 
-/// The end of life of an id in the free list: no time to live ends at the start.
+/// The expiry time of a free id: no time to live ends at time 0.
 const GONE: Micros = Micros(0);
 
 #[derive(Debug)]
@@ -46,7 +48,7 @@ pub(crate) struct StackModel<S> {
     free: Vec<u32>,
     expiry: Expiry,
     estimate: Estimate,
-    /// When the last watched key was asked for.
+    /// Time of the last request for a watched key.
     clock: Micros,
 }
 
@@ -101,7 +103,7 @@ impl<S: Stack> StackModel<S> {
         self.expiry.tidy(self.ids.len(), |when, id| objects[id as usize].expires == when);
     }
 
-    /// Forgets whom the sampler, whose rate is now `factor` of what it was, no longer watches.
+    /// Drops the keys that the sampler no longer watches, after its rate fell by `factor`.
     fn lowered(&mut self, factor: f64) {
         self.estimate.lower(factor);
         let (sampler, objects) = (&self.sampler, &self.objects);
@@ -128,7 +130,7 @@ impl<S: Stack> StackModel<S> {
         let before = if known.is_some() { u64::from(self.stack.size(id)) } else { 0 };
         let distance = self.stack.access(id, access.size);
         if access.op == Op::Get {
-            // The bytes of the others are a sample of all others; its own bytes are not.
+            // The bytes of other objects are a sample; the object's own bytes are not.
             let scaled = distance.map(|distance| {
                 let others = distance.saturating_sub(before) as f64 / self.sampler.rate();
                 before + others.round() as u64

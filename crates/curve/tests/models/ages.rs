@@ -1,4 +1,4 @@
-//! Models that draw curves from ages, against the simulator.
+//! Compares models of ages with the simulator.
 
 use base::{Access, Bytes};
 use curve::{MissRatioCurve, Params};
@@ -9,7 +9,7 @@ fn looped(keys: u64, rounds: u64) -> Vec<Access> {
     (0..keys * rounds).map(|at| Access::get(base::hash::mix(at % keys), 1)).collect()
 }
 
-/// abcabc…: one or two objects never hit, three always do.
+/// abcabc…: a cache of one or two objects never hits, a cache of three always does.
 #[test]
 fn a_loop_is_all_or_nothing_for_lru() {
     for name in ["aet", "eaet"] {
@@ -21,7 +21,7 @@ fn a_loop_is_all_or_nothing_for_lru() {
     }
 }
 
-/// Zipf, sizes, resizes, deletes and expiry, one by one and all together.
+/// Zipf with sizes, resizes, deletes and expiry, one at a time and all together.
 #[test]
 fn eaet_follows_lru() {
     let sized = Mix { size_max: 2_000, ..PLAIN };
@@ -53,8 +53,8 @@ fn kaet(k: u32, pool: bool, trace: &[Access]) -> MissRatioCurve {
     run("kaet", &Params { k, pool, ..Params::default() }, trace).curve()
 }
 
-/// The closed form of a pure loop: a quarter, half and three quarters of it in the cache, under
-/// pure K-LRU and with the pool.
+/// Compares a pure loop with its closed form. A quarter, half and three quarters of the loop fit in
+/// the cache, under pure K-LRU and with the pool.
 #[test]
 fn kaet_on_a_loop_is_its_closed_form() {
     let trace = looped(2_000, 400);
@@ -78,7 +78,7 @@ fn kaet_on_a_loop_is_its_closed_form() {
     }
 }
 
-/// Stationary traffic, pure K-LRU and Redis' pool, each against its own simulation.
+/// Compares pure K-LRU and Redis's pool with their simulations on stationary traffic.
 #[test]
 fn kaet_follows_the_simulator() {
     let sized = Mix { size_max: 2_000, ..PLAIN };
@@ -101,7 +101,7 @@ fn kaet_follows_the_simulator() {
     }
 }
 
-/// Curves drawn from one histogram, each beginning where another ended, are those drawn alone.
+/// Curves of one histogram, each of which begins where another ended, equal curves computed alone.
 #[test]
 fn kaet_draws_all_from_one_histogram() {
     let trace = Mix { size_max: 300, ..PLAIN }.trace(5);
@@ -123,8 +123,8 @@ fn kaet_draws_all_from_one_histogram() {
     assert!(all[0].at(Bytes(all[0].extent().0 / 4)) < all[1].at(Bytes(all[1].extent().0 / 4)));
 }
 
-/// Hardly any key twice, and caches of a few objects: the search for the rate of eviction must not
-/// end in numbers that are none.
+/// Hardly any key is accessed twice, and caches hold few objects. The search for the rate of
+/// eviction must still end in valid numbers.
 #[test]
 fn kaet_bears_traces_without_reuse() {
     let mut prng = base::Prng::new(2);

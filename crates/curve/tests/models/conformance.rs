@@ -1,4 +1,4 @@
-//! What every model must do, whatever it models.
+//! Properties of every model.
 
 use base::{Access, Bytes, Micros, Op};
 use curve::{Model, Params};
@@ -31,7 +31,7 @@ fn curves_fall_from_one() {
     }
 }
 
-/// However large the cache, first reads, and reads of what was deleted or has expired, miss. (The
+/// Forced misses remain at any size: first reads, and reads of deleted or expired objects. (The
 /// simulator notices expiry late, which no size can tell.)
 #[test]
 fn forced_misses_remain() {
@@ -73,8 +73,8 @@ fn the_same_seed_gives_the_same_curve() {
     }
 }
 
-/// A model that nobody fed, one that saw only writes, and one shown nothing but removals and times
-/// that go backwards: no panic, and everything misses.
+/// A model without accesses, one with only writes, and one with only removals and times that go
+/// backwards: none panics, and every read misses.
 #[test]
 fn nothing_to_go_by() {
     let writes: Vec<_> = (0..100).map(|key| Access::set(base::hash::mix(key), 5)).collect();
@@ -92,7 +92,7 @@ fn nothing_to_go_by() {
     }
 }
 
-/// After forgetting everything only what follows counts.
+/// After a model forgets everything, only later accesses count.
 #[test]
 fn what_is_forgotten_has_no_weight() {
     let loops = |keys: u64, requests: u64, salt: u64| {
@@ -101,7 +101,7 @@ fn what_is_forgotten_has_no_weight() {
     for spec in curve::ALL {
         let sizes = vec![Bytes(50), Bytes(150), Bytes(400)];
         let mut model = (spec.build)(&Params { sizes, ..Params::default() });
-        // First all keys are new, then ten of them are asked for again and again.
+        // First all keys are new, then ten of them are requested again and again.
         for access in loops(3_000, 3_000, 0) {
             model.access(&access);
         }
@@ -115,7 +115,7 @@ fn what_is_forgotten_has_no_weight() {
     }
 }
 
-/// With a limit on the keys memory stays where it is, however many come.
+/// With a limit on the keys memory is bounded, however many keys arrive.
 #[test]
 fn memory_is_bounded() {
     for spec in curve::ALL.iter().filter(|spec| !["olken", "exact"].contains(&spec.name)) {
@@ -137,8 +137,8 @@ fn memory_is_bounded() {
     }
 }
 
-/// What is filtered out before the model sees it is made good by saying how much it was: all but
-/// the number of keys, which only who sees all can count.
+/// If a filter drops accesses before the model, reporting their number corrects the curve. Only the
+/// number of keys stays unknown, because the model does not see all of them.
 #[test]
 fn a_filter_in_front_changes_little() {
     let trace = Mix { keys: 20_000, ..PLAIN }.trace(8);
@@ -158,8 +158,8 @@ fn a_filter_in_front_changes_little() {
     }
 }
 
-/// Two standard errors must hold the truth nineteen times in twenty; asked here of a few sizes, of
-/// models that sample, so that most of them being outside would show.
+/// Bands of two standard errors should hold the truth nineteen times in twenty. The test takes a
+/// few sizes and models that sample: bands that are too narrow would fail.
 #[test]
 fn bands_hold_the_truth() {
     let trace = Mix { keys: 30_000, alpha: 0.7, size_max: 300, ..PLAIN }.trace(12);
@@ -173,7 +173,8 @@ fn bands_hold_the_truth() {
         bands.accesses(&trace);
         assert_eq!(bands.curve(), run(name, &params, &trace).curve(), "{name}");
         let band = bands.at(&sizes);
-        // The errors of neighbouring sizes are nearly one error: allow three standard errors.
+        // The errors of neighbouring sizes are nearly one error, so three standard errors are
+        // allowed.
         let held = band.iter().filter(|(size, low, high)| {
             let (truth, more) = (whole.at(*size).0, 0.25 * (high.0 - low.0));
             (low.0 - more..=high.0 + more).contains(&truth)

@@ -1,4 +1,4 @@
-//! Examples that the papers give and a hand can check.
+//! Examples from the papers, small enough to check by hand.
 
 use base::hash::mix;
 use base::{Access, Bytes, Micros, MissRatio};
@@ -12,7 +12,7 @@ fn letters(text: &str) -> Vec<Access> {
     text.bytes().map(|key| Access::get(mix(key.into()), 1)).collect()
 }
 
-/// The misses of LRU in a steady state: those of the second half.
+/// The misses of LRU in a steady state: the misses of the second half.
 fn misses(capacity: u64, trace: &[Access]) -> usize {
     let mut cache = Cache::new(&policy::parse("lru").unwrap(), Bytes(capacity), 1);
     let outcomes: Vec<_> = trace.iter().map(|access| cache.access(access)).collect();
@@ -20,8 +20,8 @@ fn misses(capacity: u64, trace: &[Access]) -> usize {
     second.iter().filter(|&&outcome| outcome == Outcome::Miss).count()
 }
 
-/// (abc)…: three objects are used within three accesses, so three always hit and two never do, for
-/// every model of LRU.
+/// (abc)…: three objects are used within three accesses. For every model of LRU, a cache of three
+/// always hits, and a cache of two never does.
 #[test]
 fn lama_table_1() {
     let trace = letters(&"abc".repeat(2_000));
@@ -32,9 +32,9 @@ fn lama_table_1() {
     }
 }
 
-/// A period of 19 requests, 6 of a class that takes turns between two objects and 13 of one that
-/// mostly asks for one. The misses by slabs are those from which the division is planned; with one
-/// and two slabs 13 of 19 hit, with two and one 15.
+/// A period of 19 requests: 6 of a class that alternates between two objects, and 13 of a class
+/// that mostly requests one. The division is planned from the misses by slabs. With one and two
+/// slabs 13 of 19 requests hit, with two and one slabs 15.
 #[test]
 fn lama_figure_2() {
     let times = 400;
@@ -53,15 +53,15 @@ fn lama_figure_2() {
     assert_eq!((hits(1, 2), hits(2, 1)), (13, 15));
 }
 
-/// Three classes at rates 5:3:2 with misses of 10, 200 and 200 ms after a look of 1 ms: one list of
-/// five objects takes 101 ms a request, two and three objects apart 41.
+/// Three classes at rates 5:3:2, with misses of 10, 200 and 200 ms after a lookup of 1 ms. One list
+/// of five objects takes 101 ms per request; two separate lists of two and three objects take 41.
 #[test]
 fn predis_motivation() {
     let mut trace = vec![];
     let mut count = [0u64; 3];
     for class in [1, 2, 1, 3, 1, 2, 1, 3, 1, 2].repeat(2_000) {
         let at = class - 1;
-        // x y, then d e f, then always another.
+        // x y, then d e f, then a new key each time.
         let key = match class {
             1 => count[0] % 2,
             2 => 10 + count[1] % 3,
@@ -87,8 +87,8 @@ fn predis_motivation() {
     assert!((apart - 41.0).abs() < 1e-9, "{apart}");
 }
 
-/// Two pools of one policy reach any point on the hull: between 0.4 at two and 0.1 at six lies
-/// 0.325 at three, though the curve itself is at 0.4 until it falls.
+/// Two pools of one policy reach any point on the hull. Between 0.4 at two and 0.1 at six lies
+/// 0.325 at three, although the curve itself stays at 0.4 until it falls.
 #[test]
 fn talus() {
     let points = [(2, 0.4), (5, 0.4), (6, 0.1)];

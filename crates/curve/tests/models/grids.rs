@@ -1,4 +1,4 @@
-//! Models that run caches.
+//! Models that simulate caches.
 
 use base::{Access, Bytes};
 use curve::Params;
@@ -23,8 +23,8 @@ fn exact_is_the_simulator() {
     }
 }
 
-/// A miniature at full rate is the cache itself; a sampled one, at a fixed rate and with a limit on
-/// the keys, is near it.
+/// A miniature at full rate equals the cache. Sampled miniatures, at a fixed rate and with a limit
+/// on the keys, are close to it.
 #[test]
 fn miniatures_resemble_the_cache() {
     let trace = Mix { keys: 40_000, alpha: 0.7, size_max: 60, ..PLAIN }.trace(9);

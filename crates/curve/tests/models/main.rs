@@ -1,4 +1,4 @@
-//! Every model against its oracle.
+//! Compares every model with its oracle.
 
 mod ages;
 mod conformance;

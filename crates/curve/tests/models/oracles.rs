@@ -1,4 +1,4 @@
-//! What the models are held against: the simulator, and traces to run both on.
+//! The oracle of the models: the simulator, and traces to run both on.
 
 use base::hash::mix;
 use base::{Access, Bytes, Micros, Op, Prng, Size};
@@ -6,7 +6,7 @@ use curve::{Model, Params};
 use policy::{Cache, Choice};
 use std::collections::{BTreeSet, HashMap};
 
-/// The miss ratio of the simulator, in which objects leave at the instant they expire.
+/// The miss ratio of the simulator, if objects are removed at the instant they expire.
 pub(crate) fn simulate(policy: &str, capacity: u64, trace: &[Access]) -> f64 {
     let choice: Choice = policy::parse(policy).unwrap();
     let mut cache = Cache::new(&choice, Bytes(capacity), 7);
@@ -43,17 +43,17 @@ pub(crate) fn simulate(policy: &str, capacity: u64, trace: &[Access]) -> f64 {
     cache.stats().miss_ratio()
 }
 
-/// What a random trace is made of.
+/// The parameters of a random trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mix {
     pub(crate) requests: u64,
     pub(crate) keys: u64,
     /// Exponent of the popularity.
     pub(crate) alpha: f64,
-    /// Shares of the requests.
+    /// Shares of the requests that write and that delete.
     pub(crate) sets: f64,
     pub(crate) deletes: f64,
-    /// Share of the requests that walk a loop over keys of their own.
+    /// Share of the requests that walk a loop over separate keys.
     pub(crate) looped: f64,
     /// Share of the keys that have a time to live.
     pub(crate) ttls: f64,
@@ -109,14 +109,14 @@ impl Mix {
                 };
                 let mortal = (mix(key ^ 1) % 1_000) as f64 / 1_000.0 < self.ttls;
                 let ttl = if mortal { Micros(1 + mix(key) % (self.keys * 4)) } else { Micros(0) };
-                // A read finds the size that the last write left; only writes change it here.
+                // Only writes change the size. A read has the size of the last write.
                 Access { time: Micros(tick), op, ttl, ..Access::get(key, size) }
             })
             .collect()
     }
 }
 
-/// Reads see the size of the last write, as they do in a store.
+/// Gives each read the size of the last write, as in a store.
 pub(crate) fn set_sizes(trace: &mut [Access]) {
     let mut sizes = HashMap::new();
     for access in trace {
@@ -136,7 +136,7 @@ pub(crate) fn run(name: &str, params: &Params, trace: &[Access]) -> Box<dyn Mode
     model
 }
 
-/// The bytes of all objects, each at its largest.
+/// The bytes of all objects, each at its largest size.
 pub(crate) fn footprint(trace: &[Access]) -> u64 {
     let mut sizes: HashMap<u64, Size> = HashMap::new();
     for access in trace {

@@ -1,4 +1,4 @@
-//! What holds for every model on any small trace, with writes, deletes, resizes and expiry.
+//! Properties of every model on any small trace, with writes, deletes, resizes and expiry.
 
 use base::{Access, Bytes, Micros, Op, Size};
 use curve::footprint::Footprint;
@@ -31,7 +31,7 @@ fn trace() -> impl Strategy<Value = Vec<Access>> {
     })
 }
 
-/// The share of the reads that find nothing live, however large the cache; all where none reads.
+/// The share of the reads that find no live object in any cache; 1 without reads.
 fn forced(trace: &[Access]) -> f64 {
     let mut ends: HashMap<u64, Micros> = HashMap::new();
     let (mut reads, mut misses) = (0.0, 0.0);
@@ -55,7 +55,7 @@ fn forced(trace: &[Access]) -> f64 {
 }
 
 proptest! {
-    /// From one downwards, never up, never outside 0 to 1, at any rate and K.
+    /// Curves start at one, never rise, and stay between 0 and 1, at any rate and K.
     #[test]
     fn curves_are_curves(
         trace in trace(), k in 1u32..20, pool: bool, rate in prop::sample::select(vec![1.0, 0.3]),
@@ -75,9 +75,9 @@ proptest! {
         }
     }
 
-    /// What a cache without limit misses is missed at every size. (`footprint` does not know of
-    /// deletes and expiry. Of a smaller cache it need not hold: what was evicted and is read again
-    /// may get a longer life.)
+    /// A miss of an unbounded cache is a miss at every size. (`footprint` does not know deletes and
+    /// expiry. For a smaller cache than that of the test it need not hold: an evicted object that
+    /// is read again may get a longer life.)
     #[test]
     fn forced_misses_are_the_floor(trace in trace(), k in 1u32..20) {
         let floor = forced(&trace);
@@ -88,8 +88,8 @@ proptest! {
         }
     }
 
-    /// Models that count instead of reckoning, with all keys watched, are the simulator itself at
-    /// every size that holds the largest object.
+    /// Models that count exact distances of all keys equal the simulator, at every size that holds
+    /// the largest object.
     #[test]
     fn models_that_count_are_exact(trace in trace()) {
         if trace.iter().any(|access| access.op == Op::Get) {
@@ -108,8 +108,8 @@ proptest! {
 }
 
 proptest! {
-    /// LRU is a stack policy: with objects of one size what hits in a cache hits in any larger, and
-    /// so it is for the simulator and for the distances that stand for it.
+    /// LRU is a stack policy: with objects of one size, a hit in a cache is a hit in any larger
+    /// one. This holds for the simulator and for the distances of the model.
     #[test]
     fn a_larger_lru_cache_misses_nothing_more(mut trace in trace()) {
         for access in &mut trace {
@@ -128,8 +128,8 @@ proptest! {
         }
     }
 
-    /// The footprint of the whole is the sum of those of its classes on the same clock, in every
-    /// window, however keys are dealt to classes.
+    /// The footprint of all keys is the sum of the footprints of its classes on the same clock.
+    /// This holds in every window, for any assignment of keys to classes.
     #[test]
     fn footprints_add_up(trace in trace(), dealt in 1u64..1_000) {
         let reads: Vec<_> = trace.iter().filter(|access| access.op == Op::Get).collect();
@@ -146,7 +146,7 @@ proptest! {
         }
         for window in 1..=reads.len() as u64 {
             let parts: u64 = classes.iter().map(|class| class.at(window).0).sum();
-            // Each is rounded to bytes.
+            // Each footprint is rounded to bytes.
             let off = parts.abs_diff(whole.at(window).0);
             prop_assert!(off <= 2, "{window}: {parts} for {:?}", whole.at(window));
         }
@@ -156,8 +156,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// Each model is near the simulation of the policy that it predicts, on any trace of some
-    /// hundred popular objects, for any K. Small numbers do not let a model be exact.
+    /// Each model is close to the simulation of the policy that it predicts, on any trace of some
+    /// hundred popular objects, for any K. With so few objects no model is exact.
     #[test]
     fn models_are_near_their_oracles(
         seed: u64, k in 1u32..12, pool: bool, skew in 0.0f64..1.2, size_max in 1u64..40,

@@ -1,4 +1,4 @@
-//! A model that is told what another has seen goes on as if it had seen it itself.
+//! A model that receives the state of another continues as if it had seen the accesses itself.
 
 use base::hash::mix;
 use base::{Access, Bytes, Micros, Op, Prng};
@@ -9,7 +9,7 @@ fn read(time: u64, key: u64) -> Access {
     Access { time: Micros(time), ..Access::get(mix(key), size) }
 }
 
-/// Skewed reads of 5 000 keys, which go on from `time`.
+/// Skewed reads of 5 000 keys, starting at `time`.
 fn reads(prng: &mut Prng, time: u64, count: u64) -> Vec<Access> {
     (0..count).map(|at| read(time + at, (prng.unit().powi(3) * 5_000.0) as u64)).collect()
 }
@@ -22,7 +22,7 @@ fn made(spec: &Spec, keys_max: usize) -> Box<dyn Model> {
     (spec.build)(&Params { k: 5, keys_max, ..Params::default() })
 }
 
-/// Every model of the list that remembers.
+/// Covers every registered model that can be remembered.
 #[test]
 fn a_model_goes_on_where_another_ended() {
     let remember = |spec: &&&Spec| made(spec, usize::MAX).remembered().is_some();
@@ -37,7 +37,7 @@ fn a_model_goes_on_where_another_ended() {
         assert!(new.remember(&remembered));
         assert_eq!(new.remembered().unwrap(), remembered);
         assert_eq!(new.curve(), old.curve());
-        // It has the objects: of those read again none is taken for a new one.
+        // The new model has the objects, so it counts none of them as new when it is read again.
         let more = reads(&mut prng, 60_000, 60_000);
         old.accesses(&more);
         new.accesses(&more);
@@ -49,7 +49,8 @@ fn a_model_goes_on_where_another_ended() {
     }
 }
 
-/// A cache that is run has the same residents, of the same ages: it misses what the old one misses.
+/// A simulated cache continues with the same residents of the same ages, so it misses about as
+/// often as the old one.
 #[test]
 fn a_miniature_goes_on_with_its_residents() {
     let made = |k| {

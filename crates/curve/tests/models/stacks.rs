@@ -1,4 +1,4 @@
-//! Models that keep a stack, against the simulator.
+//! Compares models with a stack with the simulator.
 
 use crate::oracles::{Mix, PLAIN, error, footprint, run, set_sizes, simulate};
 use base::{Access, Bytes, Micros, Op};
@@ -18,8 +18,8 @@ fn access() -> impl Strategy<Value = Access> {
 }
 
 proptest! {
-    /// At every capacity at least as large as the largest object the miss ratio is the
-    /// simulator's, with deletes, resizes and expiry.
+    /// At every capacity from the largest object on, the miss ratio equals the simulator's, with
+    /// deletes, resizes and expiry.
     #[test]
     fn olken_is_exact(mut trace in prop::collection::vec(access(), 1..300)) {
         for (tick, access) in trace.iter_mut().enumerate() {
@@ -36,7 +36,7 @@ proptest! {
     }
 }
 
-/// An object squeezed out does not come back when another is deleted: A needs 12 bytes here, not 8.
+/// An evicted object does not return when another is deleted: here A needs 12 bytes, not 8.
 #[test]
 fn room_that_comes_later_does_not_help() {
     let [a, b, c] = [1, 2, 3].map(|key| Access::get(base::hash::mix(key), 4));
@@ -46,7 +46,7 @@ fn room_that_comes_later_does_not_help() {
     assert_eq!(curve.at(Bytes(12)).0, 0.75);
 }
 
-/// On a loop of M objects every distance is M: all or nothing.
+/// On a loop of M objects every distance is M: a cache hits always or never.
 #[test]
 fn olken_on_a_loop() {
     let trace: Vec<_> = (0..1_000).map(|at| Access::get(base::hash::mix(at % 100), 1)).collect();
@@ -55,7 +55,7 @@ fn olken_on_a_loop() {
     assert!((curve.at(Bytes(100)).0 - 0.1).abs() < 1e-12);
 }
 
-/// With K = 1 KRR must predict random replacement, not LRU: the two differ most on a loop just
+/// With K = 1 KRR must predict random replacement, not LRU. The two differ most on a loop just
 /// larger than the cache.
 #[test]
 fn k_of_one_is_random_replacement() {
@@ -93,7 +93,7 @@ fn krr_follows_the_simulator() {
     }
 }
 
-/// A sample of the keys, and a limit on their number, give the curve of all keys.
+/// A sample of the keys, and a limit on their number, both give the curve of all keys.
 #[test]
 fn samples_stand_for_all() {
     let trace = Mix { keys: 40_000, size_max: 900, alpha: 0.7, ..PLAIN }.trace(5);
@@ -109,7 +109,7 @@ fn samples_stand_for_all() {
     }
 }
 
-/// Footprints of the traces above must not be what the test passes by.
+/// The trace must be neither all hits nor all misses, or the tests above would show nothing.
 #[test]
 fn traces_have_something_to_predict() {
     let trace = PLAIN.trace(3);

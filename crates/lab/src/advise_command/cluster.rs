@@ -1,4 +1,4 @@
-//! Of all servers of a cluster: each is asked, and their reports are read as one.
+//! Advice on a whole cluster: each node is asked, and the reports are read as one.
 
 use crate::capture_command::redis::Control;
 use crate::report::json;
@@ -10,10 +10,10 @@ use load::{Address, Place};
 use serde::Serialize;
 use wire::slots::slot;
 
-/// Nodes that are asked at most: a server may list what it likes.
+/// Maximum number of nodes to ask: a server may list any number.
 const NODES_MAX: usize = 1_000;
 
-/// All nodes, as one document.
+/// The report of a cluster as one JSON document.
 #[derive(Serialize)]
 struct Document<'a> {
     nodes: &'a [Node],
@@ -23,7 +23,7 @@ struct Document<'a> {
     says: Vec<String>,
 }
 
-/// Asks every node of the cluster that one of them is of.
+/// Asks every node of the cluster that the server at `url` belongs to.
 pub(super) fn run(url: &str, as_json: bool) -> anyhow::Result<()> {
     let place = Place::parse(url)?;
     if matches!(place, Place::Memcached(_)) {
@@ -59,7 +59,7 @@ fn ask(first: &Address) -> anyhow::Result<Vec<Node>> {
             all.len() < NODES_MAX,
             "the cluster has more than {NODES_MAX} nodes: ask one by one"
         );
-        // A node that knows no address of its own says none.
+        // A node that does not know its own address lists none.
         let host = if host.is_empty() { first.host.clone() } else { host };
         let address = Address { host, port, ..first.clone() };
         let name = format!("{}:{port}", address.host);
@@ -78,8 +78,8 @@ fn ask(first: &Address) -> anyhow::Result<Vec<Node>> {
     Ok(all)
 }
 
-/// Host, port and number of slots of a line of CLUSTER NODES, unless it is a replica's or of a node
-/// that failed.
+/// Host, port and number of slots from a line of CLUSTER NODES. `None` for a replica or a node that
+/// failed.
 fn node(line: &str) -> Option<(String, u16, u32)> {
     let mut words = line.split_whitespace().skip(1);
     let address = words.next()?.split('@').next()?;
@@ -114,8 +114,8 @@ mod tests {
         assert_eq!(node("ab h:1@2 master,fail - 0 0 2 connected 5"), None);
     }
 
-    /// Three nodes with a third of the keys each: what they would miss with another memory is what
-    /// one cache of that much misses.
+    /// Three nodes hold a third of the keys each. Their joint miss ratio at another memory is the
+    /// one of a single cache with three times that memory.
     #[test]
     fn the_curves_of_nodes_are_that_of_one_large_cache() {
         const NODE: u64 = 1 << 20;

@@ -1,14 +1,15 @@
-//! Of a running Larder, or of a Redis or Valkey with its module: they say it themselves.
+//! Advice of a running Larder, or of a Redis or Valkey with its module: the server itself gives it.
 
 use crate::capture_command::redis::Control;
 use crate::report::json;
 use anyhow::{Context, bail};
 use load::Place;
 
-/// The document in which the server at `url` advises, of all tenants or of one.
+/// Asks the server at `url` for its advice, about all tenants or about one. Returns a JSON
+/// document.
 ///
 /// # Errors
-/// Nobody listens there, or what does is no Larder and has no module of one.
+/// No server listens there, or the server is no Larder and has no module of Larder.
 pub fn ask(url: &str, tenant: Option<&str>) -> anyhow::Result<String> {
     let place = Place::parse(url)?;
     if matches!(place, Place::Memcached(_)) {
@@ -29,12 +30,12 @@ pub fn ask(url: &str, tenant: Option<&str>) -> anyhow::Result<String> {
         );
     };
     words.extend(tenant);
-    // Its lines stand in the document, too.
+    // The document also holds the lines of text.
     words.push("JSON");
     server.text(&words)
 }
 
-/// Prints it.
+/// Prints the advice of the server at `url`.
 pub(super) fn run(url: &str, tenant: Option<&str>, as_json: bool) -> anyhow::Result<()> {
     let document: serde_json::Value = json::told(&ask(url, tenant)?)
         .with_context(|| format!("the advice of {url} is of another version"))?;

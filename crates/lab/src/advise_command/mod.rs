@@ -1,8 +1,8 @@
 //! `larder advise`: what would make clients wait less, in sentences.
 //!
-//! A Larder knows it and is asked, and so is its module in another server (`live.rs`). For those
-//! who do not run Larder yet (`offline`): another server is watched for a while, or a trace is
-//! read, and what was asked for is played through caches that do not exist.
+//! A Larder gives the advice itself, and so does its module in another server (`live.rs`). Without
+//! either (`offline`), the command watches another server for a while, or reads a trace. It then
+//! plays the requests through simulated caches.
 
 mod cluster;
 mod live;
@@ -31,7 +31,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// A message that states the cause and the fix.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     if let Some(url) = &args.cluster {

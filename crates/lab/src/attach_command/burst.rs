@@ -1,9 +1,9 @@
 //! One burst of watching a memcached: its lines, as samples.
 //!
-//! Watching costs the server a third of its processor time, so it is watched for a while and then
-//! left alone. It tells every request, and lines are thrown away here unless their key is sampled.
-//! A watcher that is too slow is told less, and a model of a stream with holes would see reuses
-//! that are too far apart: a burst with too many holes is worth nothing.
+//! Watching costs the server a third of its CPU time, so it is watched for a while and then left
+//! alone. The server sends every request; this module drops the lines whose key is not sampled. A
+//! watcher that is too slow gets fewer lines. A model of a stream with holes would see reuses that
+//! are too far apart, so a burst with too many holes is worth nothing.
 
 use super::plant::Heard;
 use crate::capture_command::memcached;
@@ -16,14 +16,14 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use trace::capture::{Deed, Event, Parser, Watch};
 
-/// Of all lines so many may be missing.
+/// Maximum share of the lines that may be missing from a burst.
 pub(super) const DROPS_MAX: f64 = 0.01;
-/// Bytes read at a time, and how long is waited for them.
+/// Bytes read at a time, and the longest wait for them.
 const CHUNK: usize = 1 << 18;
 const LOOK: Duration = Duration::from_millis(20);
-/// Samples kept of a burst.
+/// Maximum number of samples kept of a burst.
 const SAMPLES_MAX: usize = 1 << 20;
-/// Misses that wait for their fill.
+/// Maximum number of misses that wait for their fill.
 const OPEN_MAX: usize = 1 << 16;
 
 /// A burst under way.
@@ -36,16 +36,16 @@ pub(super) struct Burst {
     listener: Listener,
 }
 
-/// What makes samples of requests.
+/// Turns watched requests into samples.
 #[derive(Debug)]
 struct Listener {
     filter: Filter,
-    /// What an item of a class takes.
+    /// Bytes that an item takes of its page, by class.
     shares: HashMap<u8, u32>,
-    /// On the plant's clock, when the burst began and how long it is.
+    /// Start of the burst on the plant's clock, and its length.
     begun: Micros,
     length: Micros,
-    /// On the server's clock, when the first line came.
+    /// Time of the first line on the server's clock.
     first_us: Option<u64>,
     open: HashSet<u64>,
     heard: Heard,
@@ -76,7 +76,7 @@ impl Burst {
         Ok(burst)
     }
 
-    /// Reads what has come. Whether the burst is over.
+    /// Reads the bytes that have arrived. Returns whether the burst is over.
     ///
     /// # Errors
     /// The connection is lost.
@@ -93,7 +93,7 @@ impl Burst {
         Ok(Instant::now() >= self.ends)
     }
 
-    /// Ends it.
+    /// Ends the burst and returns its samples and counts.
     pub(super) fn end(mut self) -> Heard {
         let Self { parser, listener, .. } = &mut self;
         parser.end(&mut |event| listener.see(event));
@@ -127,7 +127,7 @@ impl Listener {
         let size = match sighting {
             Sighting::Hit | Sighting::Write => match size {
                 Some(size) => size,
-                // Of a class that has come since: the next burst knows it.
+                // The class is new since the burst began: the next burst knows it.
                 None => return,
             },
             Sighting::Miss | Sighting::Delete => 0,
@@ -140,7 +140,7 @@ impl Listener {
     }
 }
 
-/// Whether so many lines are missing that a burst is worth nothing.
+/// Whether a burst misses too many lines to be worth anything.
 pub(super) fn has_holes(lines: u64, dropped: u64) -> bool {
     dropped as f64 > DROPS_MAX * (lines + dropped) as f64
 }
@@ -149,8 +149,8 @@ pub(super) fn has_holes(lines: u64, dropped: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// A miss and its fill, which looks for its key once more, a hit, and a removal; a key that is
-    /// not sampled leaves a fill alone.
+    /// A miss, its fill with one more look for the key, a hit and a removal become samples. A key
+    /// that is not sampled leaves only the count of its fill.
     #[test]
     fn lines_become_samples() {
         let heard = |filter| {

@@ -1,6 +1,6 @@
 //! The classes of a memcached as tenants of a report, for `--http`.
 //!
-//! memcached does not say of which class a miss is: its misses are divided as its writes are, for
+//! memcached does not count misses by class. Here its misses are divided like its writes, because
 //! most writes fill a miss.
 
 use super::told::{Class, PAGE, Told};
@@ -8,7 +8,7 @@ use base::Bytes;
 use report::{Counters, Server, Tenant};
 use std::collections::BTreeMap;
 
-/// Misses of the classes since the first look.
+/// Estimated misses of each class since the first look.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     before: Option<Told>,
@@ -16,7 +16,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Takes a look.
+    /// Adds the misses since the last look. A new process of the server starts again from zero.
     pub(super) fn look(&mut self, told: &Told) {
         let before = self.before.replace(told.clone());
         let Some(before) = before.filter(|before| told.is_of_same_process(before)) else {
@@ -35,7 +35,7 @@ impl Tally {
         }
     }
 
-    /// The classes, each with the pages that it is to have.
+    /// The classes as tenants; the budget of each is its wanted pages.
     pub(super) fn tenants(&self, told: &Told, wanted: &[(u8, f64)]) -> Vec<Tenant> {
         let tenant = |class: &Class| {
             let pages = wanted.iter().find(|(number, _)| *number == class.number);
@@ -60,7 +60,7 @@ impl Tally {
     }
 }
 
-/// The server as a whole.
+/// The server as a whole, as a report describes it.
 pub(super) fn server(told: &Told, recipe: &str) -> Server {
     Server {
         version: format!("{} attached to memcached {}", env!("CARGO_PKG_VERSION"), told.version),

@@ -1,38 +1,41 @@
-//! What exact counts show between two plans: a class whose pages are worth next to nothing beside
-//! those of another.
+//! Moves pages between two plans, by exact counts: from a class whose pages are worth almost
+//! nothing to a class whose pages are worth much more.
 //!
-//! Plans come by the minute, for the curves behind them need bursts of watching. When the sizes of
-//! values change, that is late: what is left of the old sizes holds pages that nobody reads, while
-//! the new ones are pressed into a few. The server counts the hits of each class, exactly and at no
-//! cost, and among them those on its cold items, which leave next:
+//! A plan takes a minute, because its curves need bursts of watching. When the sizes of values
+//! change, that is late: items of the old sizes hold pages that nobody reads, while items of the
+//! new sizes share a few pages. The server counts the hits of each class, exactly and at no cost.
+//! It also counts the hits on cold items, which are evicted next:
 //!
 //! ```text
 //!   worth of a page   of a giver, at most:   the more of  hits / pages,  cold hits / cold pages
 //!                     of a taker, at least:  the less of the two, where items are evicted
 //! ```
 //!
-//! By LRU a class's last page hits no more than its mean one, unless what it holds is read in a
-//! loop, and then the hits are on cold items. So of the giver the larger number is a bound, and of
-//! the taker, whose next page comes after its last, the smaller one is near. Both are counts, known
-//! to about their root. Pages move at once where the taker's is several times the giver's; nearer
-//! than that, curves decide. No more go than the taker fills until the next look: a page that is
-//! taken is lost to its giver at once, and empty to begin with.
+//! Under LRU, the last page of a class gets no more hits than its mean page. The exception is a
+//! class that is read in a loop, and there the hits are on cold items. So the larger number bounds
+//! the loss of the giver. The next page of the taker lies behind its last one, so the smaller
+//! number is close to its gain. Both numbers are counts, known to about their square root. Pages
+//! move at once where the gain exceeds the loss `TIMES` times; below that, curves decide. No more
+//! pages move than the taker fills until the next look: the giver loses a page at once, and the
+//! page starts empty.
 
 use super::told::{Class, PAGE, Told};
 use std::collections::{HashSet, VecDeque};
 
-/// Looks, a second apart, of which the first and the last are compared: few for what is plain, many
-/// for what is read seldom.
+/// Numbers of looks, a second apart, of which the first and the last are compared: few for clear
+/// differences, many for classes that are seldom read.
 const FEW: usize = 4;
 const MANY: usize = 16;
-/// How many times a taker's page must be worth a giver's.
+/// Minimum ratio of the taker's gain by a page to the giver's loss.
 const TIMES: f64 = 2.0;
-/// Spreads of a count that it may be off by, and what may have been missed of none at all.
+/// Margin of a count in standard deviations (its square root), and hits that a count of none may
+/// still hide.
 const SPREADS: f64 = 2.0;
 const UNSEEN: f64 = 4.0;
-/// Free pages of a class that are spare.
+/// Number of spare pages with which a class loses nothing by giving one.
 const SPARE: u64 = 2;
-/// Pages at most before the next look, and the part of a giver's.
+/// Maximum number of pages that move before the next look, and the divisor that gives the same
+/// limit as a part of the giver's pages.
 const PAGES_MAX: u64 = 10;
 const PART_MAX: u64 = 4;
 
@@ -42,18 +45,18 @@ pub(super) struct Transfer {
     pub(super) from: u8,
     pub(super) to: u8,
     pub(super) pages: u64,
-    /// Hits of a page within the looks: at most, and at least.
+    /// Hits of one page within the looks: the giver's loss at most, and the taker's gain at least.
     pub(super) loses: f64,
     pub(super) gains: f64,
 }
 
-/// The last looks.
+/// Classes at the last looks, up to `MANY`.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     looks: VecDeque<Vec<Class>>,
 }
 
-/// A class over the time of the looks.
+/// Change of one class between the first look and the last.
 struct Change {
     class: Class,
     /// Means of the first look and the last.
@@ -64,9 +67,9 @@ struct Change {
     evicted: u64,
     /// Pages that its writes fill.
     filled: u64,
-    /// Whether it has the pages that it had.
+    /// Whether the class has as many pages as before.
     is_same: bool,
-    /// Pages of free chunks, now, and those that nothing was written to.
+    /// Pages of free chunks now, and those that no write has touched.
     free: u64,
     spare: u64,
 }
@@ -85,7 +88,7 @@ impl Change {
             filled: change(|class| class.sets) * class.share / PAGE,
             is_same: class.pages == before.pages,
             free: class.free * class.share / PAGE,
-            // One that was given pages fills them.
+            // A class that was given pages is filling them.
             spare: if class.free < before.free || class.pages != before.pages {
                 0
             } else {
@@ -94,7 +97,7 @@ impl Change {
         }
     }
 
-    /// What its last page hits at most. Where nothing is cold, all hits may be on it.
+    /// Upper bound of the hits on the last page. Where no item is cold, all hits may be on it.
     fn loses(&self) -> f64 {
         let most = |count: f64| count + SPREADS * count.sqrt() + UNSEEN;
         if self.spare >= SPARE {
@@ -108,7 +111,7 @@ impl Change {
         }
     }
 
-    /// What a further page would hit at least.
+    /// Lower bound of the hits that a further page would get.
     fn gains(&self) -> f64 {
         let least = |count: f64| (count - SPREADS * count.sqrt()).max(0.0);
         if self.evicted == 0 || self.free > 0 || self.cold_pages <= 0.0 {
@@ -119,7 +122,7 @@ impl Change {
 }
 
 impl Counts {
-    /// Takes a look.
+    /// Keeps the classes of one look.
     pub(super) fn look(&mut self, told: &Told) {
         if self.looks.len() == MANY {
             self.looks.pop_front();
@@ -127,7 +130,7 @@ impl Counts {
         self.looks.push_back(told.classes.clone());
     }
 
-    /// What changed over the last looks, if there are so many.
+    /// Changes over the last `looks` looks; empty while there are fewer.
     fn changes(&self, looks: usize) -> Vec<Change> {
         let first = self.looks.len().checked_sub(looks).and_then(|at| self.looks.get(at));
         let (Some(first), Some(last)) = (first, self.looks.back()) else { return vec![] };
@@ -138,18 +141,18 @@ impl Counts {
         last.iter().filter_map(change).collect()
     }
 
-    /// Classes that needed more room lately: no other is helped by a page.
+    /// Classes that evicted items lately. No other class can use a further page.
     pub(super) fn evicting(&self) -> HashSet<u8> {
         let changes = self.changes(FEW.min(self.looks.len()));
         changes.iter().filter(|one| one.evicted > 0).map(|one| one.class.number).collect()
     }
 
-    /// Pages that are to move at once, if any are.
+    /// Transfer that should happen at once, if there is one.
     pub(super) fn transfer(&self) -> Option<Transfer> {
         let plain = transfer(&self.changes(FEW));
         plain.or_else(|| {
             let mut changes = self.changes(MANY);
-            // One that was given pages, or gave some, was another class.
+            // Counts of a class whose pages changed cannot be compared.
             changes.retain(|one| one.is_same);
             Some(Transfer { pages: 1, ..transfer(&changes)? })
         })
@@ -162,7 +165,7 @@ fn transfer(changes: &[Change]) -> Option<Transfer> {
     let giver =
         others.filter(|one| one.class.pages > 1).min_by(|a, b| a.loses().total_cmp(&b.loses()))?;
     let (loses, gains) = (giver.loses(), taker.gains());
-    // A class at most doubles before it is looked at again.
+    // A class at most doubles before the next look.
     let takes = PAGES_MAX.min(taker.class.pages).min(taker.filled);
     let pages = takes.min(giver.class.pages / PART_MAX).max(1);
     let (from, to) = (giver.class.number, taker.class.number);
@@ -179,7 +182,7 @@ mod tests {
         Class { number, share, pages, cold, ..Class::default() }
     }
 
-    /// What counts that came to be over the looks say.
+    /// The transfer after `FEW` looks whose counts rise from `before` to `after`.
     fn transfer(before: &[Class], after: &[Class]) -> Option<Transfer> {
         let mut counts = Counts::default();
         let told = |classes: &[Class]| Told { classes: classes.to_vec(), ..Told::default() };
@@ -197,7 +200,7 @@ mod tests {
         let read = Class { hits: 800, cold_hits: 200, evicted: 900, sets: 9_000, ..before[1] };
         let found = transfer(&before, &[before[0], read]).unwrap();
         assert_eq!((found.from, found.to, found.pages), (1, 2, 4));
-        // 200 less twice its root on half of four pages.
+        // 200 cold hits, less twice their square root, on two cold pages.
         assert!((found.gains - (200.0 - 2.0 * 200f64.sqrt()) / 2.0).abs() < 1e-9);
         let slow = Class { sets: 2_500, ..read };
         let found = transfer(&before, &[before[0], slow]).unwrap();
@@ -219,7 +222,7 @@ mod tests {
         let busy = of(1, 32_000, 8_000);
         assert_eq!(transfer(&before, &[of(0, 18_000, 4_500), busy]), None);
         assert!(transfer(&before, &[of(0, 6_000, 1_500), busy]).is_some());
-        // A loop: its hits are few for its pages, and all on those that leave next.
+        // A loop: it has few hits for its pages, all of them on items that are evicted next.
         let looped = Class { cold: 1_024, ..of(0, 3_000, 3_000) };
         assert_eq!(transfer(&before, &[looped, busy]), None);
         let spare = [Class { free: 2_048, ..before[0] }, before[1]];
@@ -229,7 +232,7 @@ mod tests {
         assert_eq!(transfer(&spare, &[filling, busy]), None, "it is filling them");
     }
 
-    /// Three hits in three seconds say nothing, and twelve in fifteen do.
+    /// Three seconds of counts say nothing about classes that are seldom read, and fifteen do.
     #[test]
     fn what_is_read_seldom_takes_longer() {
         let mut counts = Counts::default();

@@ -1,9 +1,9 @@
-//! A Redis or Valkey without a module, as the pilot's plant: one pool for everybody, watched by
-//! MONITOR in bursts whose clocks are joined as those of `plant.rs` are.
+//! A Redis or Valkey without the module, as the pilot's plant: one pool for all keys. MONITOR
+//! watches it in bursts, whose clocks are joined as in `plant.rs`.
 //!
-//! MONITOR does not say which reads hit, nor how large what they found was. To a model of another
-//! number of candidates that is no matter: it asks itself whether the key would be there. A size is
-//! that of the last write of the key, or the mean of those that were seen.
+//! MONITOR tells neither which reads hit nor how large their values were. A model of another number
+//! of candidates needs no hits: it finds out itself whether the key would be resident. A key has
+//! the size of its last write, or else the mean size of the writes seen.
 
 use crate::capture_command::redis::{Control, Fields, number};
 use base::{Bytes, Filter, Micros, Sample, Sighting, hash};
@@ -12,16 +12,17 @@ use std::collections::HashMap;
 use trace::capture::{Deed, Event};
 use tune::{Evictor, Plant, Reading, Step, TenantReading};
 
-/// What a key costs beside its text and its value, about: the entry of the table, and two objects.
+/// Approximate bytes of a key beside its text and its value: an entry of the table, and two
+/// objects.
 const OVERHEAD: u64 = 64;
-/// A change of the limit that is not worth telling, as a share of it.
+/// Largest change of the limit that is not passed on, as a share of the limit.
 const DRIFT: f64 = 1.0 / 32.0;
-/// Sizes that are remembered; of more, all are forgotten.
+/// Maximum number of sizes that are remembered. Beyond it, all are forgotten.
 const KNOWN_MAX: usize = 1 << 20;
-/// Samples kept of a burst.
+/// Maximum number of samples kept of a burst.
 const SAMPLES_MAX: usize = 1 << 20;
 
-/// What a server tells of itself.
+/// Memory and counts that the server reports of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) limit: u64,
@@ -33,15 +34,15 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Asks the server.
+    /// Asks the server for INFO.
     ///
     /// # Errors
-    /// It is gone, or refuses INFO.
+    /// The connection is lost, or the server refuses INFO.
     pub(super) fn ask(control: &mut Control) -> anyhow::Result<Self> {
         Ok(Self::of(&control.info()?))
     }
 
-    /// What INFO says.
+    /// Reads the fields of INFO; a missing field counts as zero.
     pub(super) fn of(info: &Fields) -> Self {
         let of = |name| number(info, name).unwrap_or_default();
         let keys = |text: &String| {
@@ -59,7 +60,7 @@ impl Told {
         }
     }
 
-    /// All keys, as the one tenant of a report: nobody tells them apart.
+    /// All keys, as the only tenant of a report: nothing tells tenants apart.
     pub(super) fn tenant(&self, policy: &str) -> Tenant {
         let Self { used, items, hits, misses, evicted, .. } = *self;
         Tenant {
@@ -74,7 +75,7 @@ impl Told {
     }
 }
 
-/// The server as a whole, by what INFO says.
+/// The server as a whole, by the fields of INFO.
 pub(super) fn server(info: &Fields) -> Server {
     let of = |name| number(info, name).unwrap_or_default();
     let word = |name: &str| info.get(name).cloned();
@@ -109,13 +110,13 @@ pub(super) struct KeyPlant {
     writes: u64,
     misses: u64,
     sizes: HashMap<u64, u32>,
-    /// The sizes of all writes that were seen, and how many.
+    /// Sum of the sizes of all writes seen, and their number.
     written: (u64, u64),
     samples: Vec<Sample>,
     filter: Filter,
-    /// Room for items, in the sizes that are seen.
+    /// Room for items, in the sizes that MONITOR shows.
     limit: Bytes,
-    /// How items are to leave.
+    /// Eviction that the pilot wants.
     pub(super) wanted: Option<Evictor>,
 }
 
@@ -138,19 +139,19 @@ impl KeyPlant {
         }
     }
 
-    /// A burst begins, of so long.
+    /// Begins a burst of this length.
     pub(super) const fn begin(&mut self, length: Micros) {
         (self.length, self.first_us) = (length, None);
     }
 
-    /// A burst ends: what was told at its begin and at its end.
+    /// Ends a burst, with the server's figures at its start and at its end.
     pub(super) fn end(&mut self, from: &Told, to: Told) {
         self.now += self.length;
         self.misses += to.misses.saturating_sub(from.misses);
         self.told = to;
     }
 
-    /// A request was seen.
+    /// Counts a request, and keeps a sample of it if its key is sampled.
     pub(super) fn see(&mut self, event: &Event<'_>) {
         let sighting = match event.deed {
             Deed::Read => Sighting::Hit,
@@ -191,8 +192,9 @@ impl KeyPlant {
 }
 
 impl KeyPlant {
-    /// What is told of memory counts the server's own tables and buffers, too, and what an item
-    /// takes beside its text: by the items that are there, so much is for what is seen of them.
+    /// Sets the limit in the sizes that MONITOR shows. The memory that the server reports also
+    /// covers its tables, its buffers and the overhead of items. So the limit is scaled by the
+    /// share that the items, at their mean size, have in the used memory.
     fn measure(&mut self) {
         let Told { limit, used, items, .. } = self.told;
         let mean = self.written.0 as f64 / self.written.1.max(1) as f64;
@@ -236,7 +238,7 @@ impl Plant for KeyPlant {
 mod tests {
     use super::*;
 
-    /// A read is of the size that was written last, or else of the mean; samples of two bursts
+    /// A read takes the size of the last write of its key, or else the mean. Samples of two bursts
     /// follow each other without the pause between them.
     #[test]
     fn bursts_are_joined_and_sizes_are_of_the_last_write() {

@@ -1,8 +1,7 @@
-//! A memcached with the pilot attached: bursts, epochs, pages on their way, and the end.
+//! A memcached with the pilot attached: bursts, epochs, moving pages, and the end.
 //!
-//! While it acts, memcached's own mover is switched off, for it would move pages back. What was
-//! found is written down when it is switched off and restored at every end that can still speak to
-//! the server.
+//! While the pilot acts, memcached's own mover is switched off, because it would move pages back.
+//! Its setting is remembered, and restored at every end that can still reach the server.
 
 use super::Args;
 use super::burst::{Burst, has_holes};
@@ -23,11 +22,11 @@ use tune::Pilot;
 
 /// Time between two looks at the clock, the keyboard and the page in flight.
 const LOOK: Duration = Duration::from_millis(20);
-/// Time between two looks at what the server counts.
+/// Time between two looks at the server's counts.
 const COUNT: Duration = Duration::from_secs(1);
-/// Bursts with holes in a row after which the fix is named.
+/// Number of rejected bursts in a row after which the fix is named.
 const REJECTED_MANY: u32 = 3;
-/// Seeds the models: the sample is the same in every run.
+/// Seed of the models, so that the sample is the same in every run.
 const SEED: u64 = 1;
 
 /// Runs until it is interrupted or its time is over.
@@ -55,7 +54,7 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
             break;
         };
         if session.control.stats().is_ok() {
-            // The server is there: it was not the connection.
+            // The server answers, so the error is not about the connection.
             session.restore(run.say)?;
             return Err(error);
         }
@@ -67,7 +66,7 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The time with one process of the server.
+/// Attachment to one process of the server.
 struct Session {
     control: Control,
     plant: ClassPlant,
@@ -76,12 +75,12 @@ struct Session {
     counts: Counts,
     tally: Tally,
     counted: Instant,
-    /// The classes between which pages moved by counts last: said once.
+    /// Classes of the last transfer by counts, so that it is announced only once.
     said: Option<(u8, u8)>,
-    /// `slabs automove` as it was found, where it was switched off.
+    /// Former value of `slabs automove`, where it was switched off.
     found: Option<String>,
     rejected: u32,
-    /// What moved before this session.
+    /// Moves before this session.
     earlier: Moves,
 }
 
@@ -113,12 +112,12 @@ impl Session {
         if acts {
             session.take_over(run)?;
         }
-        // The clock begins, and with the first step the keys to sample are known.
+        // The first step starts the clock and sets the keys to sample.
         session.pilot.tick(&mut session.plant);
         Ok(session)
     }
 
-    /// Goes on after the connection was lost.
+    /// Continues after the connection was lost. A new process of the server gets a new session.
     fn again(
         self,
         (control, told): (Control, Told),
@@ -143,7 +142,7 @@ impl Session {
         Self::on(control, run, args)
     }
 
-    /// Switches memcached's own mover off, and writes down what it was.
+    /// Switches memcached's own mover off, and remembers its setting.
     fn take_over(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
         let settings = self.control.table("stats settings")?;
         let found = settings.get("slab_automove").cloned().unwrap_or_else(|| "1".to_owned());
@@ -161,7 +160,7 @@ impl Session {
         Ok(())
     }
 
-    /// Puts back what was found.
+    /// Restores the setting of memcached's own mover.
     fn restore(&mut self, say: Say) -> anyhow::Result<()> {
         let Some(found) = self.found.take() else { return Ok(()) };
         let line = format!("slabs automove {found}");
@@ -172,7 +171,7 @@ impl Session {
         Ok(())
     }
 
-    /// Burst after burst. Ends when the run is over.
+    /// Watches burst after burst until the run is over.
     fn steer(&mut self, run: &mut Run<'_>) -> anyhow::Result<()> {
         let every = Duration::from_micros(run.rhythm.every.0);
         let length = Duration::from_micros(run.rhythm.window.0);
@@ -221,7 +220,8 @@ impl Session {
         Ok(())
     }
 
-    /// Listens and moves pages until it is time; not where the run is over before.
+    /// Moves pages, and listens to the burst if there is one, until the burst or the time ends.
+    /// Returns false if the run is over before.
     fn wait(
         &mut self,
         run: &mut Run<'_>,
@@ -254,7 +254,7 @@ impl Session {
         }
     }
 
-    /// Looks at what the server counts, and has pages moved of which that is enough to know.
+    /// Looks at the server's counts, and moves pages where the counts alone are enough to decide.
     fn count(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
         if self.counted.elapsed() < COUNT {
             return Ok(());
@@ -282,7 +282,7 @@ impl Session {
         Ok(())
     }
 
-    /// What moved so far, with this session's share.
+    /// Moves so far, including this session's.
     fn moves(&self, now: Moves) -> Moves {
         let Some(mover) = &self.mover else { return now };
         Moves {

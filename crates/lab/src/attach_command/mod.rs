@@ -1,4 +1,4 @@
-//! `larder attach`: the pilot, on a cache that somebody else wrote and that stays where it is.
+//! `larder attach`: the pilot on a running cache server of another project, which stays in place.
 //!
 //! ```text
 //!                  watch in bursts, stats                        slabs reassign, CONFIG SET
@@ -8,9 +8,9 @@
 //!                                             plan and forecast, each epoch
 //! ```
 //!
-//! Of a memcached (`memcached.rs`) the pages are divided among the classes of sizes. Of a Redis or
-//! Valkey (`redis.rs`) the number of candidates and the policy are chosen. It only watches and says
-//! what it would do, until it is told to act.
+//! For memcached (`memcached.rs`), the pilot divides the pages among the size classes. For Redis or
+//! Valkey (`redis.rs`), it chooses the number of candidates and the policy. Without `--act`, it
+//! only watches and reports what it would do.
 
 mod better;
 mod board;
@@ -89,7 +89,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// A message that states the cause and the fix.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     match Place::parse(&args.url)? {
@@ -98,7 +98,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-/// Begins to serve, if that is asked for, and says where.
+/// Serves the dashboard if `--http` asks for it, and prints its address.
 fn serve(args: &Args, say: Say) -> anyhow::Result<Option<Board>> {
     let Some(address) = args.http else { return Ok(None) };
     let (board, address) = Board::serve(address)?;
@@ -106,21 +106,22 @@ fn serve(args: &Args, say: Say) -> anyhow::Result<Option<Board>> {
     Ok(Some(board))
 }
 
-/// A window, and the time from the start of one to that of the next.
+/// Length of a window, and the time from the start of one window to that of the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rhythm {
     window: Micros,
     every: Micros,
 }
 
-/// An epoch of an attached pilot is a window, and those are a minute apart: it may move more in one
-/// than where epochs are of a second, and there is time for ten pages a second.
+/// Share of the pages that an epoch may move, unless the recipe allows more. An epoch of an
+/// attached pilot is a window, a minute apart from the next. So it may move more than an epoch of a
+/// second may, and there is time for ten pages a second.
 const MOVE_MAX: f64 = 0.25;
-/// What a plan must promise at least. A page that moves costs the server its items, or the work to
-/// move them, and the curves of a burst are noisy.
+/// Least gain that a plan must promise. A page that moves costs the server its items, or the work
+/// to move them, and the curves of a burst are noisy.
 const GAIN_MIN: f64 = 0.05;
 
-/// The recipe for the classes of a memcached, and when it is to be watched.
+/// Parses the recipe for the classes of a memcached. Returns it with the rhythm of watching.
 fn classes(text: &str, window: Micros, every: Option<Micros>) -> anyhow::Result<(Recipe, Rhythm)> {
     let mut recipe = recipe::parse(text).map_err(anyhow::Error::msg)?;
     if recipe.pools != Pools::Slab {

@@ -7,9 +7,9 @@
 //!                               NOSPARE, BADCLASS, NOTFULL ─▶ not this class until the next plan
 //! ```
 //!
-//! An order that is accepted is not a page: a later one overwrites one that is not begun yet, and
-//! of forty that were sent at once nine were carried out. So a page is in flight until the server
-//! counts it.
+//! An accepted order is not a moved page: a later order overwrites one that has not begun. Of forty
+//! orders sent at once, the server carried out nine. So a page is in flight until the server counts
+//! it.
 
 use super::told::Told;
 use crate::capture_command::memcached::Control;
@@ -17,26 +17,27 @@ use anyhow::bail;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-/// Ten pages a second at most.
+/// Time between two pages: at most ten pages a second.
 const PACE: Duration = Duration::from_millis(100);
 /// The longest wait after a refusal.
 const WAIT_MAX: Duration = Duration::from_secs(5);
-/// A page that has not moved by then does not.
+/// Time after which a page that has not moved is given up.
 const FLIGHT_MAX: Duration = Duration::from_secs(5);
-/// How far off a class must be, in pages: with less than half a page it would go back and forth.
+/// Minimum distance of a class from its plan, in pages. Below half a page, pages would go back and
+/// forth.
 const OFF_MIN: f64 = 0.51;
 
-/// Pages in motion, and those that were moved.
+/// The page in flight, and counts of moved pages and refused orders.
 #[derive(Debug)]
 pub(super) struct Mover {
     flight: Option<Flight>,
     next: Instant,
     wait: Duration,
-    /// Classes that do not give, and that do not take, under the present plan.
+    /// Classes that give no page, and classes that take none, under the present plan.
     keeps: HashSet<u8>,
     full: HashSet<u8>,
     wanted: Vec<(u8, f64)>,
-    /// Pages that arrived.
+    /// Pages that the server has moved.
     pub(super) moved: u64,
     /// Orders that were refused, or never carried out.
     pub(super) refused: u64,
@@ -48,17 +49,17 @@ struct Flight {
     since: Instant,
 }
 
-/// What the server makes of an order.
+/// The server's answer to an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Accepted,
-    /// Not now.
+    /// The server cannot move a page now.
     Later,
-    /// Not from this class.
+    /// The source class gives no page.
     Keeps,
-    /// Not to this class.
+    /// The destination class takes no page.
     Full,
-    /// Never.
+    /// The server moves no pages at all.
     Never,
 }
 
@@ -88,11 +89,11 @@ impl Mover {
         }
     }
 
-    /// Does what there is to do, if it is time: asks what became of the page in flight, or sends
-    /// the next, to one of the classes that are hungry. What was told, if anything was asked.
+    /// Checks the page in flight, or orders the next one, if it is time. Only classes in `hungry`
+    /// get pages. Returns the server's figures if it was asked.
     ///
     /// # Errors
-    /// The server is gone, or moves no pages.
+    /// The connection is lost, or the server moves no pages.
     pub(super) fn step(
         &mut self,
         control: &mut Control,
@@ -155,13 +156,13 @@ impl Mover {
         self.next = now + self.wait;
     }
 
-    /// From which class to which a page is to go, if any is. What evicts nothing needs no page,
-    /// whatever a plan of some time ago says.
+    /// Source and destination of the next page, if one should move. A class that evicts nothing
+    /// needs no page, even where an older plan gives it one.
     fn choose(&self, hungry: &HashSet<u8>, told: &Told) -> Option<(u8, u8)> {
         let pages = |class: u8| told.class(class).map_or(0, |class| class.pages);
         let have: f64 = self.wanted.iter().map(|&(class, _)| pages(class) as f64).sum();
         let wanted: f64 = self.wanted.iter().map(|(_, wanted)| wanted).sum();
-        // There may be a page more or less than when the plan was made.
+        // The classes may hold a page more or less than when the plan was made.
         let scale = if wanted > 0.0 { have / wanted } else { 1.0 };
         let off = self.wanted.iter().map(|&(class, wanted)| {
             let has = pages(class);
@@ -201,7 +202,7 @@ mod tests {
         assert_eq!(choose(&[5, 4], &[4.5, 4.5], &[], 3), None, "half a page is nothing");
         assert_eq!(choose(&[9, 5, 1], &[4.0, 4.0, 7.0], &[1], 3), Some((2, 3)));
         assert_eq!(choose(&[1, 5], &[0.0, 6.0], &[], 3), None, "the last page stays");
-        // Memory for half of what was planned.
+        // The classes hold half of the planned pages.
         assert_eq!(choose(&[6, 2], &[8.0, 8.0], &[], 3), Some((1, 2)));
         assert_eq!(choose(&[6, 2], &[], &[], 3), None);
         assert_eq!(choose(&[6, 2], &[4.0, 4.0], &[], 1), None, "the second evicts nothing");

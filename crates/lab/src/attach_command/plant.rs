@@ -1,20 +1,19 @@
-//! A stock memcached as the pilot's plant: what was told of it and what was watched in bursts; and
-//! the pages that its classes are to have.
+//! A stock memcached as the pilot's plant: its statistics, the requests watched in bursts, and the
+//! pages that its classes should hold.
 //!
 //! ```text
 //!   the server   ──burst──────────pause──────────────burst──────────pause────────▶
 //!   the plant    ──burst──burst──▶        its clock and its counts stand still in a pause
 //! ```
 //!
-//! A model tells the time by requests. Were those of a pause counted, each reuse within a burst
-//! would look as far apart as it is and each across a pause as if nothing had come between, or the
-//! other way round. So the plant shows bursts as if one followed the other: a load in which
-//! requests do not depend on each other looks the same with parts cut out of it. Pages, free chunks
-//! and evictions are as they are.
+//! A model measures time in requests. If the plant counted the requests of a pause, reuses within a
+//! burst and reuses across a pause could not both look as far apart as they are. So the plant shows
+//! bursts as if one followed the other: a load of independent requests looks the same with parts
+//! cut out of it. Pages, free chunks and evictions are shown as they are.
 //!
-//! memcached does not say of which class a miss is: it has none before the item is written. A
-//! watched miss is of the class of the write that fills it; where nobody watches, the misses are
-//! divided as the writes are.
+//! memcached does not count misses by class: a key has no class before its item is written. A
+//! watched miss belongs to the class of the write that fills it. Without watching, the misses are
+//! divided like the writes.
 
 use super::counts::Transfer;
 use super::told::{Class, PAGE, Told};
@@ -23,19 +22,19 @@ use policy::rank::Victims;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tune::{Part, Plant, Reading, Step, TenantReading};
 
-/// Weight of a look at what victims are worth against those before.
+/// Weight of the latest look in the mean worth of victims.
 const WORTH_WEIGHT: f64 = 0.3;
 
-/// What was heard in a burst.
+/// Samples and counts of one burst.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    /// Of the sampled keys, on the plant's clock.
+    /// Requests of the sampled keys, on the plant's clock.
     pub(super) samples: Vec<Sample>,
-    /// Misses that were filled, by the class of what filled them.
+    /// Misses that were filled, by the class of the write that filled them.
     pub(super) filled: HashMap<u8, u64>,
-    /// Lines that came.
+    /// Lines that arrived.
     pub(super) lines: u64,
-    /// Lines that the server says it left out.
+    /// Lines that the server reports as left out.
     pub(super) skipped: u64,
 }
 
@@ -56,9 +55,9 @@ pub(super) struct ClassPlant {
     samples: Vec<Sample>,
     dropped: u64,
     filter: Filter,
-    /// Pages that classes are to have.
+    /// Pages that each class should hold.
     wanted: Vec<(u8, f64)>,
-    /// Classes that needed more room lately.
+    /// Classes that evicted items lately.
     pub(super) hungry: HashSet<u8>,
 }
 
@@ -90,12 +89,14 @@ impl ClassPlant {
         self.filter
     }
 
-    /// Pages that classes are to have; nothing while a class that wants one can just take it.
+    /// Pages that each class should hold. Empty until memory is full: a class can then take a new
+    /// page.
     pub(super) fn wanted(&self) -> &[(u8, f64)] {
         if self.told.is_full() { &self.wanted } else { &[] }
     }
 
-    /// Pages are to go from class to class, beside the plan: it is what they have, but for those.
+    /// Orders a transfer outside the plan: the wanted pages become the present ones, changed by the
+    /// transfer.
     pub(super) fn shift(&mut self, transfer: &Transfer) {
         let pages = transfer.pages as f64;
         let change = |class: &Class| match class.number {
@@ -107,13 +108,13 @@ impl ClassPlant {
         self.wanted = self.told.classes.iter().map(wanted).collect();
     }
 
-    /// What an item of each class takes.
+    /// Bytes that an item takes of its page, by class.
     pub(super) fn shares(&self) -> HashMap<u8, u32> {
         self.told.classes.iter().map(|class| (class.number, class.share as u32)).collect()
     }
 
-    /// Takes in a stretch of time: what was told when it began and when it ended, and what was
-    /// heard if anybody listened.
+    /// Takes in a stretch of time: the server's figures at its start and its end, and the burst if
+    /// there was one.
     pub(super) fn take(&mut self, length: Micros, from: &Told, to: Told, heard: Option<Heard>) {
         let none = Class::default();
         let missed = to.misses.saturating_sub(from.misses);
@@ -146,7 +147,7 @@ impl ClassPlant {
         self.samples.extend(heard.into_iter().flat_map(|heard| heard.samples));
     }
 
-    /// Takes note of what is told between bursts.
+    /// Keeps the server's latest figures between bursts.
     pub(super) fn note(&mut self, told: Told) {
         self.told = told;
     }
@@ -195,7 +196,8 @@ impl Plant for ClassPlant {
     fn apply(&mut self, step: &Step) {
         let pages = |pool: &tune::PoolStep| Some((pool.class?, pool.budget.as_f64() / PAGE as f64));
         self.wanted = step.pools.iter().filter_map(pages).collect();
-        // The class of a key is not known before it is sampled: the widest filter is for all.
+        // The class of a key is unknown before it is sampled, so the widest filter applies to all
+        // keys.
         let filters = step.pools.iter().map(|pool| pool.filter);
         self.filter = filters.max_by_key(|filter| filter.threshold()).unwrap_or(Filter::NONE);
     }

@@ -1,4 +1,4 @@
-//! A memcached's attachment as a whole: what stays, whatever becomes of the server.
+//! Parts of an attachment to memcached that outlive a lost connection or a restart of the server.
 
 use super::board::Board;
 use super::say::{Moves, Say};
@@ -12,14 +12,14 @@ use load::Address;
 use std::time::{Duration, Instant};
 use tune::Recipe;
 
-/// From this version on pages are moved without being asked twice.
+/// First version of memcached whose pages move without `--act-before-1-6-43`.
 const ACTS_FROM: (u32, u32, u32) = (1, 6, 43);
-/// A server that does not come back within this time is gone.
+/// Time after which a server that has not come back counts as gone.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time between two attempts to reach it.
+/// Time between two attempts to reach the server.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// What stays, whatever becomes of the server.
+/// Arguments, output and counts of an attachment, which outlive its sessions.
 pub(super) struct Run<'a> {
     pub(super) to: &'a Address,
     pub(super) recipe: Recipe,
@@ -33,7 +33,7 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Says what happened, and has it shown.
+    /// Prints an event, and shows it on the dashboard.
     pub(super) fn happened(&self, event: &str, says: &str) {
         self.say.event(event, says);
         self.board.iter().for_each(|board| board.note(says));
@@ -48,8 +48,7 @@ impl Run<'_> {
         self.recipe.model.is_some()
     }
 
-    /// Waits for the server to come back and to answer; nothing where the user does not want to any
-    /// more.
+    /// Waits until the server is back and answers. Returns `None` if the run is over before.
     pub(super) fn reach(&self) -> anyhow::Result<Option<(Control, Told)>> {
         let ask = |mut control: Control| Ok((Told::ask(&mut control)?, control));
         let began = Instant::now();
@@ -80,7 +79,8 @@ impl Run<'_> {
         text
     }
 
-    /// Whether this server's pages are moved; where they are not, says why.
+    /// Whether pages are moved on this server. Prints how the server is watched, and the reason
+    /// where no pages are moved.
     pub(super) fn may_act(&self, told: &Told, args: &Args) -> bool {
         let place = format!("memcached {} at {}:{}", told.version, self.to.host, self.to.port);
         let (recipe, window, every) = (&self.recipe.name, self.rhythm.window, self.rhythm.every);

@@ -1,5 +1,5 @@
-//! What an attached pilot says: a line for each epoch, and a sentence for whatever else happens; or
-//! the same as objects, one a line.
+//! Output of an attached pilot: a line for each epoch, and a sentence for every other event; or the
+//! same as JSON objects, one a line.
 
 use super::counts::Transfer;
 use super::plant::ClassPlant;
@@ -10,25 +10,25 @@ use serde_json::{Value, json};
 use std::io::Write;
 use tune::pilot::{Decision, Epoch, Status};
 
-/// Where it is said.
+/// Form of the output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Say {
     pub(super) json: bool,
 }
 
-/// What moved so far.
+/// Counts of moves so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Moves {
-    /// Pages that arrived.
+    /// Pages that the server has moved.
     pub(super) pages_moved: u64,
     /// Orders that were refused or not carried out.
     pub(super) refused: u64,
-    /// Bursts that had too many holes.
+    /// Bursts that were rejected for too many holes.
     pub(super) bursts_rejected: u64,
 }
 
 impl Say {
-    /// Something that happened: a word for programs, and a sentence.
+    /// Prints an event: a word for programs, and a sentence.
     pub(super) fn event(self, event: &str, says: &str) {
         if self.json {
             object(&json!({ "event": event, "says": says }));
@@ -37,7 +37,7 @@ impl Say {
         }
     }
 
-    /// The epoch that has just ended.
+    /// Prints the epoch that has just ended.
     pub(super) fn epoch(self, status: &Status, plant: &ClassPlant, moves: Moves) {
         let Some(epoch) = status.history.last() else { return };
         let before = status.history.iter().rev().nth(1);
@@ -50,7 +50,7 @@ impl Say {
     }
 }
 
-/// Pages that go from class to class by what was counted of them, in a sentence.
+/// A sentence about pages that move between classes by exact counts.
 pub(super) fn transfer(transfer: &Transfer, plant: &ClassPlant, acts: bool) -> String {
     let name = |number: u8| {
         let share = plant.told().class(number).map_or(0, |class| class.share);
@@ -66,7 +66,7 @@ pub(super) fn transfer(transfer: &Transfer, plant: &ClassPlant, acts: bool) -> S
     )
 }
 
-/// Prints a line. A reader that has seen enough is no reason to leave the server as it is.
+/// Prints a line. A closed output is ignored, because the server's settings must still be restored.
 pub(super) fn text(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
@@ -76,7 +76,7 @@ pub(super) fn object(value: &Value) {
     text(&value.to_string());
 }
 
-/// What the epoch is called by what became of its plan.
+/// Words for the decision about a plan.
 const fn word(decision: Decision) -> &'static str {
     match decision {
         Decision::Learning => "learning",
@@ -89,7 +89,7 @@ const fn word(decision: Decision) -> &'static str {
     }
 }
 
-/// Pages that the last plan gives and takes: class, before, after.
+/// Changes by the last plan: class, pages before, pages after.
 fn changes(status: &Status) -> Vec<(String, u64, u64)> {
     let pages = |bytes: base::Bytes| (bytes.as_f64() / PAGE as f64).round() as u64;
     let shares = status.plan.iter().flat_map(|plan| &plan.pools);
@@ -98,8 +98,8 @@ fn changes(status: &Status) -> Vec<(String, u64, u64)> {
     shares.map(change).filter(|(_, before, after)| before != after).collect()
 }
 
-/// Share of the reads of the last epoch that missed, as it was counted: that of the one before is
-/// what the forecast was for.
+/// One epoch as a line of text. `judged` holds the forecast for this epoch, made one epoch before,
+/// and the actual share of reads that missed.
 fn line(
     status: &Status,
     epoch: &Epoch,

@@ -1,44 +1,45 @@
-//! What a memcached tells of its memory: `stats`, `stats slabs` and `stats items`, as numbers.
+//! Statistics of a memcached about its memory: `stats`, `stats slabs` and `stats items`, as
+//! numbers.
 
 use crate::capture_command::memcached::Control;
 use std::collections::HashMap;
 use tune::SlabClass;
 
-/// Bytes of a page. It is a constant of memcached, whatever the largest item may be.
+/// Bytes of a page. It is a constant of memcached, independent of the largest item.
 pub(crate) const PAGE: u64 = 1 << 20;
 
-/// All that was told at one moment. Counts are since the server started.
+/// All figures at one moment. Counts are since the server started.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Told {
     pub(crate) version: String,
     pub(crate) pid: u64,
     pub(crate) uptime_s: u64,
-    /// Bytes that pages may take.
+    /// Maximum number of bytes in pages.
     pub(crate) limit: u64,
-    /// Pages that were taken from the machine, those that no class has included.
+    /// Pages taken from the machine, including pages that no class holds.
     pub(crate) pages: u64,
     /// Pages that moved from class to class.
     pub(crate) moved: u64,
-    /// Whether one is moving.
+    /// Whether a page is moving.
     pub(crate) is_moving: bool,
     pub(crate) hits: u64,
     pub(crate) misses: u64,
     pub(crate) items: u64,
     /// Connected clients.
     pub(crate) clients: u64,
-    /// Bytes of items.
+    /// Bytes that items occupy.
     pub(crate) used: u64,
-    /// Lines that were not told to watchers, by either counter.
+    /// Lines that watchers did not get, by both counters together.
     pub(crate) dropped: u64,
-    /// The classes that have pages, the least chunks first.
+    /// Classes that have pages, the smallest chunks first.
     pub(crate) classes: Vec<Class>,
 }
 
-/// A class of sizes.
+/// A size class with its figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Class {
     pub(crate) number: u8,
-    /// What an item takes of its page.
+    /// Bytes that an item takes of its page.
     pub(crate) share: u64,
     pub(crate) pages: u64,
     pub(crate) free: u64,
@@ -46,10 +47,10 @@ pub(crate) struct Class {
     pub(crate) sets: u64,
     pub(crate) items: u64,
     pub(crate) evicted: u64,
-    /// Items that leave next, and reads that found one of them.
+    /// Cold items, which are evicted next, and the hits on them.
     pub(crate) cold: u64,
     pub(crate) cold_hits: u64,
-    /// Seconds since its next victim was used.
+    /// Seconds since the next victim was last used.
     pub(crate) age_s: u64,
 }
 
@@ -60,10 +61,10 @@ fn number(table: &Table, name: &str) -> u64 {
 }
 
 impl Told {
-    /// Asks the server.
+    /// Asks the server for the three tables.
     ///
     /// # Errors
-    /// It is gone, or is no memcached.
+    /// The connection is lost, or the server is no memcached.
     pub(crate) fn ask(control: &mut Control) -> anyhow::Result<Self> {
         let (stats, slabs) = (control.stats()?, control.table("stats slabs")?);
         Ok(Self::of(&stats, &slabs, &control.table("stats items")?))
@@ -89,12 +90,12 @@ impl Told {
         }
     }
 
-    /// What classes hold, in pages.
+    /// Pages that the classes hold.
     pub(crate) fn held(&self) -> u64 {
         self.classes.iter().map(|class| class.pages).sum()
     }
 
-    /// Whether all memory is in pages: until then a class that wants one takes it.
+    /// Whether all memory is in pages. Until then, a class that wants a page takes a new one.
     pub(crate) const fn is_full(&self) -> bool {
         (self.pages + 1) * PAGE > self.limit
     }
@@ -104,7 +105,7 @@ impl Told {
         self.classes.iter().find(|class| class.number == number)
     }
 
-    /// Whether this is told by the process that told `before`.
+    /// Whether both figures are from the same process of the server.
     pub(crate) const fn is_of_same_process(&self, before: &Self) -> bool {
         self.pid == before.pid && self.uptime_s >= before.uptime_s
     }
@@ -137,7 +138,7 @@ impl Class {
         })
     }
 
-    /// As a planner is shown it, but for what takes two looks.
+    /// The class as a planner sees it, without the fields that need two looks.
     pub(crate) fn shown(&self) -> SlabClass {
         SlabClass {
             class: self.number,
@@ -161,7 +162,7 @@ mod tests {
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
-    /// What memcached 1.6.18 said after one small item and one of 5 000 bytes.
+    /// Answers of memcached 1.6.18 after one small item and one of 5 000 bytes.
     #[test]
     fn what_is_told_is_read() {
         let told = Told::of(

@@ -1,13 +1,13 @@
-//! What a capture rests on that the server did not say, in sentences.
+//! Sentences about the facts that a capture assumes because the server does not state them.
 
 use super::summary::Summary;
 
-/// The rule finds this many times the misses that the server counted, or so few: not to be trusted.
+/// Trusted ratios of the misses that the rule finds to the misses that the server counted.
 const TRUSTED: std::ops::RangeInclusive<f64> = 0.5..=1.3;
-/// With fewer misses than this counts say nothing.
+/// Minimum number of misses for a comparison of the two counts.
 const MISSES_MIN: u64 = 50;
 
-/// The sentences, the weightiest first.
+/// The sentences, the most important first.
 pub(super) fn assumptions(summary: &Summary) -> Vec<String> {
     let mut all = vec![];
     hits(summary, &mut all);
@@ -46,7 +46,7 @@ fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// How misses were told from hits.
+/// States how misses were told from hits.
 fn hits(summary: &Summary, all: &mut Vec<String>) {
     let fills = summary.fills_by_connection + summary.fills_by_host;
     if summary.tells_hits {
@@ -142,7 +142,8 @@ mod tests {
         Summary { tenants: vec![tenant], cost, tells_deletions, ..Summary::default() }
     }
 
-    /// Clients that read and write back would pass for misses: the server's own count tells.
+    /// Clients that read values and write them back look like misses. The server's own count
+    /// reveals it.
     #[test]
     fn the_rule_is_held_against_the_servers_count() {
         for (misses, counted, part) in [

@@ -1,30 +1,30 @@
-//! What watching costs the server, by its own account.
+//! The server's cost of being watched, by its own account.
 //!
-//! The processor time that the server used and the commands it carried out, read at the edges of
-//! the windows: inside them and outside. What a command takes more inside is the cost. It is the
-//! server's whole process, and the load is not the same at both times, so it is a measurement of
-//! the order and not of the percent.
+//! The server's CPU time and number of commands are read at the edges of the windows, so they are
+//! known inside and outside. The cost is the additional CPU time of a command inside. The figures
+//! are of the server's whole process, and the load differs between the two times. So the
+//! measurement gives the order of magnitude, not the per cent.
 
 use serde::Serialize;
 
 /// A server's counters at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
-    /// Since the capture began, in seconds.
+    /// Time since the capture began, in seconds.
     pub(crate) at: f64,
-    /// Processor time used, in seconds.
+    /// CPU time used, in seconds.
     pub(crate) cpu: f64,
     pub(crate) commands: u64,
     /// Reads that missed.
     pub(crate) misses: u64,
 }
 
-/// Time between readings.
+/// Time, CPU time and counts between readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Spent {
-    /// In seconds.
+    /// Time, in seconds.
     pub(crate) seconds: f64,
-    /// Processor time, in seconds.
+    /// CPU time, in seconds.
     pub(crate) cpu_seconds: f64,
     /// Commands carried out.
     pub(crate) commands: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Spent {
     pub(crate) misses: u64,
 }
 
-/// With fewer commands than this nothing is said of them.
+/// Minimum number of commands for a figure per command.
 const COMMANDS_MIN: u64 = 200;
 
 impl Spent {
@@ -43,7 +43,7 @@ impl Spent {
         self.misses += to.misses.saturating_sub(from.misses);
     }
 
-    /// Microseconds of processor time a command.
+    /// Microseconds of CPU time per command, if there are enough commands.
     pub(crate) fn us_a_command(&self) -> Option<f64> {
         let enough = self.commands >= COMMANDS_MIN && self.cpu_seconds > 0.0;
         enough.then(|| 1e6 * self.cpu_seconds / self.commands as f64)
@@ -53,23 +53,23 @@ impl Spent {
         self.commands as f64 / self.seconds.max(1e-9)
     }
 
-    /// Share of one core.
+    /// CPU time as a share of one core.
     pub(crate) fn busy(&self) -> f64 {
         self.cpu_seconds / self.seconds.max(1e-9)
     }
 }
 
-/// Inside the windows and outside them.
+/// CPU time and counts inside the windows and outside them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Cost {
-    /// While nobody watched.
+    /// Outside the windows.
     pub(crate) without: Spent,
     /// In the windows.
     pub(crate) with: Spent,
 }
 
 impl Cost {
-    /// How much more processor time a command took in the windows, as a share.
+    /// Additional CPU time of a command in the windows, as a share.
     pub(crate) fn more(&self) -> Option<f64> {
         Some(self.with.us_a_command()? / self.without.us_a_command()? - 1.0)
     }

@@ -71,7 +71,7 @@ impl Control {
             _ => ("redis", word("redis_version")),
         };
         let bytes = |name: &str| number(&info, name).filter(|bytes| *bytes > 0);
-        // What a process takes that holds nothing, and what clients and replicas take of it.
+        // An empty process and its clients and replicas take this much.
         let beside = [
             "used_memory_startup",
             "mem_clients_normal",

@@ -1,8 +1,9 @@
 //! Asks a Redis for the sizes of keys that were only read.
 //!
-//! Few, drawn by hash, in small batches with pauses: a thousand a second at most. STRLEN tells a
-//! string's length; of anything else MEMORY USAGE tells what it occupies. Both are reads of keys
-//! that clients have just read; where the server knows CLIENT NO-TOUCH they leave no trace.
+//! It asks for few keys, drawn by hash, in small batches with pauses: at most a thousand a second.
+//! STRLEN gives the length of a string; MEMORY USAGE gives the bytes that any other value occupies.
+//! Both are reads of keys that clients have just read. Where the server knows CLIENT NO-TOUCH, they
+//! leave no trace.
 
 use base::printable;
 use load::Link;
@@ -10,16 +11,16 @@ use std::time::{Duration, Instant};
 use trace::capture::{KeyNumber, Recorder};
 use wire::resp::Reply;
 
-/// Keys asked for at once, and the pause behind them: a thousand a second.
+/// Keys in a batch, and the pause behind it: at most a thousand keys a second.
 const BATCH: usize = 20;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Answers that take longer than so many times the pauses are not worth more waiting.
+/// Asking may take the time of all pauses, this many times over.
 const SLOW: u32 = 4;
-/// And at least so long is waited.
+/// Time that asking may take in addition.
 const LEAST: Duration = Duration::from_secs(5);
 
-/// What became of asking.
+/// Number of keys with a known size now, and the reason if asking stopped early.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) keys: u64,
@@ -29,14 +30,14 @@ pub(super) struct Asked {
 /// An answer to STRLEN.
 enum Length {
     Is(u64),
-    /// No such key by now.
+    /// The key does not exist any more.
     Gone,
-    /// It is no string.
+    /// The value is not a string.
     Other,
     Refused(String),
 }
 
-/// Asks for up to `most` keys.
+/// Asks for the sizes of up to `most` keys.
 pub(super) fn ask(link: &mut Link, recorder: &mut Recorder, most: usize) -> anyhow::Result<Asked> {
     let mut keys = recorder.unsized_keys(most);
     keys.sort_by_key(|(_, db, _)| *db);
@@ -56,7 +57,7 @@ pub(super) fn ask(link: &mut Link, recorder: &mut Recorder, most: usize) -> anyh
             asked.refused = Some(format!("it answered for {keys} keys in {seconds} s"));
             break;
         }
-        // The keys of a batch of several databases would need a SELECT between them.
+        // Keys of another database need a SELECT before them.
         for part in batch.chunk_by(|a, b| a.1 == b.1) {
             if part[0].1 != selected {
                 selected = part[0].1;
@@ -77,7 +78,7 @@ pub(super) fn ask(link: &mut Link, recorder: &mut Recorder, most: usize) -> anyh
 
 type KeyText<'a> = (KeyNumber, &'a [u8]);
 
-/// Lengths of strings; those that are none are handed back.
+/// Asks for the lengths of strings. Returns the keys whose values are not strings.
 fn lengths<'a>(
     link: &mut Link,
     recorder: &mut Recorder,
@@ -112,7 +113,7 @@ fn lengths<'a>(
     Ok(others)
 }
 
-/// What the values of keys occupy.
+/// Asks for the bytes that values occupy.
 fn occupied(
     link: &mut Link,
     recorder: &mut Recorder,

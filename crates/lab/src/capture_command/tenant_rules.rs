@@ -1,11 +1,11 @@
-//! The rules of the tenants, for keys that another server holds.
+//! Rules that assign the keys of another server to tenants.
 
 use base::TenantId;
 use std::collections::HashMap;
 use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, Origin, Owners, TenantConfig};
 use wire::resp::split_line;
 
-/// Whose a key is, by lines of configuration.
+/// Finds the tenant that owns a key, by lines of configuration.
 #[derive(Debug)]
 pub(crate) struct TenantRules {
     tenants: Vec<(TenantId, TenantConfig)>,
@@ -14,7 +14,8 @@ pub(crate) struct TenantRules {
 }
 
 impl TenantRules {
-    /// Reads the words behind `tenant`, a line for each, for clients of a port.
+    /// Reads the words behind `tenant`, a line for each tenant. All clients are taken to use the
+    /// port `listener`.
     ///
     /// # Errors
     /// A sentence with the form that is expected.

@@ -15,30 +15,32 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use trace::capture::{Event, Monitor, Parser, Recorded, Recorder, TraceLines};
 
-/// For so long the server is looked at before anybody watches, to know what it does then.
+/// Time for which the server's counters are read before the first window, to know its cost without
+/// watching.
 const BEFORE: Duration = Duration::from_secs(2);
-/// For so long an answer is waited for, however short the watch.
+/// Minimum time to wait for an answer, however short the watch.
 const LEAST: Duration = Duration::from_secs(2);
 /// Time between two looks at the clock and at the keyboard.
 const LOOK: Duration = Duration::from_millis(50);
 /// Bytes read at a time.
 const CHUNK: usize = 1 << 18;
 
-/// What was captured.
+/// Recorded requests and their summary.
 #[derive(Debug)]
 pub(crate) struct Captured {
     pub(crate) summary: Summary,
     pub(crate) recorded: Recorded,
 }
 
-/// How a server is asked and watched.
+/// Connection that asks a server, with the settings to watch it.
 enum Control {
     Redis { control: redis::Control, to: Address, bounds: Bounds, trace: bool },
     Memcached { control: memcached::Control, to: Address, bounds: Bounds, deletions: bool },
 }
 
 impl Control {
-    /// Connects, to a server that is watched for so long: as long is waited for an answer.
+    /// Connects to a server that is watched for `span`. An answer may take as long as that, within
+    /// the bounds of `LEAST` and [`Bounds::STRANGER`].
     fn connect(place: &Place, span: Micros) -> anyhow::Result<(Self, Server)> {
         let span = Duration::from_micros(span.0).max(LEAST);
         let bounds = Bounds { time: Bounds::STRANGER.time.min(span), ..Bounds::STRANGER };
@@ -98,10 +100,10 @@ enum End {
     Lost(String),
 }
 
-/// Watches the server as wanted.
+/// Watches the server as `wanted` says.
 ///
 /// # Errors
-/// Nobody is there, the server refuses, or nothing was asked of it.
+/// No server answers, the server refuses, or no request for a key was seen.
 pub(crate) fn watch(place: &Place, wanted: &Watch) -> anyhow::Result<Captured> {
     let windows = Windows::of(wanted.span, &wanted.window, wanted.every)?;
     let rules = if wanted.tenant.is_empty() {
@@ -140,7 +142,7 @@ pub(crate) fn watch(place: &Place, wanted: &Watch) -> anyhow::Result<Captured> {
         let name = format!("window {done} of {}", windows.count);
         end = match capture.window(&mut control, &name, windows.length) {
             Ok(end) => end,
-            // The first window tells whether it can be done at all.
+            // A failure of the first window means that the server cannot be watched at all.
             Err(error) if done == 1 => return Err(error),
             Err(error) => End::Lost(format!("{error:#}")),
         };
@@ -194,7 +196,7 @@ pub(crate) fn watch(place: &Place, wanted: &Watch) -> anyhow::Result<Captured> {
     Ok(Captured { summary, recorded })
 }
 
-/// By the rules, or what the server says, or by database.
+/// Finds the tenant of an event: by the rules, by the name that the server states, or by database.
 fn owner(mut rules: Option<TenantRules>) -> trace::capture::Owner {
     Box::new(move |event: &Event<'_>| match (&mut rules, event.tenant) {
         (Some(rules), _) => rules.owner(event.db, event.key).to_owned(),
@@ -214,7 +216,8 @@ struct Capture {
 }
 
 impl Capture {
-    /// Says what will be done and what it will cost, and looks at what the server does without.
+    /// Prints how the server will be watched and at what cost, and measures the server without
+    /// watching.
     fn announce(
         &mut self,
         place: &Place,
@@ -253,7 +256,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Waits, and says whether the user does not want to any more.
+    /// Waits until this time. Returns true at once if the user interrupts the command.
     fn wait(&self, until: Instant) -> bool {
         while !self.interrupt.is_wanted() {
             let left = until.saturating_duration_since(Instant::now());
@@ -336,7 +339,7 @@ impl Capture {
     }
 }
 
-/// On standard error, and only on a terminal.
+/// A progress bar on standard error, shown only on a terminal.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     match ProgressStyle::with_template("{spinner} {msg}") {

@@ -1,11 +1,11 @@
-//! When the server is watched.
+//! The times at which a server is watched.
 
 use crate::requests::duration;
 use anyhow::{Context, ensure};
 use base::Micros;
 use std::time::Duration;
 
-/// Windows, each as long and as far from the next.
+/// Windows of one length, at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Windows {
     pub(super) count: u64,
@@ -14,7 +14,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// As the user wants it. The last one may begin as late as there is room for it.
+    /// The windows that fit into `span`, the last one with its whole length.
     pub(super) fn of(span: Micros, window: &str, every: Micros) -> anyhow::Result<Self> {
         let all = window == "all";
         let length = if all { span } else { time(window).map_err(anyhow::Error::msg)? };
@@ -34,7 +34,7 @@ impl Windows {
         Ok(Self { count, length: wall(length), every: wall(every) })
     }
 
-    /// All windows together.
+    /// Time in all windows together.
     pub(super) fn watched(&self) -> Duration {
         self.length * u32::try_from(self.count).unwrap_or(u32::MAX)
     }

@@ -7,7 +7,7 @@ use trace::Totals;
 use trace::capture::Recorded;
 use trace::format::{self, Spec};
 
-/// What was written.
+/// Size of the written trace, and the facts that its format could not hold.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) requests: u64,
@@ -15,8 +15,8 @@ pub(super) struct Written {
     pub(super) losses: Vec<String>,
 }
 
-/// The format for a file of that name: columns, which have names of tenants and penalties, where
-/// the name does not say otherwise.
+/// The format for a file of this name. Unless the name or `wanted` asks for another one, it is
+/// `columns`, which holds names of tenants and penalties.
 ///
 /// # Errors
 /// A sentence that names the formats that can be written.
@@ -26,18 +26,18 @@ pub(super) fn chosen(name: &str, wanted: Option<&str>) -> Result<&'static Spec> 
     output::written(name, wanted.or(plain.then_some("columns")))
 }
 
-/// Writes the file. Where the disk is full, as many of the first requests as there is room for.
+/// Writes the file. While the disk is full, it tries again with half as many of the first requests.
 ///
 /// # Errors
-/// What the machine said: nothing is there then.
+/// The system refuses the file. Then no file is left.
 pub(super) fn write(name: &str, spec: &Spec, recorded: &Recorded) -> Result<Written> {
     fitting(recorded.len(), |most| one(name, spec, recorded, most))
 }
 
-/// With fewer requests than this a trace is not worth keeping.
+/// Minimum number of requests that make a trace worth keeping.
 const WORTH: usize = 1_000;
 
-/// Tries all, and half as many as long as the disk is full.
+/// Tries all requests, and half as many each time while the disk is full.
 fn fitting(all: usize, mut write: impl FnMut(usize) -> Result<Written>) -> Result<Written> {
     let mut most = all;
     loop {
@@ -95,7 +95,7 @@ mod tests {
         assert!(of("a", Some("monitor")).is_err());
     }
 
-    /// What was captured cannot be had again: as much is kept as there is room for.
+    /// A capture cannot be repeated, so a full disk keeps a part of it.
     #[test]
     fn on_a_full_disk_the_first_requests_are_kept() {
         let full = || anyhow::Error::new(io::Error::from(io::ErrorKind::StorageFull));

@@ -1,5 +1,5 @@
-//! What one asks of a curve: how much memory for a goal, what one step more buys. Beyond the
-//! bytes that the trace touches nothing was measured, and nothing is said.
+//! Questions to a curve: the memory for a goal, and the gain by one step more. Nothing was measured
+//! beyond the bytes that the trace touches, so nothing is answered there.
 
 use super::survey::Survey;
 use base::{Bytes, MissRatio};
@@ -18,12 +18,12 @@ pub(super) fn ratio(text: &str) -> Result<MissRatio, String> {
     }
 }
 
-/// How much memory a goal needs.
+/// The memory that a goal needs.
 #[derive(Debug, Serialize)]
 pub(super) struct Goal {
     pub(super) miss_ratio: f64,
     pub(super) bytes: Option<u64>,
-    /// Why there is no size.
+    /// Reason, where there is no size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
 }
@@ -44,7 +44,7 @@ impl Goal {
     }
 }
 
-/// What a step more buys.
+/// Miss ratios at a size and with one step more.
 #[derive(Debug, Serialize)]
 pub(super) struct Step {
     pub(super) bytes: u64,
@@ -53,7 +53,7 @@ pub(super) struct Step {
     pub(super) more_bytes: u64,
     #[serde(rename = "miss_ratio_with_step")]
     pub(super) with_more: Option<f64>,
-    /// Why a number is missing.
+    /// Reason, where a number is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
 }

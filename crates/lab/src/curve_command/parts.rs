@@ -1,12 +1,12 @@
-//! Curves of a trace too large for one machine: counts of parts, kept in files, added up.
+//! Curves of a trace too large for one machine: counts of parts are kept in files and added up.
 //!
 //! ```text
 //! file     a line that names the form and its version │ u64 checksum │ what was counted
 //! ```
 //!
-//! Each process reads the trace and watches its own part of the keys. What it counted takes some
-//! hundred kilobytes, however long the trace is; how the processes are started, and where, is
-//! nobody's business here: `xargs`, Slurm, or a loop will do.
+//! Each process reads the trace and watches its own part of the keys. Its counts take some hundred
+//! kilobytes, however long the trace is. Any means may start the processes, on any machines:
+//! `xargs`, Slurm, or a loop.
 
 use super::survey::Survey;
 use super::{Answer, Asked, Draw, Made, Run};
@@ -20,7 +20,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The first bytes, with the version of what follows.
+/// First bytes of a file, with the version of the form that follows.
 const MAGIC: &[u8] = b"larder counts 1\n";
 
 /// Add up what was counted of parts of the keys, and draw the curve of all
@@ -50,18 +50,18 @@ pub(super) fn part(text: &str) -> Result<Part, String> {
     }
 }
 
-/// What was counted of some parts of a trace.
+/// Counts of some parts of a trace, as a file holds them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct State {
     trace: String,
     survey: Survey,
-    /// Parts that are counted, of how many.
+    /// Number of parts into which the keys are divided, and the parts counted here.
     of: u32,
     parts: BTreeSet<u32>,
     models: Vec<Counted>,
 }
 
-/// What one model counted.
+/// Settings and counts of one model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Counted {
     model: String,
@@ -75,7 +75,7 @@ struct Counted {
     bytes: u64,
 }
 
-/// Writes what the models of these runs counted.
+/// Writes the counts of the models of these runs to a file.
 pub(super) fn save(path: &Path, args: &Draw, survey: &Survey, runs: &[Run]) -> Result<()> {
     let part = args.part.unwrap_or(Part::WHOLE);
     let of_run = |run: &Run| {
@@ -182,7 +182,7 @@ fn add(state: &mut State, other: State, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The curves of all parts together, and what to call them.
+/// The curves of all parts together, with a title.
 pub(super) fn merged(args: &Args) -> Result<(String, Vec<Answer>)> {
     let Some((first, rest)) = args.files.split_first() else { bail!("name at least one file") };
     let mut state = read(first)?;

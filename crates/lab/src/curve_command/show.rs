@@ -9,7 +9,7 @@ use curve::{Envelope, MissRatioCurve};
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// One object, or a list of them where several were asked for.
+/// Prints one object, or a list of objects for several answers.
 pub(super) fn json(mut answers: Vec<Answer>) -> anyhow::Result<()> {
     if answers.len() == 1 {
         return document::print(&answers.remove(0));
@@ -91,7 +91,7 @@ fn table(answers: &[Answer]) -> Table {
     table
 }
 
-/// Which policy is the best up to which size, where there are several.
+/// Sentences that name the best policy up to each size, where there are several policies.
 fn winners(answers: &[Answer]) -> Vec<String> {
     let curves: Vec<MissRatioCurve> = answers.iter().map(Answer::curve).collect();
     let envelope = Envelope::new(&curves.iter().collect::<Vec<_>>());
@@ -107,7 +107,7 @@ fn winners(answers: &[Answer]) -> Vec<String> {
             lines.push(format!("best up to {}: {}", bytes(point.0.0), who(point)));
         }
     }
-    // Where the best changes all the time the curves are the same but for noise.
+    // Where the best policy changes all the time, the curves differ only by noise.
     if lines.len() > 6 {
         return vec![format!("the best of them changes {} times: they hardly differ", lines.len())];
     }

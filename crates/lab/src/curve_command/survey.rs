@@ -1,4 +1,4 @@
-//! What a trace touches: requests, keys, bytes.
+//! Survey of a trace: requests, keys and bytes.
 
 use base::hash::KeyMap;
 use base::{Access, Bytes, Filter, Op, Size};
@@ -7,22 +7,22 @@ use load::open::{Options, open};
 use serde::{Deserialize, Serialize};
 use trace::Passed;
 
-/// Keys kept at most. A trace of more is surveyed by a sample of its keys.
+/// Maximum number of keys kept. A trace with more keys is surveyed by a sample of them.
 const KEYS_MAX: usize = 4 << 20;
 
-/// Counts of a whole trace; keys and bytes are estimates where the keys are too many to keep, or
-/// where looking them up would take longer than all else.
+/// Counts of a whole trace. Keys and bytes are estimates where the keys are too many to keep, or
+/// where looking them up would take longer than the rest of the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Survey {
     pub(super) requests: u64,
     pub(super) reads: u64,
     pub(super) keys: u64,
-    /// The bytes of all objects, each at its largest.
+    /// Bytes of all objects, each at its largest size.
     pub(super) footprint: u64,
 }
 
 impl Survey {
-    /// Reads the trace once, for nothing else.
+    /// Reads the trace once, only to survey it.
     pub(super) fn of(name: &str, options: &Options) -> anyhow::Result<Self> {
         let mut source = open(name, options)?;
         let progress = progress("survey", options.limit);
@@ -39,50 +39,50 @@ impl Survey {
         Ok(count.survey())
     }
 
-    /// So many sizes, spread evenly up to all bytes.
+    /// `count` sizes, spread evenly up to the footprint.
     pub(super) fn sizes(&self, count: u32) -> Vec<Bytes> {
         let size = |step| u128::from(self.footprint) * u128::from(step) / u128::from(count);
         (1..=count).map(|step| Bytes(size(step) as u64)).collect()
     }
 }
 
-/// A survey under way.
+/// Counters of a survey under way.
 pub(super) struct Count {
     requests: u64,
     reads: u64,
     keys: Keys,
-    /// Share of the keys that are shown at all.
+    /// Share of the trace's keys that the source shows.
     shown: f64,
 }
 
-/// Distinct keys, counted.
+/// Counts distinct keys.
 enum Keys {
-    /// Each key's largest size; of a sample of the keys where they are too many.
+    /// The largest size of each key, or of each sampled key where there are too many.
     Exactly(Filter, KeyMap<Size>),
-    /// A bit for each key.
+    /// A bitmap that estimates the number of keys.
     Nearly(Bits),
 }
 
 impl Count {
-    /// Counts keys and bytes as they are.
+    /// Keeps every key and its size, as far as there is room.
     fn exactly() -> Self {
         let keys = Keys::Exactly(Filter::ALL, KeyMap::default());
         Self { requests: 0, reads: 0, keys, shown: 1.0 }
     }
 
-    /// Counts those of a sample, which stand for more.
+    /// Counts the keys of a sample and scales them to the whole trace.
     pub(super) fn of_sample(rate: f64) -> Self {
         Self { shown: rate, ..Self::exactly() }
     }
 
-    /// So much was left out of a sample.
+    /// Adds requests that were left out of a sample.
     pub(super) const fn pass(&mut self, passed: Passed) {
         self.requests += passed.requests;
         self.reads += passed.reads;
     }
 
-    /// Counts them to within a few thousandths where the models that run beside it sample: looking
-    /// up every key would take longer than they do.
+    /// Counts keys beside running models. Where these models sample, keys are only estimated, to a
+    /// few thousandths: looking up every key would take longer than the models do.
     pub(super) fn beside(models_sample: bool) -> Self {
         let keys = if models_sample { Keys::Nearly(Bits::new()) } else { return Self::exactly() };
         Self { keys, ..Self::exactly() }
@@ -123,10 +123,11 @@ impl Count {
     }
 }
 
-/// Counts distinct keys and their bytes, each at the first size seen, in a bitmap: a key that finds
-/// its bit not set while a share p of the bits is free stands for 1/p keys like it (Ting. Streamed
-/// Approximate Counting of Distinct Elements. KDD '14). A quarter of a megabyte, which stays near,
-/// counts eight million keys to two thousandths, sixteen to one in two hundred.
+/// Estimates the number of distinct keys and their bytes, each at the first size seen, by a bitmap.
+/// A key that finds its bit not set while a share p of the bits is free stands for 1/p keys (Ting.
+/// Streamed Approximate Counting of Distinct Elements. KDD '14). The bitmap takes a quarter of a
+/// megabyte, which stays in the processor's cache. It counts eight million keys to two thousandths,
+/// and sixteen million to one in two hundred.
 struct Bits {
     words: Vec<u64>,
     free: u64,
@@ -173,7 +174,7 @@ pub(super) fn progress(what: &'static str, requests: Option<u64>) -> ProgressBar
 mod tests {
     use super::*;
 
-    /// As many keys as there are bits, each seen twice.
+    /// The estimate holds for as many keys as there are bits, each seen twice.
     #[test]
     fn bits_count_keys_and_bytes() {
         let mut bits = Bits::new();

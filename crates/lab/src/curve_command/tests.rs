@@ -1,4 +1,4 @@
-//! The command on traces that are made up: what several rates, seeds and intervals give.
+//! The command on synthetic traces, with several rates, seeds, intervals and parts.
 
 use super::{Draw, answers, parts};
 use clap::Parser;
@@ -15,7 +15,8 @@ fn ask(flags: &str) -> Vec<super::Answer> {
     answers(&Line::parse_from(line).args).unwrap()
 }
 
-/// A seed is a sample of its own; where all keys are watched there is one answer, and it is near.
+/// Each seed draws a sample of its own. Where all keys are watched there is one answer, and its
+/// error is small.
 #[test]
 fn every_seed_draws_its_own_sample() {
     let all = ask("--model krr --k 2 --rate 1,0.5 --seed 1,2,3 --sizes 8 --against exact");
@@ -26,8 +27,8 @@ fn every_seed_draws_its_own_sample() {
     assert!(errors[1] != errors[2] && errors[2] != errors[3], "{errors:?}");
 }
 
-/// A model that is exact is so in each interval, caches stay warm from one to the next, and a
-/// simulation at rate 1 is the simulation.
+/// An exact model is exact in each interval, and caches stay warm from one interval to the next. A
+/// miniature simulation at rate 1 is the full simulation.
 #[test]
 fn intervals_are_compared_one_by_one() {
     let flags = "--policy lru --sizes 4 --against exact --model olken,miniature";
@@ -41,8 +42,8 @@ fn intervals_are_compared_one_by_one() {
     }
 }
 
-/// A loop is a plateau before it fits, its hull a straight line to where it does; and what is read
-/// once says what is read twice.
+/// The curve of a loop is a plateau until the loop fits, and its hull is a straight line to that
+/// size. Reading the trace once gives the same curve as reading it twice.
 #[test]
 fn plateaus_and_hull_of_a_loop() {
     let line = |more: &str| {
@@ -69,8 +70,8 @@ fn counted(folder: &std::path::Path, flags: &str, name: &str) -> String {
     file
 }
 
-/// What is read back from files of parts is what one process counts; what does not belong together
-/// is refused.
+/// Counts of parts, merged from files, give the curve of a single process. Files that do not belong
+/// together are refused.
 #[test]
 fn parts_are_merged_from_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -113,7 +114,7 @@ fn parts_are_merged_from_files() {
     }
 }
 
-/// A curve of a sample is that of the whole at its rate: the same keys, at the same clock.
+/// A sample gives the curve of the whole trace at the sample's rate: keys and clock are the same.
 #[test]
 fn a_sample_says_what_it_was_taken_from() {
     let folder = tempfile::tempdir().unwrap();

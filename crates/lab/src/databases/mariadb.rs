@@ -1,8 +1,8 @@
-//! `mysql://…`: a MariaDB or MySQL server, an InnoDB table of each tenant's objects, one prepared
-//! SELECT by primary key for each miss, which brings the whole value.
+//! `mysql://…`: a MariaDB or MySQL server, with an InnoDB table of each tenant's objects. Each miss
+//! runs one prepared SELECT by primary key, which returns the whole value.
 //!
-//! The rows are inserted many at a time, in one transaction; as a CREATE TABLE ends a transaction
-//! here, the note of what a table was filled from goes first and comes back last.
+//! Rows are inserted many at a time, in one transaction. CREATE TABLE ends a transaction in this
+//! server. So the record of the trace that filled a table is deleted first and written again last.
 
 use super::place::Place;
 use super::pool::Pool;
@@ -21,17 +21,17 @@ pub(super) const KIND: Kind = Kind {
     open: |rest, pool| Ok(Arc::new(MariaDb::new(Place::parse("mysql", rest, 3306)?, pool))),
 };
 
-/// A server that has not answered by then is not there.
+/// Longest wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Statements each connection keeps prepared: one a tenant is needed.
+/// Number of statements that each connection keeps prepared; each tenant needs one.
 const STATEMENTS: usize = 128;
-/// Rows that are inserted at a time,
+/// Maximum number of rows inserted at a time.
 const ROWS: usize = 256;
-/// or bytes of them.
+/// Maximum number of bytes inserted at a time.
 const BATCH: usize = 4 << 20;
-/// Bytes of a packet that are not keys and values: the statement, and a few for each row.
+/// Bytes of a packet beside keys and values: the statement, and a few for each row.
 const AROUND: usize = 16 << 10;
-/// The server's number for a table that does not exist.
+/// The server's error number for a table that does not exist.
 const NO_TABLE: u16 = 1146;
 
 struct MariaDb {
@@ -55,7 +55,7 @@ fn connect(place: &Place) -> anyhow::Result<Conn> {
         .pass(place.password.as_deref())
         .db_name(Some(place.db.as_str()))
         .tcp_connect_timeout(Some(PATIENCE))
-        // What was named is asked, and not a socket of the same server.
+        // Connects to the named host, never to a socket of the same server.
         .prefer_socket(false)
         .stmt_cache_size(STATEMENTS);
     Conn::new(options).with_context(|| place.to_string())
@@ -119,7 +119,7 @@ impl Database for MariaDb {
         let table = quoted(&table(tenant)?, '`');
         let select = format!("SELECT value FROM {table} WHERE `key` = ?");
         self.pool.join()?;
-        // Says now, and not at the first miss, that there is no such table.
+        // A missing table is an error now, and not at the first miss.
         let prepared = self.pool.with(|connection| Ok(connection.prep(&select)?));
         prepared.with_context(|| self.name())?;
         Ok(Box::new(MariaDbReader { pool: self.pool.clone(), select }))
@@ -129,11 +129,11 @@ impl Database for MariaDb {
 struct MariaDbFiller {
     connection: Conn,
     table: String,
-    /// Bytes the server takes at once.
+    /// Largest packet that the server accepts, in bytes.
     packet: usize,
     /// Hashes of the keys that were added.
     seen: HashSet<u64>,
-    /// Keys and values that are to be inserted next, and their bytes.
+    /// Keys and values of the next insertion, and their bytes.
     fields: Vec<Value>,
     bytes: usize,
     tenant: String,

@@ -1,8 +1,8 @@
 //! Databases that a replay asks on a miss: SQLite in a file, PostgreSQL and MariaDB as servers.
 //!
-//! A kind is a file here and its entry in [`KINDS`]; `load::ELSEWHERE` has how it is written. All
-//! of them are behind the feature `databases`, for their client libraries are half of what the lab
-//! would be built from.
+//! Each kind is a file here and an entry in [`KINDS`]; `load::ELSEWHERE` has the form in which
+//! users write it. All kinds are behind the feature `databases`, because their client libraries are
+//! half of the code that the lab would be built from.
 
 mod mariadb;
 mod place;
@@ -13,13 +13,14 @@ mod sqlite;
 use anyhow::bail;
 use load::Kind;
 
-/// All of them.
+/// All kinds of databases.
 pub const KINDS: &[Kind] = &[sqlite::KIND, postgres::KIND, mariadb::KIND];
 
-/// Postgres cuts longer names of tables off, and then takes two for one.
+/// Maximum length of a table's name, in bytes. PostgreSQL cuts longer names off, so that two tables
+/// may become one.
 const TABLE_MAX: usize = 63;
 
-/// The table of a tenant's objects, unquoted.
+/// Name of the table of a tenant's objects, not quoted.
 fn table(tenant: &str) -> anyhow::Result<String> {
     let table = format!("larder objects {tenant}");
     if table.len() > TABLE_MAX || tenant.contains('\0') || tenant.ends_with(' ') {

@@ -1,25 +1,25 @@
-//! Where a database server is: `scheme://user[:password]@host[:port]/db`.
+//! Place of a database: `scheme://user[:password]@host[:port]/db`.
 //!
-//! The password is shown nowhere: a place writes itself without it, has no `Debug`, and the errors
-//! of reading one do not repeat what was read.
+//! The password is never shown: `Display` leaves it out, there is no `Debug`, and errors of parsing
+//! do not repeat the text.
 
 use anyhow::{Context, bail};
 use std::fmt;
 
-/// A database of a server, and who to be there.
+/// A database of a server, and the user that logs in.
 pub(super) struct Place {
     scheme: &'static str,
     pub(super) user: String,
     pub(super) password: Option<String>,
-    /// Name or address, without brackets.
+    /// Name or address of the host, without brackets.
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) db: String,
 }
 
 impl Place {
-    /// Reads what stands behind `scheme://`; `port` is the usual one. `%` and two hexadecimal
-    /// digits stand for any byte of a user, a password or a database.
+    /// Reads the text behind `scheme://`; `port` is the default. `%` and two hexadecimal digits
+    /// stand for any byte of a user, a password or a database.
     pub(super) fn parse(scheme: &'static str, rest: &str, port: u16) -> anyhow::Result<Self> {
         let form = || {
             format!(
@@ -31,7 +31,7 @@ impl Place {
         let (login, place) = rest.rsplit_once('@').with_context(form)?;
         let (user, password) = login.split_once(':').map_or((login, None), |(u, p)| (u, Some(p)));
         let (place, db) = place.split_once('/').with_context(form)?;
-        // An IPv6 address stands in brackets, for it has colons of its own.
+        // An IPv6 address stands in brackets, because it has colons of its own.
         let (host, given) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, port)) => (host, port.strip_prefix(':')),
             None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),

@@ -1,17 +1,17 @@
 //! Connections to one database, shared by all threads of a replay.
 //!
 //! An application server keeps a bounded number of connections, and a burst of misses queues for
-//! them: so here the wait is part of what the miss took. A connection whose query failed is given
-//! up, together with the idle ones, which went the same way if the database went; the next query
-//! opens a new one. Nothing is retried and no idle connection is tried out before its use, for
-//! both would hide or add time.
+//! them. So here the wait for a connection is part of the time of a miss. A connection whose query
+//! failed is closed, together with the idle ones, which are lost too if the database is gone. The
+//! next query opens a new connection. No query is retried and no idle connection is tested before
+//! its use, because both would hide or add time.
 
 use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 type Open<C> = Box<dyn Fn() -> anyhow::Result<C> + Send + Sync>;
 
-/// At most so many connections, each used by one thread at a time.
+/// A bounded number of connections, each used by one thread at a time.
 pub(super) struct Pool<C> {
     open: Open<C>,
     size: usize,
@@ -21,9 +21,9 @@ pub(super) struct Pool<C> {
 
 struct State<C> {
     idle: Vec<C>,
-    /// Idle, in use, or being opened.
+    /// Number of connections that are idle, in use, or being opened.
     connections: usize,
-    /// Threads that will ask.
+    /// Number of threads that will ask.
     users: usize,
 }
 
@@ -36,8 +36,8 @@ impl<C> Pool<C> {
         Self { open: Box::new(open), size, state: Mutex::new(state), returned: Condvar::new() }
     }
 
-    /// Says that one more thread will ask, and opens its connection if there may be one more: the
-    /// first misses do not pay for it.
+    /// Announces one more thread that will ask, and opens its connection if the pool may grow, so
+    /// that the first misses do not pay for it.
     pub(super) fn join(&self) -> anyhow::Result<()> {
         let mut state = self.lock();
         state.users += 1;
@@ -48,7 +48,7 @@ impl<C> Pool<C> {
         Ok(())
     }
 
-    /// Lets `ask` use a connection, as soon as there is one.
+    /// Runs `ask` on a connection, as soon as one is free.
     pub(super) fn with<T>(
         &self,
         ask: impl FnOnce(&mut C) -> anyhow::Result<T>,
@@ -67,7 +67,7 @@ impl<C> Pool<C> {
         };
         drop(state);
         self.returned.notify_one();
-        // Closing speaks to the database: not under the lock.
+        // Closing a connection talks to the database, so it happens outside the lock.
         drop(lost);
         answer
     }
@@ -142,7 +142,8 @@ mod tests {
         }
     }
 
-    /// A pool that kept what failed would fail for ever; one that lost count would wait for ever.
+    /// A pool that kept failed connections would fail for ever; one that lost count of them would
+    /// wait for ever.
     #[test]
     fn what_failed_is_replaced() {
         let (pool, opened) = numbers(2);
@@ -151,7 +152,7 @@ mod tests {
         for _ in 0..5 {
             pool.with(|_| -> anyhow::Result<()> { bail!("gone") }).unwrap_err();
         }
-        // Both went with the first failure, then one with each.
+        // The first failure closed both connections, and each later failure closed one.
         assert_eq!(opened.load(SeqCst), 2 + 4);
         assert_eq!(pool.with(|number| Ok(*number)).unwrap(), 6);
     }

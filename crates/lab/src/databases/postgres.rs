@@ -1,9 +1,9 @@
-//! `postgres://…`: a PostgreSQL server, a table of each tenant's objects, one prepared SELECT by
-//! primary key for each miss, which brings the whole value.
+//! `postgres://…`: a PostgreSQL server, with a table of each tenant's objects. Each miss runs one
+//! prepared SELECT by primary key, which returns the whole value.
 //!
-//! The rows are copied in by COPY, in the transaction that makes the table: they are frozen as they
-//! come, so that no VACUUM runs beside the replay that follows. Values are stored as they are, for
-//! their bytes cannot be compressed.
+//! COPY loads the rows, in the transaction that creates the table. It freezes them at once, so that
+//! no VACUUM runs beside the replay that follows. Values are stored uncompressed, because their
+//! bytes cannot be compressed.
 
 use super::place::Place;
 use super::pool::Pool;
@@ -23,14 +23,14 @@ pub(super) const KIND: Kind = Kind {
     open: |rest, pool| Ok(Arc::new(Postgres::new(Place::parse("postgres", rest, 5432)?, pool))),
 };
 
-/// A server that has not answered by then is not there.
+/// Longest wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes that are copied in at a time.
+/// Bytes that one COPY loads.
 const BATCH: usize = 4 << 20;
 
-/// What COPY's binary form begins with: a mark, no flags, no extension.
+/// Head of COPY's binary form: a mark, no flags, no extension.
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// What it ends with: a row of minus one fields.
+/// End of COPY's binary form: a row of minus one fields.
 const COPY_END: &[u8] = &(-1i16).to_be_bytes();
 
 struct Postgres {
@@ -112,7 +112,7 @@ impl Database for Postgres {
         let table = quoted(&table(tenant)?, '"');
         let select = format!("SELECT value FROM {table} WHERE key = $1");
         self.pool.join()?;
-        // Says now, and not at the first miss, that there is no such table.
+        // A missing table is an error now, and not at the first miss.
         self.pool.with(|session| session.prepare(&select)).with_context(|| self.name())?;
         Ok(Box::new(PostgresReader { pool: self.pool.clone(), select }))
     }
@@ -134,7 +134,7 @@ struct PostgresFiller {
     table: String,
     /// Hashes of the keys that were added.
     seen: HashSet<u64>,
-    /// What is to be copied next, in COPY's binary form.
+    /// Rows of the next COPY, in its binary form.
     rows: Vec<u8>,
     tenant: String,
     origin: Origin,

@@ -1,9 +1,9 @@
-//! `sqlite:PATH`: an embedded database, a table of each tenant's objects, one SELECT by key for
-//! each miss.
+//! `sqlite:PATH`: an embedded database, with a table of each tenant's objects. Each miss runs one
+//! SELECT by key.
 //!
 //! A row holds the seed of the value and its size, not the value: the query, the B-tree and the
 //! page cache are real, and the file stays small. The table is filled once, in one transaction,
-//! from the same trace that is then replayed; a later run over the same trace finds it ready.
+//! from the trace that is then replayed. A later run over the same trace finds it ready.
 
 use super::quoted;
 use anyhow::{Context, bail};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) const KIND: Kind =
     Kind { prefix: "sqlite:", open: |path, _| Ok(Arc::new(Sqlite::new(Path::new(path)))) };
 
-/// Keys seen lately, by hash: spares the database most of the repeated insertions.
+/// Slots for recently added keys, by hash, which spare the database most repeated insertions.
 const RECENT: usize = 1 << 16;
 
 /// A database in a file.
@@ -30,7 +30,7 @@ impl Sqlite {
         Self { path: path.to_owned() }
     }
 
-    /// A connection that reads.
+    /// A read-only connection.
     fn connect(&self) -> anyhow::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         Connection::open_with_flags(&self.path, flags).with_context(|| self.name())
@@ -93,7 +93,7 @@ impl Database for Sqlite {
         let connection = self.connect()?;
         connection.pragma_update(None, "mmap_size", 1i64 << 28)?;
         let select = format!("SELECT seed, size FROM {} WHERE key = ?1", table(tenant));
-        // Says now, and not at the first miss, that there is no such table.
+        // A missing table is an error now, and not at the first miss.
         connection.prepare_cached(&select)?;
         Ok(Box::new(SqliteReader { connection, select }))
     }

@@ -1,4 +1,4 @@
-//! What each part of the Gittins rank gives: it whole, and without one part after the other.
+//! Gain by each part of the Gittins rank: the whole rank, and the rank without one part at a time.
 //!
 //! The loads are those of `kredis-tenants` and `kredis-many`, and the mixes of `everything`. A
 //! part that gives nothing on any of them is not worth its code.

@@ -1,9 +1,10 @@
-//! After a change: what a recipe that went through it waits, by what one waits that begins there.
+//! Waiting after a change of the load: a recipe that ran through the change, relative to the same
+//! recipe started after it.
 //!
-//! Tenants swap what they ask for, turn to other keys, come and go, and a backend slows to ten
-//! times for a minute. Counted is what comes once as many bytes were written after the change as
-//! the cache holds (a turnover), of a cache that was there before and of one that was not. Who
-//! clings to what was waits longer than a fresh start.
+//! Tenants swap their workloads, turn to other keys, come and go, and a backend takes ten times as
+//! long for a minute. Counting begins once as many bytes were written after the change as the cache
+//! holds (a turnover). A cache that ran before the change is compared with one that did not. A
+//! recipe that adapts too slowly waits longer than a fresh start.
 
 use super::load::Load;
 use super::mixes::recorded;
@@ -23,17 +24,17 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const RECIPES: [&str; 4] = ["static", "kredis", "predis", "auto"];
 
-/// Share of the bytes that are asked for after the change.
+/// Memory, as a share of the bytes that are requested after the change.
 const SHARE: f64 = 0.2;
 
-/// What a miss costs each tenant.
+/// Cost of a miss of each tenant, in microseconds.
 const PENALTIES: [u64; 3] = [5_000, 500, 1_500];
 
-/// A minute of a backend that takes ten times as long.
+/// Length of a backend's slow period, and how many times as long a miss takes in it.
 const SLOW: Micros = Micros::from_secs(60);
 const SLOWER: u64 = 10;
 
-/// Requests until something changes, and those that follow it.
+/// Requests before a change, and the load that follows it.
 struct Change {
     before: Vec<Access>,
     after: Load,
@@ -66,8 +67,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// What is counted of `after`: from the request on that is named, or from a turnover on, and which
-/// that was.
+/// Plays both parts, and counts the reads of `after` from request `from` on. Without it, counting
+/// begins after a turnover, or at half of the requests. Returns where it began.
 fn fly(
     recipe: &str,
     before: &[Access],
@@ -99,7 +100,7 @@ fn fly(
     Ok((counts, begun.unwrap_or_default()))
 }
 
-/// Three tenants that ask for what `traces` say from `start` on.
+/// A load of three tenants with the requests of `traces`, shifted to begin at `start`.
 fn load(traces: &[String], start: Micros, limit: Option<u64>) -> Result<Load> {
     let mut load = Load::first(limit, traces, &PENALTIES)?;
     for access in &mut load.requests {
@@ -150,8 +151,8 @@ fn changes(setting: &Setting, seed: u64) -> Result<Vec<(&'static str, Change)>> 
     Ok(all)
 }
 
-/// The backend of the second tenant takes ten times as long for the first minute of what is counted
-/// as after.
+/// The backend of the second tenant takes ten times as long, in the first minute of the part after
+/// the change.
 fn slow_minute(traces: &[String]) -> Result<Change> {
     let mut all = load(traces, Micros(0), None)?;
     let after = all.requests.split_off(all.requests.len() / 2);
@@ -170,7 +171,7 @@ fn slow_minute(traces: &[String]) -> Result<Change> {
 mod tests {
     use super::*;
 
-    /// What is counted is the same part of both, and a fresh start of the same is the same.
+    /// Two fresh starts on the same load count the same part and give the same result.
     #[test]
     fn a_fresh_start_is_no_change() {
         let text = "synth:zipf:keys=3000:skew=0.8:requests=30000:rate=1000:size=const/100";

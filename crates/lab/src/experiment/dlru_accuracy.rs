@@ -1,4 +1,4 @@
-//! What the miniatures of DLRU predict, against caches of full size [1].
+//! Predictions by the miniatures of DLRU, against caches of full size [1].
 //!
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 
@@ -16,7 +16,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Keys watched: with fewer the sample is the error.
+/// Number of keys watched. With fewer, the error of the sample dominates.
 const KEYS: f64 = 8_000.0;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {

@@ -1,8 +1,8 @@
 //! DLRU against every K it can choose, at three sizes [1].
 //!
 //! Each workload is played to K-LRU with K = 1, 2, 5, 10 and 16, and to the recipe, which begins
-//! with K = 5. It decides 250 times: the paper's five million reads are more than most recorded
-//! traces have. So many keys are watched that a miniature has thousands.
+//! with K = 5. The recipe decides 250 times, because the paper's interval of five million reads is
+//! longer than most recorded traces. Enough keys are watched to give a miniature thousands of them.
 //!
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 
@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The K there are, by the names of rows and recipes.
+/// The values of K: name of the row, and policy.
 pub(super) const KS: [(&str, &str); 5] = [
     ("k=1", "klru:k=1"),
     ("k=2", "klru:k=2"),
@@ -27,10 +27,10 @@ pub(super) const KS: [(&str, &str); 5] = [
     ("k=16", "klru:k=16"),
 ];
 
-/// Keys a miniature is to watch at least, where there are so many.
+/// Number of keys that are watched, where the load has more.
 const KEYS: f64 = 50_000.0;
 
-/// What a miss costs: a database in the same room.
+/// Cost of a miss: a database in the same room.
 pub(super) const PENALTY: Micros = Micros(1_000);
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
@@ -75,14 +75,15 @@ pub(super) fn note(
     findings.cell(row, workload, seed, &figures);
 }
 
-/// The recipe with an interval and a rate that fit a load.
+/// The recipe with an interval and a sampling rate that fit the load.
 pub(super) fn recipe(load: &Load) -> String {
     let keys = load.requests.iter().map(|access| access.key).collect::<HashSet<_>>().len();
     let rate = (KEYS / keys as f64).clamp(0.005, 1.0);
     format!("dlru:interval={}:rate={rate}", (load.requests.len() / 250).max(1))
 }
 
-/// Recorded traces; without them what is popular, what goes round, and what does both.
+/// Recorded traces; without them synthetic ones: popular keys, a loop, phases of both, and uniform
+/// keys.
 pub(super) fn workloads(setting: &Setting) -> Result<Vec<(String, String)>> {
     if let Some(folder) = &setting.traces {
         let mut found = traces(folder)?;

@@ -1,9 +1,9 @@
-//! What K costs: the time of an eviction in the live store by the number of candidates, and what
-//! the miniatures of DLRU take [1].
+//! Costs of K: the time of an eviction in the live store by the number of candidates, and the space
+//! and time of DLRU's miniatures [1].
 //!
-//! A full store takes writes of new keys, so every one of them evicts; the time is that of the
-//! processor, on this thread, the median of some rounds. Space and time of the miniatures are those
-//! of a simulation at their published rate, one key in two hundred, over values of 200 bytes.
+//! A full store takes writes of new keys, so every write evicts. Times are CPU times of this
+//! thread, medians of some rounds. Space and time of the miniatures come from a simulation at their
+//! published rate, one key in two hundred, over values of 200 bytes.
 //!
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 
@@ -31,7 +31,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let mut times: Vec<(&str, Vec<f64>)> = KS.iter().map(|(row, _)| (*row, vec![])).collect();
         let store = filled(keys, seed);
         let mut next = keys;
-        // In turns, so that what else the machine does falls on all alike.
+        // Rows take turns, so that other work of the machine slows all of them alike.
         for _ in 0..ROUNDS {
             for (row, times) in &mut times {
                 choose(&store, row.trim_start_matches("k=").parse()?);
@@ -82,11 +82,11 @@ fn choose(store: &Store, k: u8) {
 
 fn set(store: &Store, key: u64) {
     let key = format!("key:{key:020}");
-    // A store that finds no room says so; a write is lost to the measurement, not to anybody else.
+    // A store without room returns an error, which only costs the measurement one write.
     let _ = store.set(&store.key(0, 0, key.as_bytes()), &[b'.'; 100], None, NOW);
 }
 
-/// Time this thread has run.
+/// CPU time of this thread so far, in nanoseconds.
 pub(super) fn cpu_ns() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat")
         .context("the time of a thread is known on Linux only")?;
@@ -108,7 +108,7 @@ fn miniatures(setting: &Setting, findings: &mut Findings, seed: u64) -> Result<(
         Ok((cpu_ns()? - before, simulation.pilot.status().model_bytes.as_f64()))
     };
     let (plain, _) = time("static:k=5")?;
-    // The planner is kept from choosing, so that both caches evict alike.
+    // This planner chooses nothing, so that both caches evict alike.
     let (steered, bytes) = time(&format!("dlru:interval={interval}:planner=nothing"))?;
     let figures = [
         ("space_percent", 100.0 * bytes / memory.as_f64()),

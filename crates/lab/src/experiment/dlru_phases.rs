@@ -1,5 +1,5 @@
-//! DLRU where the best K changes: popular keys and a loop take turns [1]. And where it does not
-//! matter: keys asked for alike, for which the least K is the cheapest.
+//! DLRU where the best K changes: popular keys and a loop take turns [1]. Also DLRU where K does
+//! not matter: uniform keys, for which the smallest K is the cheapest.
 //!
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 

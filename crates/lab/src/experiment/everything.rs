@@ -1,9 +1,9 @@
-//! Every policy and every recipe on every trace and mix, by the best of each.
+//! Every policy and every recipe on every trace and mix, relative to the best on each.
 //!
-//! A trace alone is played by all policies at a hundredth and a tenth of its working set, and its
-//! misses are compared. A mix of tenants whose misses cost differently is also flown by all
-//! recipes, and its waiting is compared. The best differs from cell to cell. A default that nobody
-//! tunes is to be near the best in the mean, and far from it nowhere: both are told of each.
+//! All policies play each trace alone, at a hundredth and a tenth of its working set; misses are
+//! compared. All policies and all recipes play mixes of tenants with different miss costs; waiting
+//! is compared. The best differs from cell to cell. A default that nobody tunes should be near the
+//! best in the mean, and nowhere far from it, so the mean and the worst ratio are reported.
 
 use super::dlru_fixed_k::PENALTY;
 use super::lhd_policies::workloads;
@@ -26,15 +26,15 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const ALONE: [f64; 2] = [0.01, 0.1];
 const TOGETHER: [f64; 2] = [0.03, 0.2];
 
-/// Virtual time between two looks of the pilot where memory is in pages, and how many those are at
-/// least.
+/// Virtual time between two looks of the pilot where memory is in pages, and the number of pages
+/// that the page size aims at.
 const LOOK: Micros = Micros::from_millis(500);
 const PAGES: u64 = 128;
 
-/// Policies that know the future, or need no memory.
+/// Policies that know the future, or have unlimited memory.
 const BOUNDS: [&str; 3] = ["belady", "belady-size", "unbounded"];
 
-/// Recorded tenants that share a cache, with what a miss of theirs costs in microseconds.
+/// Recorded tenants that share a cache, with the cost of their misses in microseconds.
 const MIXES: [(&str, [(&str, u64); 3]); 4] = [
     ("web, dns, blocks", [("c2k_web07", 5_000), ("dns_domains", 1_000), (BLOCKS, 200)]),
     ("kv, cdn, pools", [(KV, 1_000), ("adaptsize_req", 5_000), ("lirs_2_pools", 2_000)]),
@@ -74,7 +74,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// What every policy makes of a load, and where `told` those that can be told what a miss costs.
+/// Counts of every policy on a load. If `told`, policies that can use the cost of a miss get it.
 fn play(load: &Load, share: f64, seed: u64, told: bool) -> Result<Vec<(String, Counts)>> {
     let specs = policy::ALL.iter().filter(|spec| !BOUNDS.contains(&spec.name));
     let names = specs.map(|spec| {
@@ -84,8 +84,8 @@ fn play(load: &Load, share: f64, seed: u64, told: bool) -> Result<Vec<(String, C
     names.map(|name| Ok((name.clone(), load.play(&name, load.share(share), seed)?))).collect()
 }
 
-/// What a recipe makes of a load; one that divides pages has some, and few enough to be planned in
-/// no time.
+/// Counts of a recipe on a load. A recipe that divides pages gets a store with pages, few enough to
+/// plan quickly.
 fn fly(load: &Load, recipe: &Recipe, share: f64, seed: u64) -> Result<Counts> {
     let memory = load.share(share);
     if recipe.pools == Pools::Slab {
@@ -96,7 +96,7 @@ fn fly(load: &Load, recipe: &Recipe, share: f64, seed: u64) -> Result<Counts> {
     Ok(load.counts(&load.simulate(recipe.name, memory, seed)?))
 }
 
-/// Notes a figure of everybody, by that of the best.
+/// Adds a cell for every policy and recipe, with its figure relative to the best.
 fn note(
     findings: &mut Findings,
     (workload, seed): (&str, u64),
@@ -114,7 +114,7 @@ fn note(
     }
 }
 
-/// Says of a row how far it is from the best in the mean, and where it is furthest.
+/// Claims how far a row is from the best, in the mean and at its worst workload.
 fn worst(findings: &mut Findings, row: &str, figure: &str) {
     let cells = findings.workloads().into_iter().map(|workload| {
         let ratio = findings.mean(row, Some(&workload), figure);

@@ -1,4 +1,4 @@
-//! What an experiment found: cells, their means, and what follows from them.
+//! Results of an experiment: cells, their means, and the claims that follow from them.
 
 use crate::report::{Page, Table, sign};
 use load::median;
@@ -6,16 +6,16 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The answer of an experiment, as it grows.
+/// The results of an experiment, as they grow.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     cells: Vec<Cell>,
     claims: Vec<Claim>,
-    /// Cells are rounds of the same, not seeds: their middle is the median.
+    /// Whether cells are rounds of the same run instead of seeds; their middle is then the median.
     is_of_rounds: bool,
 }
 
-/// One subject on one workload with one seed.
+/// Figures of one subject on one workload with one seed.
 #[derive(Clone, Debug, Serialize)]
 struct Cell {
     /// The subject, named as in the paper.
@@ -26,7 +26,7 @@ struct Cell {
     figures: Figures,
 }
 
-/// A subject over all workloads and seeds.
+/// Figures of a subject over all its cells, or over those of one workload.
 #[derive(Clone, Debug, Serialize)]
 struct Row {
     name: String,
@@ -38,7 +38,7 @@ struct Row {
 #[derive(Clone, Debug, Default)]
 struct Figures(Vec<(&'static str, f64)>);
 
-/// What follows, and what the paper found.
+/// A claim that follows from the cells, beside the paper's figure.
 #[derive(Clone, Debug, Serialize)]
 struct Claim {
     what: String,
@@ -46,7 +46,7 @@ struct Claim {
     paper: String,
 }
 
-/// The document of an experiment.
+/// The JSON document of an experiment.
 #[derive(Debug, Serialize)]
 pub(super) struct Document<'a> {
     name: &'static str,
@@ -63,12 +63,14 @@ impl Serialize for Figures {
 }
 
 impl Findings {
-    /// For rounds that differ by what else the machine did: rows are then medians of cells.
+    /// Results in rounds that differ by the other work of the machine. Rows are then medians of
+    /// cells.
     pub(super) fn of_rounds() -> Self {
         Self { is_of_rounds: true, ..Self::default() }
     }
 
-    /// Adds what a subject did on a workload: usually `miss_ratio` and `mean_us` among the figures.
+    /// Adds the figures of a subject on a workload, usually with `miss_ratio` and `mean_us` among
+    /// them.
     pub(super) fn cell(
         &mut self,
         name: &str,
@@ -84,14 +86,14 @@ impl Findings {
         });
     }
 
-    /// Says what follows, and what the paper found.
+    /// Adds a claim, beside the paper's figure.
     pub(super) fn claim(&mut self, what: &str, ours: impl Into<String>, paper: &str) {
         let (what, paper) = (what.to_owned(), paper.to_owned());
         self.claims.push(Claim { what, ours: ours.into(), paper });
     }
 
-    /// A figure of a subject by that of another in the same round of a workload: median, lowest and
-    /// highest of the rounds; nothing where one of them is not there.
+    /// Ratio of a subject's figure to that of another subject, in the same round of a workload:
+    /// median, lowest and highest of the rounds. `None` where either has no such figure.
     pub(super) fn ratio(
         &self,
         name: &str,
@@ -114,14 +116,14 @@ impl Findings {
         Some([median(&ratios), *ratios.first()?, *ratios.last()?])
     }
 
-    /// The mean of a figure over all cells of a subject, or the median where cells are rounds; of
-    /// one workload where one is named.
+    /// The mean of a figure over all cells of a subject, or over those of one workload. For one
+    /// workload whose cells are rounds, it is the median.
     pub(super) fn mean(&self, name: &str, workload: Option<&str>, figure: &str) -> f64 {
         let values = self.cells.iter().filter(|cell| {
             cell.name == name && workload.is_none_or(|workload| cell.workload == workload)
         });
         let mut values: Vec<_> = values.filter_map(|cell| cell.figures.get(figure)).collect();
-        // Over several workloads a median would be that of the one in the middle.
+        // A median over several workloads would only show the workload in the middle.
         if self.is_of_rounds && workload.is_some() {
             values.sort_by(f64::total_cmp);
             return median(&values);
@@ -129,17 +131,17 @@ impl Findings {
         values.iter().sum::<f64>() / values.len() as f64
     }
 
-    /// How much less of a figure a subject has than another, in per cent.
+    /// By how many per cent a subject's figure is below that of another subject.
     pub(super) fn less(&self, name: &str, than: &str, figure: &str) -> f64 {
         100.0 * (1.0 - self.mean(name, None, figure) / self.mean(than, None, figure))
     }
 
-    /// The workloads, in the order they came.
+    /// The workloads, in the order of their first cells.
     pub(super) fn workloads(&self) -> Vec<String> {
         distinct(self.cells.iter().map(|cell| &cell.workload))
     }
 
-    /// All there is, for JSON.
+    /// All results, for JSON.
     pub(super) fn document(&self, name: &'static str, seed: u64) -> Document<'_> {
         Document { name, seed, rows: self.rows(None), cells: &self.cells, findings: &self.claims }
     }
@@ -178,12 +180,12 @@ fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
     found
 }
 
-/// Shares with four digits, others with two.
+/// A number with four decimals below 2, as for shares, and with two decimals otherwise.
 fn number(value: f64) -> String {
     if value.abs() < 2.0 { format!("{value:.4}") } else { format!("{value:.2}") }
 }
 
-/// A number of at least three digits in as few as do.
+/// A number in few digits: the larger it is, the fewer decimals it has.
 fn short(value: f64) -> String {
     match value.abs() {
         size if size < 2.0 => format!("{value:.4}"),
@@ -192,7 +194,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// What stands above a column of a table of rounds.
+/// Heading of a figure's column in a table of rounds.
 fn heading(figure: &str) -> &str {
     match figure {
         "miss_ratio" => "misses",
@@ -213,7 +215,7 @@ impl Findings {
         columns
     }
 
-    /// One table, whose last part is of the means over all workloads.
+    /// One table; its last part holds the means over all workloads.
     fn table_of_means(&self) -> Table {
         let columns = self.columns();
         let workloads = self.workloads();
@@ -230,7 +232,7 @@ impl Findings {
         table
     }
 
-    /// All there is, as a page.
+    /// All results, as a page.
     pub(super) fn page(&self, name: &str, about: &str) -> Page {
         let mut page = Page::new(format!("{name}: {about}"));
         for (title, table) in self.tables() {
@@ -243,7 +245,7 @@ impl Findings {
         page
     }
 
-    /// What was found, in tables with their titles.
+    /// Tables of the cells, each with its title.
     fn tables(&self) -> Vec<(String, Table)> {
         if self.is_of_rounds {
             self.tables_of_rounds()
@@ -261,7 +263,7 @@ impl Findings {
         (!self.claims.is_empty()).then_some(table)
     }
 
-    /// A table for each workload: what workloads have in common are ratios, which are claims.
+    /// A table for each workload. Workloads have only ratios in common, and ratios are claims.
     fn tables_of_rounds(&self) -> Vec<(String, Table)> {
         let columns = self.columns();
         let mut tables = vec![];
@@ -285,7 +287,7 @@ impl Findings {
 }
 
 impl fmt::Display for Findings {
-    /// What was found, and what follows.
+    /// Writes the tables of the cells, and then the claims.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (title, table) in self.tables() {
             if self.is_of_rounds {
@@ -332,7 +334,8 @@ mod tests {
         assert_eq!(json["cells"][3]["workload"], "b");
     }
 
-    /// A machine that is slow in one round slows every row of it: the ratio must not see that.
+    /// A machine that is slow in one round slows every row of that round. The ratio must not
+    /// change.
     #[test]
     fn ratios_are_of_one_round() {
         let mut findings = Findings::of_rounds();

@@ -1,5 +1,5 @@
-//! Fifteen tenants whose misses cost 1, 2, 4 … 16 384 µs [1]. By latency memory goes to the slow
-//! ones; by hits to whoever asks most.
+//! Fifteen tenants whose misses cost 1, 2, 4 … 16 384 µs [1]. For latency, memory goes to the
+//! tenants with slow misses; for hits, it goes to the tenants with the most requests.
 //!
 //! [1] Yang, Wang, Wang. kRedis, IEEE TCC '23, section 6.
 
@@ -35,17 +35,18 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Neighbours in the order of tenants are not neighbours in penalty: 7 and 15 have no divisor.
+/// Miss costs of the tenants, in microseconds. Neighbours in the order of tenants are not
+/// neighbours in cost: 7 and 15 have no common divisor.
 pub(super) fn penalties() -> Vec<u64> {
     (0..TENANTS).map(|tenant| 1 << (tenant * 7 % TENANTS)).collect()
 }
 
-/// Popular keys of several skews, loops, and phases of both.
+/// Workloads of the tenants: popular keys of several skews, loops, and phases of both.
 pub(super) fn tenants(setting: &Setting, seed: u64) -> Vec<String> {
     made(setting.pick(400_000, 60_000), seed)
 }
 
-/// The same for a live experiment, whose requests are sent as fast as they are answered.
+/// Workloads for a live experiment, whose requests are sent as fast as they are answered.
 pub(super) fn live_tenants(requests: u64) -> Vec<String> {
     made(requests, 1)
 }

@@ -5,11 +5,12 @@
 //!            ask ── 1 ms ── penalty ──▶ miss, filled  ask ── …
 //! ```
 //!
-//! Every tenant has a client; it asks again when it has its answer, with the next request of
-//! the tenant's workload, over and over. So whoever hits asks more, and a tenant whose misses take
-//! long asks little: by hits, memory is worth most where answers are quick. Time is virtual, and
-//! all recipes have the same span of it: as long as `static` takes to serve the workload once. What
-//! the first quarter of it brings is not counted: memory fills, and nothing is known yet.
+//! Every tenant has a client. When the client has its answer, it sends the next request of the
+//! tenant's workload, over and over. So a client with many hits sends more requests, and a client
+//! with slow misses sends few: counted in hits, memory is worth most where answers are quick. Time
+//! is virtual, and all recipes get the same span: the time that `static` takes to serve the
+//! workload once. The first quarter of the span is not counted: memory fills, and the pilot knows
+//! nothing yet.
 //!
 //! [1] Yang, Wang, Wang. kRedis, IEEE TCC '23, section 6.
 
@@ -32,8 +33,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// A request over the network that needs nothing else. With a tenth of it so much is asked that a
-/// pilot, which is to take a hundredth of the time at most, learns next to nothing in the span.
+/// Time of a request over the network that hits. With a tenth of it, clients would send too many
+/// requests for the pilot, which may take a hundredth of the time: it would learn almost nothing in
+/// the span.
 const ANSWER: Micros = Micros(1_000);
 
 /// Clients of each tenant.
@@ -41,7 +43,7 @@ const CLIENTS: usize = 1;
 
 const PENALTIES: [u64; 4] = [200, 2_000, 2_000, 200];
 
-/// Shares of the working set; `--quick` has time for the last alone.
+/// Memory, as shares of the working set; `--quick` takes only the last.
 const SHARES: [(&str, f64); 2] = [("50 %", 0.5), ("25 %", 0.25)];
 
 const RECIPES: [(&str, &str); 5] = [
@@ -96,15 +98,15 @@ fn compare(
     Ok(())
 }
 
-/// Clients, and what they ask for.
+/// Clients and their requests.
 struct Clients {
-    /// The requests of each tenant, and which comes next.
+    /// Requests of each tenant, and the number of the next one.
     asks: Vec<(Vec<Access>, usize)>,
-    /// When each client asks next: the time, and its tenant.
+    /// Time of each client's next request, with its tenant and its number.
     ready: BinaryHeap<Reverse<(Micros, usize, usize)>>,
 }
 
-/// What clients got after the first quarter of a span.
+/// Hits, reads and time after the first quarter of a span, and the span itself.
 struct Got {
     hits: f64,
     reads: f64,
@@ -125,7 +127,7 @@ impl Clients {
         Self { asks, ready }
     }
 
-    /// Serves them for `span`, or as long as it takes to serve so many requests as there are.
+    /// Serves the clients for `span`, or else until as many requests are served as the load has.
     fn run(
         mut self,
         recipe: &str,
@@ -138,7 +140,7 @@ impl Clients {
         let bounds: Vec<_> = tenants.clone().map(|at| Bounds::none(&at.to_string())).collect();
         let mut simulation = Simulation::new(recipe, base::Bytes(memory), &bounds, seed);
         let most: usize = self.asks.iter().map(|(asks, _)| asks.len()).sum();
-        // Without a span the end is known only when it is there: the quarters are by requests.
+        // Without a span the end is not known before, so the first quarter is counted in requests.
         let everybody = || 0..tenants.len() as TenantId;
         let (mut asked, mut now, mut mark) = (0, Micros(0), None);
         loop {
@@ -174,8 +176,8 @@ impl Clients {
 mod tests {
     use super::*;
 
-    /// One key, and answers that take a millisecond: 1 000 hits a second for each client. Where
-    /// nothing fits, every answer takes the penalty longer, and there are no hits.
+    /// With one key and answers of a millisecond, each client gets 1 000 hits a second. Where no
+    /// item fits, every answer takes longer by the penalty, and there are no hits.
     #[test]
     fn clients_wait_for_their_answers() {
         let text = "synth:loop:keys=1:size=const/100:requests=40000".to_owned();

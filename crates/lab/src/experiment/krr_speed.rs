@@ -1,7 +1,7 @@
-//! What a curve of K-LRU costs: KRR on a sample beside SHARDS on the same, KRR on all keys, and a
-//! simulation of K-LRU at each of some sizes [1].
+//! Cost of a curve of K-LRU: KRR on a sample beside SHARDS on the same sample, KRR on all keys, and
+//! simulations of K-LRU at several sizes [1].
 //!
-//! Times are those of the processor, on this thread, the median of rounds in turns.
+//! Times are CPU times of this thread, medians of rounds that take turns.
 //!
 //! [1] Yang, Wang, Wang. Efficient Modeling of Random Sampling-Based LRU. ICPP '21.
 
@@ -20,9 +20,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const KS: [u32; 4] = [1, 5, 8, 16];
-/// The published rate.
+/// The published sampling rate.
 const RATE: f64 = 0.001;
-/// Sizes that a curve by simulation has.
+/// Number of sizes in a curve by simulation.
 const SIZES: u32 = 40;
 const ROUNDS: usize = 5;
 
@@ -47,7 +47,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             for k in KS {
                 time(format!("krr k={k} R=0.001"), model(&load, krr::SPEC, k, RATE, seed)?);
             }
-            // These take seconds, and are far apart.
+            // These runs take seconds and differ widely, so one round is enough.
             if round == 0 {
                 for k in KS {
                     time(format!("krr k={k}"), model(&load, krr::SPEC, k, 1.0, seed)?);
@@ -86,7 +86,7 @@ fn model(load: &Load, spec: curve::Spec, k: u32, rate: f64, seed: u64) -> Result
     for accesses in load.requests.chunks(1 << 12) {
         model.accesses(accesses);
     }
-    // Taken within the time: a curve is what is wanted.
+    // Drawing the curve is part of the measured time.
     let points = model.curve().points().len();
     let ns = cpu_ns()? - before;
     anyhow::ensure!(points > 0, "the model saw nothing");

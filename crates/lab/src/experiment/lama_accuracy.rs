@@ -1,9 +1,9 @@
-//! How well footprints predict what a memcached that nobody divides will do: the natural partition
-//! and its misses (LAMA, equations 3 and 6) [1].
+//! Accuracy of footprints in predicting a memcached that nobody divides: its natural partition and
+//! its misses (LAMA, equations 3 and 6) [1].
 //!
-//! Footprints of all classes on one clock add up; where they fill the memory is the window in which
-//! it filled, and each class has the pages that its part of that window took. The miss ratio of
-//! the whole run at that partition is held against the one that the cache had.
+//! Footprints of all classes on one clock add up. The window whose footprint equals the memory is
+//! the time that filled it, and each class holds the pages that its part of this window took. The
+//! predicted miss ratio of the whole run at that partition is compared with the actual one.
 //!
 //! [1] Hu, Wang, Zhou, Luo, Ding, Jiang, Wang. Optimizing Locality-Aware Memory Management of
 //!     Key-Value Caches. IEEE TC '17.

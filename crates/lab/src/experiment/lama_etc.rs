@@ -1,8 +1,8 @@
-//! LAMA on Facebook's ETC pool, 128 to 1 024 MB, beside the other ways to divide the pages of a
-//! memcached and beside the bound [1].
+//! LAMA on Facebook's ETC pool, with 128 to 1 024 MB. It is compared with other ways to divide
+//! memcached's pages, and with the bound [1].
 //!
-//! Counted is the second half of the run, when everybody has settled. The bound is the best
-//! division that stands still, by the exact curves of that half.
+//! Only the second half of the run is counted, when every division has settled. The bound is the
+//! best fixed division, by the exact curves of that half.
 //!
 //! [1] Hu, Wang, Zhou, Luo, Ding, Jiang, Wang. Optimizing Locality-Aware Memory Management of
 //!     Key-Value Caches. IEEE TC '17.
@@ -17,15 +17,15 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// What is counted.
+/// Begin and end of the counted part, as shares of the run.
 const MARKS: [f64; 2] = [0.5, 1.0];
 
-/// Sizes, in megabytes before scaling.
+/// Memory sizes, in megabytes before scaling.
 pub(super) fn sizes(setting: &Setting) -> Vec<u64> {
     setting.pick((128..=1_024).step_by(64).collect(), vec![128, 512, 1_024])
 }
 
-/// The scale of a run.
+/// Divisor of the published keys, requests and sizes.
 pub(super) fn scale(setting: &Setting) -> u64 {
     setting.pick(8, 64)
 }

@@ -1,4 +1,4 @@
-//! LAMA's three settings: reads between two plans, pages moved by one, and pages in a unit [1].
+//! LAMA's three settings: reads between two plans, pages moved by a plan, and pages in a unit [1].
 //!
 //! [1] Hu et al. LAMA: Optimized Locality-aware Memory Allocation for Key-value Cache. ATC '15,
 //!     section 5.6.
@@ -14,7 +14,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Pages moved at once, of 1 024, and pages in a unit.
+/// Pages moved by a plan, of 1 024, and pages in a unit.
 const MOVES: [u64; 4] = [10, 50, 128, 512];
 const GRAINS: [u64; 3] = [1, 4, 16];
 

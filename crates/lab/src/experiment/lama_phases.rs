@@ -1,8 +1,8 @@
-//! LAMA's stress test: small items, a passage, large items [1]. Who cannot move pages serves the
-//! third phase with what the first one left (slab calcification).
+//! LAMA's stress test: small items, a passage, large items [1]. A server that cannot move pages
+//! serves the third phase with the pages that the first one left (slab calcification).
 //!
-//! Each set has its own keys and its own sizes, and popularity as in the generator `phases`. What
-//! is counted is the third phase, from its first request on.
+//! Each set of items has its own keys and its own sizes, and popularity as in the generator
+//! `phases`. Only the third phase is counted, from its first request on.
 //!
 //! [1] Hu et al. LAMA: Optimized Locality-aware Memory Allocation for Key-value Cache. ATC '15;
 //!     the workload is after Carra and Michiardi, ICC '14.
@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The passage begins and ends at these shares of the requests.
+/// Shares of the requests at which the passage begins and ends.
 const PASSAGE: [f64; 2] = [1.0 / 3.0, 2.0 / 3.0];
 
 /// Keys of each set and requests of all, before scaling.
@@ -28,7 +28,8 @@ const REQUESTS: u64 = 60_000_000;
 /// Sizes of the values of each set.
 const SIZES: [&str; 2] = ["lognormal/100/0.6", "lognormal/500/0.6"];
 
-/// Adds the three phases as requests of a tenant; `between` may add others between them.
+/// Adds the three phases as requests of a tenant. After each of them, `between` may add requests of
+/// others.
 pub(super) fn phases(
     load: &mut Load,
     keys: u64,

@@ -1,8 +1,9 @@
-//! LAMA's promise of a miss ratio, held while what is asked for changes [1].
+//! LAMA's promise of a miss ratio, kept while the workload changes [1].
 //!
-//! One tenant is promised 80 or 85 % hits and goes through three phases, from small items to large
-//! ones; another takes what is left, and could use all of it. The hits of the first are counted
-//! in windows of a fortieth of the run, from when it had time to settle, through the change.
+//! One tenant has a promise of 80 or 85 % hits and goes through three phases, from small items to
+//! large ones. Another tenant takes the rest of the memory, and could use all of it. The hits of
+//! the first tenant are counted in windows of a fortieth of the run, after a time to settle and
+//! through the change.
 //!
 //! [1] Hu, Wang, Zhou, Luo, Ding, Jiang, Wang. Optimizing Locality-Aware Memory Management of
 //!     Key-Value Caches. IEEE TC '17, section 4.7.
@@ -21,14 +22,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Windows of a run, and the first that counts.
+/// Windows of a run, and the first one that counts.
 const WINDOWS: usize = 40;
 const SETTLED: usize = 8;
 
 /// Memory, in megabytes before scaling.
 const MEMORY: u64 = 512;
 
-/// Keys of each set, before scaling: so few that what was never asked for before is rare, for no
+/// Keys of each set, before scaling. They are few, so that first requests of a key are rare: no
 /// memory helps there.
 const KEYS: u64 = 700_000;
 
@@ -78,7 +79,7 @@ fn share(flown: &Simulation<impl Store>) -> f64 {
     flown.plant.used_by(0).as_f64() / flown.plant.used().as_f64()
 }
 
-/// How far the windows that count are from the promise, and above it.
+/// Adds a cell: how far the counted windows are from the promise, and how far above it.
 fn note(
     findings: &mut Findings,
     (row, name, seed): (&str, &str, u64),

@@ -1,8 +1,8 @@
-//! How many candidates a rank needs: LHD and hyperbolic caching by the size of the sample, against
-//! LHD over all residents [1].
+//! Number of candidates that a rank needs: LHD and hyperbolic caching by the size of the sample,
+//! against LHD over all residents [1].
 //!
-//! LHD over all residents looks at each of them for every victim. So it is played on workloads cut
-//! to where that takes seconds.
+//! LHD over all residents looks at every resident for each victim. So the workloads are cut to a
+//! length for which that takes seconds.
 //!
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
@@ -20,7 +20,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const CANDIDATES: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// Share of the working set.
+/// Memory, as a share of the working set.
 const SHARE: f64 = 0.1;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {

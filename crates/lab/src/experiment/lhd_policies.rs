@@ -1,9 +1,9 @@
 //! LHD against LRU, hyperbolic caching, GDSF, Gittins and AdaptSize: miss ratios at one size, and
-//! how much memory each of the others needs to miss as little as LHD [1].
+//! the memory that each of the others needs to miss as little as LHD [1].
 //!
-//! The size is sought by halving between the size LHD has and the working set, on a scale of
-//! factors; a policy that misses less than LHD is given less memory instead. What two sizes an
-//! eighth of a factor of two apart leave open is filled in by a straight line.
+//! Bisection on a logarithmic scale finds the size, between LHD's size and the working set. A
+//! policy that misses less than LHD gets less memory instead. Between the last two sizes, at most
+//! an eighth of an octave apart, the size is interpolated.
 //!
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
@@ -19,7 +19,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Rows and policies; LHD first, and last the recipe.
+/// Rows and their policies: LHD first, the recipe last.
 const POLICIES: [(&str, &str); 7] = [
     ("lhd", "lhd:k=64"),
     ("lru", "lru"),
@@ -33,10 +33,10 @@ const POLICIES: [(&str, &str); 7] = [
 /// The row that is a recipe.
 const AUTO: &str = "auto";
 
-/// How much less memory than LHD a better policy may be found to need.
+/// Least memory that a better policy is tried with, relative to LHD's.
 const LESS_MAX: f64 = 0.125;
 
-/// Sizes tried between the ends.
+/// Number of sizes tried between the ends.
 const STEPS: u32 = 6;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
@@ -98,8 +98,8 @@ fn compare(
     Ok(())
 }
 
-/// The factor from `low` to `high` at which the miss ratio has come down to `goal`; an end, where
-/// it does not pass the goal in between.
+/// The factor between `low` and `high` at which the miss ratio falls to `goal`. It is one of the
+/// ends where the miss ratio does not cross the goal between them.
 fn factor(
     misses: impl Fn(f64) -> Result<f64>,
     goal: f64,
@@ -125,7 +125,8 @@ fn factor(
     Ok(low * (high / low).powf(part))
 }
 
-/// Recorded traces; without them popular objects of all sizes, with and without a loop beside.
+/// Recorded traces; without them synthetic ones with objects of all sizes: popular objects, a loop,
+/// and phases of both.
 pub(super) fn workloads(setting: &Setting) -> Result<Vec<(String, String)>> {
     if let Some(folder) = &setting.traces {
         let mut found = traces(folder)?;
@@ -151,7 +152,7 @@ pub(super) fn workloads(setting: &Setting) -> Result<Vec<(String, String)>> {
 mod tests {
     use super::*;
 
-    /// Misses fall as 1 / size: half of them need twice the memory.
+    /// Misses fall as 1 / size, so half the misses need twice the memory.
     #[test]
     fn the_size_is_found() {
         let misses = |by: f64| Ok(0.8 / by);
@@ -161,7 +162,7 @@ mod tests {
         assert_eq!(factor(misses, 0.9, (1.0, 10.0)).unwrap(), 1.0);
     }
 
-    /// On popular objects of all sizes nobody needs less than LHD, and LRU far more.
+    /// On popular objects of all sizes, LRU needs much more memory than LHD, and more than GDSF.
     #[test]
     fn lhd_needs_the_least() {
         let text = "synth:zipf:keys=3000:skew=0.9:requests=40000:size=pareto/100/300/0.5";

@@ -1,4 +1,4 @@
-//! Workloads of experiments, and what a recipe or a policy makes of them.
+//! Workloads of experiments, which recipes, policies and models can play.
 
 use crate::plant::{Bounds, Counts};
 use crate::requests::Requests;
@@ -17,16 +17,16 @@ use tune::{Recipe, recipe};
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub(super) requests: Vec<Access>,
-    /// Bytes of all objects, each at its largest: the working set.
+    /// Bytes of all objects, each at its largest size: the working set.
     pub(super) footprint: Bytes,
-    /// Distinct objects.
+    /// Number of distinct objects.
     pub(super) objects: u64,
     tenants: usize,
 }
 
 impl Load {
-    /// The first `limit` requests of a single trace, at a thousand requests a second: the clocks
-    /// of recorded traces go in steps, or were made. Every miss costs the same.
+    /// The first `limit` requests of a single trace, at a thousand requests a second: clocks of
+    /// recorded traces go in steps, or are synthetic. Every miss costs `penalty`.
     pub(super) fn paced(trace: &str, limit: Option<u64>, penalty: Micros) -> Result<Self> {
         let options = Options { limit, ..Options::default() };
         let mut source = open(trace, &options)?;
@@ -42,13 +42,14 @@ impl Load {
         Ok(load)
     }
 
-    /// Reads `traces` (files or generators): each is a tenant, spread over the same span. A read
-    /// that misses costs a tenant what `penalties` say, or the trace where they say nothing.
+    /// Reads `traces` (files or generators): each is a tenant, spread over the same span. The cost
+    /// of a miss of each tenant is in `penalties`, in microseconds; a tenant without an entry takes
+    /// the costs in its trace.
     pub(super) fn open(traces: &[String], penalties: &[u64]) -> Result<Self> {
         Self::first(None, traces, penalties)
     }
 
-    /// As [`Load::open`], of the first `limit` requests of each trace.
+    /// Like [`Load::open`], with the first `limit` requests of each trace.
     pub(super) fn first(limit: Option<u64>, traces: &[String], penalties: &[u64]) -> Result<Self> {
         let mut source = Requests::open(traces, &Options { limit, ..Options::default() }, &[])?;
         let mut requests = vec![];
@@ -75,20 +76,20 @@ impl Load {
         Ok(Self { requests, footprint, objects, tenants: ends.len() })
     }
 
-    /// Spreads the requests evenly, a thousand a second: a trace of a week beside one of a second
-    /// would otherwise be an epoch for each request.
+    /// Spreads the requests evenly, a thousand a second. A trace of a week beside one of a second
+    /// would otherwise make an epoch of each request.
     pub(super) fn pace(&mut self) {
         for (access, at) in self.requests.iter_mut().zip(0..) {
             access.time = Micros(at * 1_000);
         }
     }
 
-    /// A share of the working set.
+    /// A share of the working set, in bytes.
     pub(super) fn share(&self, share: f64) -> Bytes {
         Bytes((self.footprint.as_f64() * share).round() as u64)
     }
 
-    /// What a recipe makes of it.
+    /// Plays the load to a recipe. Returns the simulation at its end.
     pub(super) fn simulate(&self, recipe: &str, memory: Bytes, seed: u64) -> Result<Simulation> {
         let recipe = recipe::parse(recipe).map_err(|error| anyhow!(error))?;
         let bounds: Vec<_> = (0..self.tenants).map(|at| Bounds::none(&at.to_string())).collect();
@@ -99,8 +100,8 @@ impl Load {
         Ok(simulation)
     }
 
-    /// What a recipe that divides pages makes of it, with so much time between two looks, in pages
-    /// cut like this.
+    /// Plays the load to a recipe that divides pages, cut as in `slabs`. The pilot looks at the
+    /// store after every `look` of virtual time.
     pub(super) fn fly_slabs(
         &self,
         (recipe, look): (Recipe, Micros),
@@ -117,7 +118,7 @@ impl Load {
         simulation
     }
 
-    /// What a plain cache makes of it where every tenant has the same share of the memory.
+    /// Plays the load to a plain cache in which every tenant has the same share of the memory.
     pub(super) fn split(&self, memory: Bytes, seed: u64) -> Result<Simulation> {
         let recipe = recipe::parse("static").map_err(|error| anyhow!(error))?;
         let max = Some(Bytes(memory.0 / self.tenants.max(1) as u64));
@@ -130,12 +131,12 @@ impl Load {
         Ok(simulation)
     }
 
-    /// What all tenants of a simulation got.
+    /// Counts of all tenants of a simulation together.
     pub(super) fn counts<S: Store>(&self, simulation: &Simulation<S>) -> Counts {
         simulation.counts(0..self.tenants as TenantId)
     }
 
-    /// What a policy makes of it, in one cache shared by all.
+    /// Counts of the load under a policy, in one cache that all tenants share.
     pub(super) fn play(&self, policy: &str, memory: Bytes, seed: u64) -> Result<Counts> {
         let choice = policy::parse(policy).map_err(|error| anyhow!(error))?;
         let mut cache = Cache::new(&choice, memory, seed);
@@ -148,8 +149,8 @@ impl Load {
     }
 }
 
-/// What a model makes of requests: those of watched keys are shown to it, the others counted where
-/// they come, for models of ages tell the time by them.
+/// A model's curve of requests. The model sees the requests for watched keys. Reads of other keys
+/// are only counted, in their place, because models of ages measure time in them.
 pub(super) fn draw<'a>(
     spec: &Spec,
     requests: impl Iterator<Item = &'a Access>,

@@ -1,8 +1,8 @@
-//! Tenants that want different numbers of candidates and wait differently for a miss: the mixes of
-//! the kRedis experiments.
+//! Tenants with different best numbers of candidates and different miss costs: the mixes of the
+//! kRedis experiments.
 //!
-//! Without recorded traces the tenants are made: popular keys want many candidates an eviction,
-//! loops few, and phases of both now these and now those.
+//! Without recorded traces the tenants are synthetic: popular keys want many candidates for an
+//! eviction, loops want few, and phases of both want many and few in turn.
 
 use super::load::{Load, traces};
 use super::{Findings, Setting};
@@ -10,8 +10,8 @@ use crate::plant::Counts;
 use anyhow::{Result, ensure};
 use std::path::Path;
 
-/// What the ablation switches on one after the other, as recipes: classes of penalties by EAET and
-/// K = 5, tenants instead of classes, curves of K-LRU instead of LRU, and K for each tenant.
+/// Steps of the ablation, as recipes: classes of penalties by EAET and K = 5, tenants instead of
+/// classes, curves of K-LRU instead of LRU, and K for each tenant. Other recipes follow.
 const ABLATION: &[(&str, &str)] = &[
     ("static", "static"),
     ("predis", "predis"),
@@ -22,7 +22,7 @@ const ABLATION: &[(&str, &str)] = &[
     ("kredis:model=kaet", "kredis:model=kaet"),
 ];
 
-/// Shared caches, most of which know what a miss costs.
+/// Shared caches, most of which know the cost of a miss.
 const POLICIES: [(&str, &str); 5] = [
     ("hyperbolic", "hyperbolic:cost=1"),
     ("gdsf", "gdsf:cost=1"),
@@ -34,7 +34,7 @@ const POLICIES: [(&str, &str); 5] = [
 /// Recorded traces of four tenants, all of which are sensitive to K.
 const RECORDED: [&str; 4] = ["arc_oltp", "mooncake_synth", "lirs_2_pools", "tencent_blk_2706"];
 
-/// Four tenants.
+/// Traces of the four tenants: recorded ones where there is a folder, or else generators.
 pub(super) fn four(setting: &Setting, seed: u64) -> Result<Vec<String>> {
     if let Some(folder) = &setting.traces {
         return recorded(folder, &RECORDED);
@@ -75,12 +75,13 @@ pub(super) fn recorded(folder: &Path, names: &[&str]) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// The ablation, as far as there is time: solving K-AET takes ten times as long as all others.
+/// The ablation; a quick run leaves out K-AET, whose solution takes ten times as long as all
+/// others.
 pub(super) fn ablation(setting: &Setting) -> &'static [(&'static str, &'static str)] {
     setting.pick(ABLATION, &ABLATION[..ABLATION.len() - 1])
 }
 
-/// Runs `recipes` on a load with a share of its working set, and notes each under its name.
+/// Runs `recipes` on a load with a share of its working set, and adds a cell for each.
 pub(super) fn fly_all(
     findings: &mut Findings,
     recipes: &[(&str, &str)],
@@ -97,8 +98,8 @@ pub(super) fn fly_all(
     Ok(())
 }
 
-/// What is known without a pilot: an equal share for everybody, and one cache for all under
-/// policies that know no tenants. (`static` is free competition: shared K-LRU as in Redis.)
+/// Adds cells of caches without a pilot: an equal share for each tenant, and one cache for all
+/// under policies that know no tenants. (`static` is free competition: shared K-LRU as in Redis.)
 pub(super) fn baselines(
     findings: &mut Findings,
     (load, workload): (&Load, &str),
@@ -121,8 +122,8 @@ pub(super) fn baselines(
 mod tests {
     use super::*;
 
-    /// A loop that needs all the memory, beside keys that are hardly asked for: with half of it
-    /// each the loop misses, and free competition gives it nearly all.
+    /// A loop needs all the memory, beside keys that are hardly read. With equal shares the loop
+    /// misses; free competition gives it nearly all the memory.
     #[test]
     fn every_baseline_is_there() {
         let tenants = [

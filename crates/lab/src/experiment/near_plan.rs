@@ -1,10 +1,10 @@
 //! How near a recipe in flight comes to its own plan.
 //!
-//! A plan is made with hindsight: from curves of all requests, for all requests. The pilot learns
-//! as they come. On mixes of one large slow scan, one small hot set and one middling load, spread
-//! over one span, what it waits after a third of the run is held against what its plan waits in the
-//! same part; what pools were forecast to miss, an epoch ahead, against what they missed; and when
-//! the division stood that it has at the end.
+//! The plan is made with hindsight: from curves of all requests, for all requests. The pilot learns
+//! while the requests arrive. Each mix has one large slow scan, one small hot set and one middling
+//! load, over one span. After a third of the run, the waiting of the recipe is compared with that
+//! of its plan. The misses that were forecast for pools, an epoch ahead, are compared with the
+//! actual misses. Plans that came into force are counted.
 
 use super::load::Load;
 use super::mixes::recorded;
@@ -30,8 +30,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const RECIPES: [&str; 3] = ["kredis", "predis", "lama"];
 
-/// Traces, what a miss of each costs, and the share of the bytes that is memory: one large slow
-/// scan, one hot small set and one middling load each.
+/// Name of a mix, its traces with the cost of a miss, and the memory as a share of the bytes. The
+/// traces are one large slow scan, one hot small set and one middling load.
 type Mix = (&'static str, [(&'static str, u64); 3], f64);
 
 const MIXES: [Mix; 6] = [
@@ -63,13 +63,13 @@ const MIXES: [Mix; 6] = [
     ),
 ];
 
-/// Runs are spread over ten minutes: epochs are a second, as in the server.
+/// Runs last ten minutes of virtual time: epochs are a second, as in the server.
 const EXTENT: Extent = Extent { requests: 400_000, span: Micros::from_secs(600) };
 
-/// The part of a run that is not counted.
+/// Share of a run that is not counted.
 const LEARNING: f64 = 1.0 / 3.0;
 
-/// Requests of a trace, and time they are spread over.
+/// Requests of a trace, and the time over which they are spread.
 #[derive(Clone, Copy)]
 struct Extent {
     requests: u64,
@@ -87,7 +87,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The mixes: recorded ones where there is a folder, else a made one.
+/// The mixes with their memory: recorded ones where there is a folder, or else a synthetic one.
 fn loads(setting: &Setting, seed: u64) -> Result<Vec<(String, (Load, f64))>> {
     let Some(folder) = &setting.traces else {
         let requests = setting.pick(EXTENT.requests, EXTENT.requests / 4);
@@ -114,7 +114,7 @@ fn mixed(folder: &Path, (_, tenants, _): &Mix, extent: Extent) -> Result<Load> {
     spread(&traces, &tenants.map(|(_, penalty)| penalty), extent)
 }
 
-/// Traces that all last as long.
+/// A load of traces that all end with the span of `extent`.
 fn spread(traces: &[String], penalties: &[u64], extent: Extent) -> Result<Load> {
     let mut load = Load::first(Some(extent.requests), traces, penalties)?;
     let end = load.requests.last().map_or(Micros(1), |access| access.time);
@@ -125,7 +125,8 @@ fn spread(traces: &[String], penalties: &[u64], extent: Extent) -> Result<Load> 
     Ok(load)
 }
 
-/// A recipe in flight beside its plan, on the simulated store and on the live one.
+/// Adds cells of a recipe's plan, of equal shares, and of the recipe in flight, on the simulated
+/// store and on the live one.
 fn hold(
     findings: &mut Findings,
     (load, share): &(Load, f64),
@@ -158,12 +159,12 @@ fn figures(counts: Counts, planned: Counts) -> [(&'static str, f64); 3] {
     [("miss_ratio", counts.miss_ratio()), ("mean_us", counts.mean_us()), ("by_plan", by_plan)]
 }
 
-/// The first request that is counted.
+/// Index of the first request that is counted.
 fn counted(load: &Load) -> usize {
     (load.requests.len() as f64 * LEARNING) as usize
 }
 
-/// What the plan waits behind the part that is not counted, and what equal shares do.
+/// Counts of the plan and of equal shares, over the counted part of the run.
 fn plan(
     recipe: &Recipe,
     load: &Load,
@@ -198,28 +199,28 @@ fn plan(
     Ok((stores[0].all().since(before[0]), stores[1].all().since(before[1])))
 }
 
-/// What a flight came to.
+/// Results of a recipe in flight.
 struct Flown {
-    /// Behind the part that is not counted.
+    /// Counts over the counted part of the run.
     counts: Counts,
-    /// How far forecasts were off over half a minute, in the mean of all reads, and of the worst
-    /// pool.
+    /// Error of the forecasts over half a minute, as a share of the reads: in the mean of all
+    /// reads, and of the worst pool.
     off: f64,
     worst: f64,
-    /// Plans that came into force.
+    /// Number of plans that came into force.
     plans: f64,
 }
 
-/// Epochs over which forecasts are held against what came: in a single one, a pool that is read ten
-/// times misses anything.
+/// Epochs over which forecasts are compared with actual misses. In a single epoch, a pool with ten
+/// reads may have any miss ratio.
 const WINDOW: usize = 30;
 
-/// Forecasts and outcomes, by pool: reads, and misses forecast beyond those that came.
+/// Forecasts and outcomes of each epoch, by pool: reads, and forecast misses less actual misses.
 #[derive(Debug, Default)]
 struct Forecasts(HashMap<String, Vec<(f64, f64)>>);
 
 impl Forecasts {
-    /// Takes an epoch whose outcome is known.
+    /// Adds an epoch whose outcome is known.
     fn note(&mut self, epoch: &Epoch) {
         for pool in &epoch.pools {
             let (Some(forecast), Some(outcome)) = (pool.forecast, pool.outcome) else { continue };
@@ -228,8 +229,8 @@ impl Forecasts {
         }
     }
 
-    /// How far they were off: the mean over all reads, and over those of the worst pool with a
-    /// fiftieth of the reads.
+    /// Mean error of the forecasts: over all reads, and over the reads of the worst pool that has a
+    /// fiftieth of them.
     fn errors(&self) -> (f64, f64) {
         let pool = |epochs: &Vec<(f64, f64)>| {
             let reads: f64 = epochs.iter().map(|(reads, _)| reads).sum();

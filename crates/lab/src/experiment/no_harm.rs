@@ -1,8 +1,9 @@
 //! A tuner that does harm is worse than none: recipes where there is little or nothing to gain.
 //!
-//! Each recorded trace alone in the cache; tenants that ask for all keys alike; tenants whose
-//! misses all cost the same; penalties that have nothing to do with how often a key is asked for.
-//! Beside the waiting it counts the plans, and those that took back most of the plan before.
+//! Some loads are single recorded traces alone in the cache. The others are tenants with uniform
+//! keys, tenants whose misses all cost the same, and penalties that do not depend on the popularity
+//! of a key. Beside the waiting, the experiment counts plans, and plans that took back most of the
+//! one before.
 
 use super::dlru_fixed_k::{PENALTY, recipe};
 use super::load::{Load, traces};

@@ -1,13 +1,13 @@
-//! A tenant whose load comes and goes beside one whose load stays: with dumping and loading, and
-//! without [1].
+//! A tenant whose load comes and goes beside a tenant whose load stays: with dumping and loading,
+//! and without [1].
 //!
-//! In the valley of the one the other takes its memory, as it should; when the peak comes, every
-//! item of the one is fetched again, one miss after the other. Dumped in the valley and loaded
-//! before the peak they are there when they are asked for. `mean_us` is over all requests,
-//! `start_us` and `start_p99_us` over those of the first tenth of each peak; all after the three
-//! periods that it takes to see that there is one.
+//! In the valley of the first tenant, the other takes its memory, as it should. At the next peak,
+//! every item of the first is fetched again, one miss after the other. With a dump in the valley
+//! and a load before the peak, its items are resident when they are requested. `mean_us` is over
+//! all reads, `start_us` and `start_p99_us` over the first tenant's reads in the first tenth of
+//! each peak. No figure counts the periods in which the pilot does not know the period yet.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use super::load::Load;
@@ -25,13 +25,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// From one peak to the next, and how much of it is peak.
+/// Time from one peak to the next, and the share of it that is peak.
 const PERIOD: Micros = Micros::from_secs(120);
 const PEAK: f64 = 0.4;
-/// Reads are counted in buckets of this length, and items brought back within the lead.
+/// Length of the buckets in which reads are counted, and the time in which items are loaded before
+/// a peak.
 const BUCKET: Micros = Micros::from_secs(4);
 const LEAD: Micros = Micros::from_secs(6);
-/// Periods before anything is counted: three to see that there is one, and one for the valley.
+/// Periods before anything is counted: three to find the period, and one for the valley.
 const UNSEEN: u64 = 4;
 
 /// Row names, recipes, and whether items are dumped and loaded.

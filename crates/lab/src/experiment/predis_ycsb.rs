@@ -1,18 +1,18 @@
 //! YCSB over two backends, a near one and a far one that becomes slower [1].
 //!
-//! Half of the records come from a backend that answers in 120 µs, half from one that takes
-//! 1 000 µs and, from two fifths of the run on, 2 000 µs. Told which backend a record is of
-//! (`predis-hint`) only the mean of a class changes then; where penalties are measured
-//! (`predis-auto`) every record changes its class when it is next fetched. A cache that weighs
-//! costs (hyperbolic, GDSF) knows what each record costs; `hyperbolic-told` knows what predis is
-//! told: the mean of its class so far.
+//! Half of the records come from a backend that answers in 120 µs. The other half come from one
+//! that takes 1 000 µs and, from two fifths of the run on, 2 000 µs. With a hint of the record's
+//! backend (`predis-hint`), only the mean cost of a class changes then. With measured penalties
+//! (`predis-auto`), every record changes its class when it is next fetched. A cache that weighs
+//! costs (hyperbolic, GDSF) knows the cost of each record. `hyperbolic-told` knows as much as
+//! predis with the hint: the mean cost of the record's class so far.
 //!
-//! The curves that predis divides by, one a class, are held against exact ones: absolute
-//! differences of the miss ratio, the mean over sizes spread evenly over the records of the class.
-//! A sample of the keys is seen alone, as on a server, and beside a count of all keys, as from a
-//! trace.
+//! The curves by which predis divides, one for each class, are compared with exact ones. Errors are
+//! absolute differences of the miss ratio, averaged over sizes spread evenly over the records of
+//! the class. A sample of the keys is used alone, as on a server, and beside a count of all keys,
+//! as from a trace.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use super::load::{Load, draw};
@@ -34,15 +34,16 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const NEAR: Micros = Micros(120);
 const FAR: [Micros; 2] = [Micros(1_000), Micros(2_000)];
-/// When the far backend becomes slow.
+/// Share of the run after which the far backend is slow.
 const SLOWER: f64 = 0.4;
 
-/// Memory by the records there are at the start.
+/// Memory, as a share of the bytes of the records at the start.
 const SHARE: f64 = 0.3;
 
-/// Sizes at which curves are compared.
+/// Number of sizes at which curves are compared.
 const SIZES: u32 = 20;
-/// How curves are drawn: the share of the keys that is watched, and whether all are counted.
+/// How curves are drawn: figure, words for it, share of the keys that is watched, and whether all
+/// keys are counted.
 const CURVES: [(&str, &str, f64, bool); 3] = [
     ("error", "all keys", 1.0, true),
     ("error_of_sample", "a tenth of the keys", 0.1, false),
@@ -51,7 +52,7 @@ const CURVES: [(&str, &str, f64, bool); 3] = [
 
 const WORKLOADS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// Shared caches that know only recency, or also what a miss costs.
+/// Shared caches that know only recency, or also the cost of a miss.
 const POLICIES: [(&str, &str); 6] = [
     ("lru", "lru"),
     ("hyperbolic", "hyperbolic:cost=1"),
@@ -124,8 +125,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Gives every record its backend and every read what a miss would cost then. Returns the classes
-/// that records are hinted to be of: what their backend takes at first.
+/// Gives every record its backend, and every request the cost of a miss at its time. Returns a hint
+/// for each request: the class of its backend's latency at first.
 fn slow_down(requests: &mut [Access]) -> Vec<u8> {
     let slower = (requests.len() as f64 * SLOWER) as usize;
     let mut hint = Vec::with_capacity(requests.len());
@@ -146,14 +147,14 @@ fn note(findings: &mut Findings, row: &str, name: &str, seed: u64, all: Counts, 
     findings.cell(row, name, seed, &figures);
 }
 
-/// All of a run, and what follows the slow-down.
+/// Counts of a policy over the whole run, and after the slow-down.
 fn play(load: &Load, policy: &str, memory: Bytes, seed: u64) -> Result<(Counts, Counts)> {
     let choice = policy::parse(policy).map_err(|error| anyhow!(error))?;
     let mut cache = Cache::new(&choice, memory, seed);
     Ok(count(load, |access, _| cache.access(access)))
 }
 
-/// Hyperbolic caching that knows of each record what the misses of its class cost on the mean.
+/// Hyperbolic caching that knows only the mean cost of the misses in a record's class.
 fn play_hinted(load: &Load, hint: &[u8], memory: Bytes, seed: u64) -> Result<(Counts, Counts)> {
     let choice = policy::parse("hyperbolic:cost=1").map_err(|error| anyhow!(error))?;
     let mut cache = Cache::new(&choice, memory, seed);
@@ -170,7 +171,7 @@ fn play_hinted(load: &Load, hint: &[u8], memory: Bytes, seed: u64) -> Result<(Co
     }))
 }
 
-/// How far the curves of the classes are from exact ones, on the mean of all.
+/// Error of the curves of the classes against exact ones, averaged over sizes and classes.
 fn curve_error(load: &Load, hint: &[u8], (rate, counts): (f64, bool), seed: u64) -> f64 {
     let classes = [NEAR, FAR[0]].map(class_of);
     let errors = classes.map(|class| {

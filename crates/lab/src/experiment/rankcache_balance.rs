@@ -1,10 +1,9 @@
-//! Rank balance: LHD in slab classes, with and without moving pages, against LHD that divides
-//! nothing [1].
+//! Rank balance: LHD in slab classes, with and without moving pages, against undivided LHD [1].
 //!
 //! `lhd` is the ideal: no chunks, no classes. `lhd in chunks` charges every item its chunk, which
-//! tells what is lost to the chunks alone. Of the classes of each workload the means of what their
-//! victims were worth are shown, without balance and with it (the paper's figure 8); the miss
-//! ratios are its figure 9.
+//! shows the loss by the chunks alone. For the classes of each workload, the mean worth of their
+//! victims is shown, without balance and with it (the paper's figure 8). The miss ratios are its
+//! figure 9.
 //!
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
@@ -25,7 +24,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Share of the working set.
+/// Memory, as a share of the working set.
 const SHARE: f64 = 0.1;
 
 /// Recorded traces of objects of many sizes.
@@ -41,16 +40,17 @@ const RECORDED: [&str; 7] = [
 
 const LHD: &str = "lhd:k=64";
 
-/// Looks at the worth of victims while as many requests come as there are items. The traces are
-/// short: with a hundredth as many, pages are where they should be when the trace ends.
+/// Number of looks at the worth of victims, within as many reads as the cache holds items. The
+/// traces are short: with a hundredth of the looks, pages would reach their places when the trace
+/// ends.
 const BALANCES: u64 = 128;
 
-/// Reads between two looks, at least, and virtual time between two looks of the pilot.
+/// Minimum number of reads between two looks, and virtual time between two looks of the pilot.
 const BALANCE_MIN: u64 = 20;
 const LOOK: Micros = Micros::from_millis(10);
 
-/// From one chunk size to the next: finer than memcached's, for what chunks are larger than their
-/// items is lost.
+/// Factor from one chunk size to the next. It is finer than memcached's, because the unused rest of
+/// a chunk is lost.
 const FACTOR: f64 = 1.08;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
@@ -89,7 +89,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The classes that evicted in both runs, in units of a billionth.
+/// Adds cells of the classes that evicted in both runs, with the worth of their victims in
+/// billionths.
 fn show_classes(
     findings: &mut Findings,
     name: &str,
@@ -112,7 +113,7 @@ fn show_classes(
     }
 }
 
-/// LHD that charges every item what it takes of its page.
+/// Miss ratio of LHD that charges every item the bytes that it takes of its page.
 fn in_chunks(load: &Load, slabs: &Slabs, limit: Bytes, seed: u64) -> Result<f64> {
     let choice = policy::parse(LHD).map_err(|error| anyhow!(error))?;
     let charge = slabs.charge();
@@ -143,8 +144,8 @@ fn conclude(findings: &mut Findings) {
     }
 }
 
-/// Recorded traces; without them small objects, and large ones that come when the small have taken
-/// all pages.
+/// Recorded traces. Without them, synthetic ones: objects of all sizes, and small objects followed
+/// by large ones, which come when the small ones have taken all pages.
 fn loads(setting: &Setting) -> Result<Vec<(String, Load)>> {
     if let Some(folder) = &setting.traces {
         let known = traces(folder)?;

@@ -1,5 +1,5 @@
-//! Slab caches in experiments: workloads kept small in memory, planners beside each other, and the
-//! bound that exact curves give.
+//! Slab caches in experiments: workloads kept small in memory, competing planners, and the bound by
+//! exact curves.
 //!
 //! Everything is scaled: a run with scale s has an s-th of the keys, of the requests and of the
 //! memory, and pages of an s-th of a megabyte. So there are as many pages as in the paper, each
@@ -21,27 +21,27 @@ use tune::{Evictor, Goal, Objective, Recipe, Snapshot, planner, recipe};
 /// memcached's header of an item, with its version.
 const HEADER: u32 = 56;
 
-/// Virtual time between two requests: slow enough for the pilot to watch as many keys as it likes.
+/// Virtual time between two requests: slow enough for the pilot to watch as many keys as it wants.
 const STEP: Micros = Micros::from_millis(1);
 
 /// Virtual time between two looks of the pilot.
 const LOOK: Micros = Micros::from_millis(500);
 
-/// Keys that models watch.
+/// Share of the keys that models watch.
 const RATE: f64 = 0.25;
 
-/// Reads between two plans of planners that move a page each time: as many pages as LAMA may move.
+/// Reads between two plans of planners that move one page each time. Within LAMA's interval, they
+/// move as many pages as LAMA may.
 pub(super) const PACE: u64 = 2_500;
 
 /// LAMA's longest time between two plans, in reads of a run that is not scaled.
 pub(super) const INTERVAL: u64 = 1_000_000;
 
-/// What a row is of: its name, its planner or recipe, and the reads between two plans, at scale
-/// one eighth.
+/// Name of a row, its planner, and the reads between two plans, at scale one eighth.
 pub(super) type Subject = (&'static str, &'static str, u64);
 
-/// The planners of the paper, and those after it. memcached's automover looks once a second, and
-/// did every ten seconds; ETC has 52 715 requests a second.
+/// The planners of the paper, and later ones. memcached's automover looks once a second, and
+/// formerly looked every ten seconds; ETC has 52 715 requests a second.
 pub(super) const RIVALS: [Subject; 7] = [
     ("memcached", "memcached", 1_000_000),
     ("automove", "automove", 6_600),
@@ -61,7 +61,7 @@ pub(super) struct Request {
     is_write: bool,
 }
 
-/// Requests, in memory.
+/// Requests in memory, with the form of the slabs and the scale of the run.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub(super) requests: Vec<Request>,
@@ -70,7 +70,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Requests of nobody yet.
+    /// A load without requests.
     pub(super) fn new(scale: u64) -> Self {
         let page = (1u64 << 20) / scale;
         let slabs = Slabs { page: page as u32, ..Slabs::default() };
@@ -95,7 +95,7 @@ impl Load {
         self.requests.push(Request { key: access.key, size, tenant, is_write });
     }
 
-    /// Memory that stands for so many megabytes.
+    /// Scaled memory that stands for this many megabytes.
     pub(super) fn memory(&self, megabytes: u64) -> Bytes {
         Bytes((megabytes << 20) / self.scale)
     }
@@ -110,8 +110,8 @@ impl Load {
         self.requests.iter().map(|request| usize::from(request.tenant)).max().unwrap_or(0) + 1
     }
 
-    /// What a recipe makes of it: the counts of tenant 0 at each of `marks`, which are shares of
-    /// the requests, rising.
+    /// Plays the load to a recipe. Returns the counts of tenant 0 at each of `marks`, which are
+    /// rising shares of the requests, and the simulation.
     pub(super) fn simulate(
         &self,
         recipe: Recipe,
@@ -128,8 +128,8 @@ impl Load {
         (counts, simulation)
     }
 
-    /// Plays all requests, each charged what `charge` makes of its size: the counts of tenant 0 at
-    /// each of `marks`.
+    /// Plays all requests, with `charge` applied to the size of each. Returns the counts of tenant
+    /// 0 at each of `marks`.
     fn play<S: Store>(
         &self,
         simulation: &mut Simulation<S>,
@@ -148,8 +148,8 @@ impl Load {
         marks.iter().map(until).collect()
     }
 
-    /// What `auto` makes of it, without pages: every item is charged what it takes of one, and all
-    /// of them share the memory.
+    /// Plays the load to `auto`, without pages: every item is charged the bytes that it takes of a
+    /// page, and all items share the memory.
     pub(super) fn fly_auto(
         &self,
         memory: Bytes,
@@ -164,13 +164,13 @@ impl Load {
         Ok((counts, simulation))
     }
 
-    /// Counts of `auto` between two marks.
+    /// Counts of tenant 0 under `auto`, between two marks.
     pub(super) fn auto_between(&self, memory: Bytes, marks: [f64; 2], seed: u64) -> Result<Counts> {
         let (counts, _) = self.fly_auto(memory, (&marks, vec![]), seed)?;
         Ok(less(&counts[1], &counts[0]))
     }
 
-    /// Counts between two marks.
+    /// Counts of tenant 0 under a recipe, between two marks.
     pub(super) fn between(
         &self,
         recipe: Recipe,
@@ -182,7 +182,7 @@ impl Load {
         less(&counts[1], &counts[0])
     }
 
-    /// The exact curves of each class between two marks, with what came before in the caches.
+    /// The exact curves of each class between two marks. The requests before fill the caches.
     pub(super) fn bound(&self, marks: [f64; 2]) -> Result<Bound> {
         let (chunks, shares) = (self.slabs.chunks(), self.slabs.shares());
         let spec = curve::find("olken").map_err(|error| anyhow!(error))?;
@@ -231,7 +231,8 @@ impl Load {
             reads += u64::from(access.op == Op::Get);
             let class = chunks.partition_point(|&chunk| chunk < access.size.as_u32());
             let Some(&share) = shares.get(class) else { continue };
-            // A class that had to look at the requests of all others would take as long for each.
+            // The requests of other classes are passed in one step: each class would take as long
+            // as all.
             let (footprint, own) = &mut classes[class];
             footprint.pass(at as u64 - last[class]);
             last[class] = at as u64 + 1;
@@ -246,12 +247,12 @@ impl Load {
 }
 
 impl Footprints {
-    /// The miss ratio of a memcached of `memory` and the pages of its classes, as predicted.
+    /// The predicted miss ratio of a memcached of `memory`, and the predicted pages of its classes.
     pub(super) fn natural(&self, memory: Bytes) -> (f64, Vec<f64>) {
         let alone: Vec<_> = self.classes.iter().map(|(footprint, _)| footprint.clone()).collect();
         let parts = Footprint::natural(&alone, memory, self.page);
         let known: u64 = self.classes.iter().map(|(_, reads)| reads).sum();
-        // What is too large for every class misses.
+        // Reads of items that are too large for every class miss.
         let mut misses = (self.reads - known) as f64;
         for ((footprint, reads), part) in self.classes.iter().zip(&parts) {
             misses += *reads as f64 * footprint.curve().at(*part).0;
@@ -267,17 +268,17 @@ struct Class {
     reads: u64,
 }
 
-/// What exact curves allow.
+/// Exact curves of the classes, which bound every fixed division.
 #[derive(Debug)]
 pub(super) struct Bound {
     classes: BTreeMap<usize, Class>,
     page: Bytes,
-    /// Reads of what no class holds.
+    /// Reads of items that no class holds.
     too_large: u64,
 }
 
 impl Bound {
-    /// The least miss ratio of any division of `memory` that stands still.
+    /// The least miss ratio of any fixed division of `memory`.
     pub(super) fn miss_ratio(&self, memory: Bytes) -> Result<f64> {
         let pool = |class: &Class| Pool {
             candidates: vec![Candidate::new(Evictor::LRU, class.model.curve())],
@@ -302,16 +303,16 @@ impl Bound {
     }
 }
 
-/// Popularity, which is ours: see the generator.
+/// Skew of the popularity, which is our choice: see the generator.
 const ETC: &str = "skew=0.6";
 
-/// A generator, with sizes as it draws them.
+/// Opens a generator, with sizes of values as it draws them.
 pub(super) fn open(text: &str) -> Result<Box<dyn Source>> {
     let options = trace::Options { charge: Charge::Value, ..trace::Options::default() };
     Ok(trace::synth::open(text, &options)?)
 }
 
-/// A planner that goes by what it counts, without models.
+/// A recipe whose planner goes by counts, without models.
 pub(super) fn rival((_, planner, reads): Subject, scale: u64) -> Result<Recipe> {
     let lama = recipe::parse("lama").map_err(|error| anyhow!(error))?;
     let interval = (reads * 8 / scale).max(200);
@@ -319,14 +320,14 @@ pub(super) fn rival((_, planner, reads): Subject, scale: u64) -> Result<Recipe> 
     Ok(Recipe { model: None, planner, interval, turnover: false, move_max: 1.0, ..lama })
 }
 
-/// LAMA as its recipe has it, or with settings, for a run of this scale.
+/// LAMA with these settings beside its own, for a run of this scale.
 pub(super) fn lama(settings: &str, scale: u64) -> Result<Recipe> {
     let recipe = recipe::parse(&format!("lama{settings}")).map_err(|error| anyhow!(error))?;
     let interval = recipe.interval / scale;
     Ok(Recipe { interval, rate: recipe.rate.or(Some(RATE)), ..recipe })
 }
 
-/// What was counted since.
+/// Counts of `now` since `before`.
 pub(super) fn less(now: &Counts, before: &Counts) -> Counts {
     Counts {
         gets: now.gets - before.gets,
@@ -336,12 +337,12 @@ pub(super) fn less(now: &Counts, before: &Counts) -> Counts {
     }
 }
 
-/// Notes a miss ratio and what it means where a miss takes a millisecond.
+/// Adds a cell of a miss ratio, with the mean wait where a miss takes a millisecond.
 pub(super) fn note(findings: &mut Findings, row: &str, workload: &str, seed: u64, ratio: f64) {
     findings.cell(row, workload, seed, &[("miss_ratio", ratio), ("mean_us", 1_000.0 * ratio)]);
 }
 
-/// The name of a size.
+/// Name of a memory size, as a workload.
 pub(super) fn size_name(megabytes: u64) -> String {
     format!("{megabytes} MB")
 }

@@ -1,4 +1,4 @@
-//! What the command answers: one JSON document, or tables.
+//! The answer of the command: one JSON document, or tables.
 
 use super::partition::Partition;
 use super::replayed::Replayed;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use tune::snapshot::{Pool, best};
 use tune::{Evictor, Objective, Plan, Recipe, Snapshot};
 
-/// A plan, and what it and two others would have made of the traces.
+/// A plan, with simulations of it, of equal shares and of one shared cache.
 #[derive(Debug, Serialize)]
 pub(super) struct Answer {
     pub(super) memory: u64,
@@ -18,13 +18,13 @@ pub(super) struct Answer {
     pub(super) requests: u64,
     pub(super) seconds: f64,
     pub(super) tenants: Vec<TenantAnswer>,
-    /// What is divided, where that is not tenants.
+    /// The pools that are divided, where these are not the tenants.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) pools: Vec<PoolAnswer>,
     /// Over all tenants.
     pub(super) overall: Overall,
     pub(super) plan: Plan,
-    /// What each pool would miss at sizes up to the memory.
+    /// Miss ratio of each pool at sizes up to the memory.
     #[serde(skip)]
     pub(super) curves: Vec<(String, Vec<(f64, f64)>)>,
 }
@@ -35,7 +35,7 @@ pub(super) struct TenantAnswer {
     pub(super) reads: u64,
     /// Bytes of all objects, estimated from a sample of the keys.
     pub(super) footprint: u64,
-    /// What its pool is planned, where it has one.
+    /// Planned share of the tenant's pool, where it has one.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub(super) share: Option<Share>,
     #[serde(flatten)]
@@ -52,33 +52,33 @@ pub(super) struct PoolAnswer {
     pub(super) outcomes: Outcomes,
 }
 
-/// What a pool is planned.
+/// Planned memory and policy of a pool.
 #[derive(Debug, Serialize)]
 pub(super) struct Share {
     pub(super) penalty_us: f64,
     pub(super) budget: u64,
     pub(super) evictor: Evictor,
-    /// What the plan expects.
+    /// Miss ratio that the plan expects.
     pub(super) forecast: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct Outcomes {
-    /// What a simulation of the plan gives.
+    /// Simulated result of the plan.
     pub(super) planned: Outcome,
-    /// What equal shares give, simulated.
+    /// Simulated result of equal shares.
     pub(super) equal: Outcome,
-    /// What one shared cache without any division gives, simulated.
+    /// Simulated result of one shared cache without any division.
     pub(super) shared: Outcome,
 }
 
-/// A tenant, a pool, or all, in a simulated cache.
+/// Result of a tenant, of a pool, or of all, in a simulated cache.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Outcome {
     pub(super) miss_ratio: f64,
     /// Mean time waited for a miss, over all reads.
     pub(super) mean_us: f64,
-    /// Memory in use at the end, where a tenant or all of them is asked for.
+    /// Memory in use at the end, for a tenant or for all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bytes: Option<u64>,
 }
@@ -104,7 +104,7 @@ impl Outcomes {
 }
 
 impl Answer {
-    /// Of a plan, and the stores that played it, equal shares, and none.
+    /// The answer for a plan, from the stores that simulated it, equal shares, and no division.
     pub(super) fn new(
         recipe: &Recipe,
         survey: &Survey,

@@ -1,4 +1,4 @@
-//! What a plan goes by: the requests of each pool of a recipe, as its models see them.
+//! Data for a planner: the requests of each pool of a recipe, as its models see them.
 
 use super::partition::Partition;
 use anyhow::anyhow;
@@ -7,14 +7,15 @@ use curve::{Model, Params};
 use tune::snapshot::{Candidate, Pool, Snapshot};
 use tune::{Evictor, Recipe, planner};
 
-/// Keys of a pool that its models watch at most: twice what a mean error below half a percent
-/// takes.
+/// Maximum number of keys of a pool that its models watch: twice as many as a mean error below half
+/// a per cent needs.
 const KEYS_MAX: usize = 1 << 14;
 
-/// Accesses shown to the models at a time, so that what one of them touches stays near.
+/// Accesses shown to the models at a time, so that the data of one model stays in the processor's
+/// cache.
 const BLOCK: usize = 1 << 14;
 
-/// What is learned of requests.
+/// Models and counts of all pools of a recipe.
 #[derive(Debug)]
 pub(crate) struct Learned {
     recipe: Recipe,
@@ -24,7 +25,7 @@ pub(crate) struct Learned {
     pools: Vec<LearnedPool>,
 }
 
-/// What is learned of one pool.
+/// Models and counts of one pool.
 #[derive(Debug, Default)]
 struct LearnedPool {
     reads: u64,
@@ -48,16 +49,16 @@ impl LearnedPool {
 }
 
 impl Learned {
-    /// Nothing yet, of `tenants` who are to share `memory`.
+    /// Models that have seen nothing yet, for `tenants` that share `memory`.
     pub(crate) fn new(recipe: &Recipe, memory: Bytes, tenants: usize, seed: u64) -> Self {
         let partition = Partition::new(recipe.pools, memory, tenants);
         Self { recipe: *recipe, memory, seed, partition, pools: vec![] }
     }
 
-    /// Takes a request; what its miss costs stands in it.
+    /// Takes a request, which states the cost of its miss.
     ///
     /// # Errors
-    /// A model of the recipe that does not exist.
+    /// The recipe names a model that does not exist.
     pub(crate) fn see(&mut self, access: &Access) -> anyhow::Result<()> {
         let placed = self.partition.place(access);
         while self.pools.len() <= placed.pool {
@@ -74,7 +75,7 @@ impl Learned {
         }
         pool.show(Access { size: placed.size.unwrap_or_default(), ..*access });
         if placed.size.is_none() {
-            // What no page holds misses whatever there is.
+            // An item that no page holds misses at every size.
             pool.show(Access { op: Op::Delete, ..*access });
         }
         Ok(())
@@ -95,7 +96,7 @@ impl Learned {
         Ok(self.recipe.evictors.iter().map(build).collect())
     }
 
-    /// What a planner is shown of requests that came within `span`: pools of equal shares.
+    /// The snapshot for a planner, of requests within `span`: pools with equal shares.
     pub(crate) fn snapshot(&mut self, names: &[String], span: Micros) -> Snapshot {
         let seconds = span.as_f64().max(1.0) / 1e6;
         let equal = Bytes(self.memory.0 / self.pools.len().max(1) as u64);
@@ -115,7 +116,7 @@ impl Learned {
                 candidates: candidates.collect(),
                 reads_per_s: pool.reads as f64 / seconds,
                 penalty_us: pool.waited / pool.reads.max(1) as f64,
-                // An item needs a page to be in.
+                // A class needs a page for its first item.
                 floor: slab.as_ref().map_or(Bytes(0), |slab| slab.page),
                 budget: equal,
                 evictor: self.recipe.evictors[0],

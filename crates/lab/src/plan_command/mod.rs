@@ -1,11 +1,11 @@
 //! Divide a memory among the tenants of a trace, or among classes of penalties or of sizes, as a
 //! recipe does.
 //!
-//! The traces are read three times. First for who there is and how much they touch. Then for the
-//! curves of each pool, from which the planner of the recipe makes its division. Last for the
-//! truth: the same requests to a shared cache that nobody divides, to equal shares, and to the
-//! planned division, each simulated with evictions. So a forecast stands beside what would have
-//! happened.
+//! The traces are read three times. The first reading finds the tenants and the bytes that they
+//! touch. The second gives the curves of each pool, from which the recipe's planner makes its
+//! division. The third simulates the requests, with evictions: in a shared cache without a
+//! division, with equal shares, and with the planned division. So a forecast stands beside a
+//! simulated result.
 
 mod answer;
 mod learned;
@@ -58,7 +58,7 @@ pub struct Args {
     /// Memory a tenant may have at most
     #[arg(long, value_name = "TENANT=SIZE")]
     max: Vec<String>,
-    /// What to minimise: latency (time waited for misses) or hits (hits lost)
+    /// Figure to minimise: latency (time waited for misses) or hits (hits lost)
     #[arg(long, value_parser = Objective::parse)]
     objective: Option<Objective>,
     /// Reproduces the run
@@ -77,7 +77,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// A message that states the cause and the fix.
 #[allow(clippy::needless_pass_by_value, reason = "every subcommand runs so")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     if let Some(path) = &args.html {

@@ -1,5 +1,5 @@
-//! Which pool a request is of: its tenant's, its class of penalties', or its class of sizes', as
-//! the recipe has it.
+//! Finds the pool of a request: that of its tenant, of its class of penalties, or of its class of
+//! sizes, by the recipe.
 
 use crate::slab_plant::Slabs;
 use base::penalty::class_of;
@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use tune::recipe::Pools;
 use tune::{Evictor, PoolStep, Step};
 
-/// Keys whose pool is remembered: of more, a share of all.
+/// Maximum number of keys whose pool is remembered. Of more keys, a sample is remembered.
 const KEYS_MAX: usize = 1 << 20;
 
-/// The pools of a recipe, as they are met.
+/// The pools of a recipe, in the order in which they are met.
 #[derive(Debug)]
 pub(crate) struct Partition {
     kind: Pools,
@@ -19,7 +19,7 @@ pub(crate) struct Partition {
     slabs: Option<Slabs>,
     chunks: Vec<u32>,
     shares: Vec<u32>,
-    /// Everybody, where a pool is not of a single tenant.
+    /// Number of tenants, all of which share a pool that has no single owner.
     tenants: usize,
     pools: Vec<(TenantId, u8)>,
     places: HashMap<(TenantId, u8), usize>,
@@ -27,19 +27,20 @@ pub(crate) struct Partition {
     remembered: Filter,
 }
 
-/// A request as the models are to see it.
+/// A request as the models see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Placed {
-    /// Its pool.
+    /// Index of its pool.
     pub(crate) pool: usize,
-    /// The pool that its key was of before, where that was another.
+    /// The former pool of its key, if that was another one.
     pub(crate) left: Option<usize>,
-    /// What it takes there; `None` where nothing holds it.
+    /// Bytes that the item takes there; `None` where nothing holds it.
     pub(crate) size: Option<Size>,
 }
 
 impl Partition {
-    /// No pool yet, of `tenants`. Pools that are classes of sizes have pages cut for `memory`.
+    /// A partition of `tenants` without pools yet. Pools that are classes of sizes have pages cut
+    /// for `memory`.
     pub(crate) fn new(kind: Pools, memory: Bytes, tenants: usize) -> Self {
         let slabs = (kind == Pools::Slab).then(|| Slabs::within(memory));
         Self {
@@ -66,7 +67,7 @@ impl Partition {
         Some((Bytes(self.slabs?.page.into()), Bytes(u64::from(*chunk))))
     }
 
-    /// Where a request belongs; a pool that nobody met is made.
+    /// Finds the pool of a request, and adds the pool if it is new.
     pub(crate) fn place(&mut self, access: &Access) -> Placed {
         let class = match self.kind {
             Pools::Whole | Pools::Tenant => 0,
@@ -94,14 +95,14 @@ impl Partition {
         Placed { pool, left, size: self.size(access.size) }
     }
 
-    /// What an item takes, where anything holds it.
+    /// Bytes that an item takes, where anything holds it.
     fn size(&self, size: Size) -> Option<Size> {
         let Some(&largest) = self.chunks.last() else { return Some(size) };
         let class = self.chunks.partition_point(|&chunk| chunk < size.as_u32());
         (size.as_u32() <= largest).then(|| self.shares[class].into())
     }
 
-    /// Notes the pool of a key, and tells the one it leaves.
+    /// Remembers the pool of a key. Returns the former one if it was another.
     fn remember(&mut self, key: u64, pool: usize) -> Option<usize> {
         if !self.remembered.keeps(key) {
             return None;
@@ -125,12 +126,12 @@ impl Partition {
         self.is_owned().then_some(self.pools[pool].0)
     }
 
-    /// Whether a pool is all that a tenant has.
+    /// Whether a pool holds all items of its tenant.
     pub(crate) fn is_whole(&self) -> bool {
         self.kind == Pools::Tenant
     }
 
-    /// What reports call a pool, of tenants of these `names`.
+    /// Name of a pool in reports, where `names` are those of the tenants.
     pub(crate) fn name(&self, pool: usize, names: &[String]) -> String {
         let (tenant, class) = self.pools[pool];
         match self.kind {
@@ -166,7 +167,8 @@ impl Partition {
 mod tests {
     use super::*;
 
-    /// A key whose miss costs more now leaves its class; the same keys by size leave a chunk size.
+    /// A key whose miss cost rises leaves its class of penalties, and a key whose size grows leaves
+    /// its class of sizes.
     #[test]
     fn keys_change_their_pool() {
         let dear = |key, us| Access { penalty: Micros(us), ..Access::get(key, 100) };

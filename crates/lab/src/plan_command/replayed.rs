@@ -1,4 +1,4 @@
-//! What a division that nobody changes makes of requests.
+//! Replays requests under a division that stays as it is.
 
 use super::partition::Partition;
 use crate::plant::{Bounds, Counts, SimulatedPlant};
@@ -8,22 +8,22 @@ use base::{Access, Bytes, Op, TenantId};
 use policy::Outcome;
 use tune::{Evictor, Recipe, Step};
 
-/// Requests after which a division is put in force again: pages that are still free when it is go
-/// to whoever comes first.
+/// Requests after which a division is set again: pages that are still free at first go to the class
+/// that asks first.
 const REPEAT: u64 = 1 << 12;
 
-/// A simulated store of the recipe's kind, with what its pools and tenants got.
+/// A simulated store of the recipe's kind, with the counts of its pools and tenants.
 pub(crate) struct Replayed {
     store: Box<dyn Store>,
     division: Option<Step>,
     requests: u64,
-    /// By pool.
+    /// Counts of each pool.
     pools: Vec<Counts>,
     tenants: usize,
 }
 
 impl Replayed {
-    /// An empty store with this division, or with none: everybody competes.
+    /// An empty store with this division. Without one, all tenants compete.
     pub(crate) fn new(
         recipe: &Recipe,
         partition: &Partition,
@@ -42,7 +42,7 @@ impl Replayed {
         if let Some(step) = &division {
             store.apply(step);
         }
-        // Only pages are given to whoever comes first.
+        // Only pages go to the class that asks first.
         let division = division.filter(|_| partition.slabs().is_some());
         Self { store, division, requests: 0, pools: vec![], tenants: tenants.len() }
     }
@@ -66,17 +66,17 @@ impl Replayed {
         }
     }
 
-    /// What a pool got.
+    /// Counts of a pool.
     pub(crate) fn pool(&self, at: usize) -> Counts {
         self.pools.get(at).copied().unwrap_or_default()
     }
 
-    /// What a tenant got.
+    /// Counts of a tenant.
     pub(super) fn tenant(&self, id: TenantId) -> Counts {
         self.store.counts(id)
     }
 
-    /// What all of them got.
+    /// Counts of all tenants together.
     pub(crate) fn all(&self) -> Counts {
         (0..self.tenants as TenantId).map(|id| self.store.counts(id)).sum()
     }

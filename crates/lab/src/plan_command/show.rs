@@ -41,7 +41,7 @@ impl Answer {
         )
     }
 
-    /// Pools where they are not tenants, tenants, and all.
+    /// Tables of the pools where they are not the tenants, of the tenants, and of all together.
     fn tables(&self) -> Vec<Table> {
         let mut tables = vec![];
         if !self.pools.is_empty() {
@@ -81,7 +81,7 @@ impl Answer {
         tables
     }
 
-    /// What stands below the tables.
+    /// Lines below the tables.
     fn notes(&self) -> Vec<String> {
         let forecast = self.overall.forecast_mean_us;
         let mut notes = vec![format!("the plan's own forecast: {forecast:.1} µs")];

@@ -1,4 +1,4 @@
-//! Plans of made tenants: that they pay, and that their forecasts are true.
+//! Plans for synthetic tenants: they pay, and their forecasts are true.
 
 use super::*;
 use clap::Parser;
@@ -51,7 +51,7 @@ fn a_division_that_pays() {
     assert!(json["overall"]["planned"]["mean_us"].is_number());
 }
 
-/// What is divided may be classes of penalties or of sizes: the forecasts are of these, and true.
+/// A recipe may divide classes of penalties or of sizes. The forecasts are of these, and true.
 #[test]
 fn every_recipe_with_curves_is_planned() {
     for known in recipe::ALL {
@@ -86,7 +86,7 @@ fn a_share_is_of_all_bytes_touched() {
         let access = access.unwrap();
         sizes.insert((access.tenant, access.key), u64::from(access.size));
     }
-    // So few keys are all in the sample.
+    // The sample holds all keys, because they are few.
     assert_eq!(footprint, sizes.values().sum::<u64>());
     assert!(whole.tenants[1].outcomes.planned.miss_ratio < 0.1);
 }

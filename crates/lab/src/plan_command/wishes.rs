@@ -1,4 +1,4 @@
-//! What the command line says of the memory and of tenants.
+//! Arguments of the command line about the memory and the tenants.
 
 use super::Args;
 use crate::plant::Bounds;
@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow, ensure};
 use base::Bytes;
 use std::collections::BTreeMap;
 
-/// `--memory`.
+/// `--memory`: a size, or a share of all bytes that the traces touch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum MemoryGoal {
     Size(Bytes),
@@ -36,10 +36,10 @@ impl MemoryGoal {
     }
 }
 
-/// What the command line says of tenants.
+/// Memory to divide, and bounds and weights of tenants, from the command line.
 #[derive(Debug, Default)]
 pub(super) struct Wishes {
-    /// To divide.
+    /// Memory to divide.
     pub(super) memory: Bytes,
     weights: BTreeMap<String, f64>,
     mins: BTreeMap<String, Bytes>,
@@ -47,10 +47,10 @@ pub(super) struct Wishes {
 }
 
 impl Wishes {
-    /// Reads them, and refuses what cannot be of the tenants there are.
+    /// Reads the arguments, and refuses those that do not suit the tenants of the traces.
     ///
     /// # Errors
-    /// What is wrong, and what would mend it.
+    /// A message that states the cause and the fix.
     pub(super) fn parse(args: &Args, survey: &Survey) -> anyhow::Result<Self> {
         let memory = MemoryGoal::parse(&args.memory)?.bytes(survey.footprint());
         let mut wishes = Self { memory, ..Self::default() };
@@ -73,8 +73,8 @@ impl Wishes {
         Ok(wishes)
     }
 
-    /// Refuses what is said of tenants that are not there, and a memory that is too small for it
-    /// or to hold anything.
+    /// Refuses arguments for tenants that do not exist, and a memory that is too small for the
+    /// arguments or for one object of each tenant.
     fn check(&self, survey: &Survey) -> anyhow::Result<()> {
         let memory = self.memory;
         for name in self.weights.keys().chain(self.mins.keys()).chain(self.maxs.keys()) {
@@ -103,7 +103,7 @@ impl Wishes {
         Ok(())
     }
 
-    /// What was said of a tenant.
+    /// Bounds and weight of a tenant.
     pub(super) fn of(&self, name: &str) -> Bounds {
         Bounds {
             min: self.mins.get(name).copied().unwrap_or_default(),

@@ -1,18 +1,18 @@
-//! What a tenant of a simulated store is made with, and what it asked for and got.
+//! Bounds of a tenant of a simulated store, and counts of its requests.
 
 use base::{Bytes, Micros};
 use std::iter::Sum;
 
-/// What a tenant is made with.
+/// Name, bounds and weight of a tenant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounds {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
-    /// Memory it must have.
+    /// Memory that no other tenant may take.
     pub min: Bytes,
-    /// Memory it may have at most.
+    /// Memory that the tenant never exceeds.
     pub max: Option<Bytes>,
-    /// How much its misses count.
+    /// Weight of its misses.
     pub weight: f64,
 }
 
@@ -23,21 +23,21 @@ impl Bounds {
     }
 }
 
-/// What a tenant asked for and got.
+/// Counts of requests, misses and waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Reads.
     pub gets: u64,
     /// Reads that missed.
     pub misses: u64,
-    /// Writes, those that fill a miss included.
+    /// Writes, including the fills of misses.
     pub sets: u64,
     /// Time waited for misses.
     pub waited: Micros,
 }
 
 impl Counts {
-    /// Misses a read.
+    /// Share of the reads that missed.
     pub fn miss_ratio(&self) -> f64 {
         self.misses as f64 / self.gets.max(1) as f64
     }
@@ -49,7 +49,7 @@ impl Counts {
 }
 
 impl Counts {
-    /// What came after `before`.
+    /// Counts after `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {

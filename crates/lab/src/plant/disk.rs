@@ -1,7 +1,7 @@
 //! Dumping a tenant to a disk and loading it back, in virtual time.
 //!
-//! A copy is older than whatever becomes of its key afterwards: what is written, removed or read
-//! anew meanwhile stays as it is.
+//! A copy is older than any later change of its key: a key that is written, removed or fetched
+//! meanwhile keeps its new state.
 
 use super::{Item, SimulatedPlant};
 use base::{Bytes, TenantId, Tick};
@@ -10,15 +10,14 @@ use std::collections::HashMap;
 /// Copies of items, from a valley to the next peak.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    /// With their classes, and how many accesses they had been idle for.
+    /// Copies by tenant and key: class, item, and the accesses for which it had been idle.
     pub(super) items: HashMap<(usize, u64), (u8, Item, u64)>,
-    /// The most used last.
+    /// Order of the copies, with the most used last.
     order: Vec<(usize, u64)>,
 }
 
 impl SimulatedPlant {
-    /// Copies the items of a tenant to the disk. Whatever becomes of a key from here on, its copy
-    /// is the older.
+    /// Copies the items of a tenant to the disk. Any later change of a key makes its copy obsolete.
     pub fn dump(&mut self, tenant: TenantId) {
         let at = usize::from(tenant);
         self.disk.items.retain(|(of, _), _| *of != at);
@@ -34,8 +33,9 @@ impl SimulatedPlant {
         self.disk.order = order;
     }
 
-    /// Brings items back from the disk, up to so many bytes: those that are not here and were not
-    /// written, removed or too old meanwhile, the most used first. False when none is left.
+    /// Loads items back from the disk, up to `most` bytes, the most used first. It leaves out items
+    /// that are resident, and those that were written, removed or expired meanwhile. Returns false
+    /// when no item is left, or no room.
     pub fn load(&mut self, most: Bytes) -> bool {
         let mut left = most;
         while let Some((at, key)) = self.disk.order.pop() {

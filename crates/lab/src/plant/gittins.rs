@@ -1,10 +1,10 @@
-//! The Gittins rank on the simulated store: what is learnt of watched keys, what is remembered of
-//! evicted ones, and who of a pool is worth least.
+//! The Gittins rank on the simulated store: learning from watched keys, the memory of evicted ones,
+//! and the choice of the item of a pool that is worth least.
 //!
-//! It is the policy of `policy::rank::gittins` with the store's bounds: candidates are drawn among
-//! the items of tenants that may lose one, half of them by their bytes, and the newest always; and
-//! what the waiting of a tenant counts is a factor of its price. A large newcomer competes with
-//! what is in its pool.
+//! It is the policy of `policy::rank::gittins` with the store's bounds. Candidates are drawn among
+//! the items of tenants that may lose one, half of them in proportion to their bytes; the newest
+//! items are always candidates. The weight of a tenant's waiting is a factor of its price. A large
+//! new item competes with the items of its pool.
 
 use super::room::Candidate;
 use super::{Item, SimulatedPlant};
@@ -14,23 +14,23 @@ use policy::rank::gittins::{Kind, LARGE, Learner, Lower, Memory, Past, Table, si
 use std::collections::VecDeque;
 use tune::Evictor;
 
-/// The newest items, that are candidates of every eviction.
+/// Number of newest items that are candidates of every eviction.
 const NEWEST: usize = 8;
-/// How many more items are passed than drawn where one is drawn by its bytes, and at most.
+/// Draws in proportion to bytes: mean number of items passed for each one drawn, and the maximum.
 const PASSED: u64 = 8;
 const PASSED_MAX: u64 = 32;
-/// Sizes that vary less than this, as the square of their deviation by their mean, are all alike.
+/// Largest variance of the sizes, by the square of their mean, with which they count as alike.
 const ALIKE: f64 = 0.02;
 /// The least share of the keys that is watched.
 const SHARE_MIN: f64 = 0.1;
 
-/// What is learnt while a pool goes by the rank.
+/// State of the rank, which learns while a pool evicts by it.
 #[derive(Debug)]
 pub(super) struct Watching {
     learner: Learner,
     table: Table,
     memory: Memory,
-    /// Tenants and keys, the newest last.
+    /// Newest items by tenant and key, the newest last.
     newest: VecDeque<(usize, u64)>,
     evicted: u64,
 }
@@ -51,7 +51,7 @@ impl Watching {
         }
     }
 
-    /// Something happened to a key of an item of such a size, where there are so many residents.
+    /// Learns from an event of a key, where the store holds `residents` items.
     pub(super) fn see(
         &mut self,
         (at, key): (usize, u64),
@@ -71,7 +71,7 @@ impl Watching {
         }
     }
 
-    /// The past that a key which is not here would have if it came in by a read or a write.
+    /// The past that an absent key would have if it entered by a read or a write.
     fn past_of(&mut self, at: usize, key: u64, is_read: bool, now: Tick) -> Past {
         let name = name(at, key);
         let Some(mut past) = self.memory.take(name) else { return Past::new(now.0) };
@@ -82,14 +82,14 @@ impl Watching {
         past
     }
 
-    /// An item is not let in, and is remembered as if it had been here.
+    /// Remembers an item that is not let in, as if it had been resident.
     fn refuse(&mut self, at: usize, key: u64, past: Past) {
         let name = name(at, key);
         self.memory.take(name);
         self.memory.insert(name, past);
     }
 
-    /// An item is new here, or comes back by a read or a write.
+    /// Notes an item that enters, new or again, by a read or a write. Returns its past.
     pub(super) fn enters(&mut self, at: usize, key: u64, is_read: bool, now: Tick) -> Past {
         if self.newest.len() == NEWEST {
             self.newest.pop_front();
@@ -102,13 +102,14 @@ impl Watching {
         past
     }
 
-    /// An item was evicted.
+    /// Remembers the past of an evicted item.
     pub(super) fn leaves(&mut self, at: usize, item: &Item) {
         self.evicted += 1;
         self.memory.insert(name(at, item.key), item.past);
     }
 
-    /// What the bytes of an item earn for their time, where its waiting counts so much.
+    /// Gain by the bytes of an item for their time, where `price` is the weight of its tenant's
+    /// waiting.
     pub(super) fn rank(&self, at: usize, item: &Item, price: f64, now: Tick) -> f32 {
         let age = now.since(item.last).min(u64::from(u32::MAX)) as u32;
         let class = item.past.class(item.last.0 as u32, item.size_class);
@@ -118,14 +119,14 @@ impl Watching {
 }
 
 impl SimulatedPlant {
-    /// The class of a size by the mean one.
+    /// Class of a size, relative to the mean size.
     pub(super) fn size_class(&self, size: Size) -> u8 {
         let items: usize = self.members.iter().map(|member| member.places.len()).sum();
         let own = size.as_f32();
         size_class(own, if items == 0 { own } else { self.used.as_f64() as f32 / items as f32 })
     }
 
-    /// Whether a new item is worth more than those of its pool that would leave for it.
+    /// Whether a new item is worth more than the items of its pool that would be evicted for it.
     pub(super) fn enters(&mut self, at: usize, item: &Item, pool: usize, is_read: bool) -> bool {
         let evictor = self.pools[pool].step.evictor;
         let (held, size) = (self.used.0, u64::from(item.size));
@@ -152,7 +153,7 @@ impl SimulatedPlant {
         enters
     }
 
-    /// The candidate of a pool that is worth least, of `k` for a write of `asker`.
+    /// The candidate that is worth least, of `k` drawn from a pool for a write of `asker`.
     pub(super) fn lowest_of(&mut self, pool: usize, asker: usize, k: usize) -> Option<Candidate> {
         let items: usize = self.members.iter().map(|member| member.places.len()).sum();
         let mean = self.used.as_f64() / items.max(1) as f64;
@@ -188,7 +189,7 @@ impl SimulatedPlant {
     }
 }
 
-/// Whether an item of so many times the mean size is drawn, in proportion to it.
+/// Whether an item is drawn, with a probability in proportion to its size by the mean size.
 fn is_drawn(prng: &mut Prng, size: f64) -> bool {
     prng.below(1 << 20) as f64 * PASSED as f64 <= size * f64::from(1 << 20)
 }

@@ -1,11 +1,12 @@
-//! A cache in virtual time for the pilot to steer: the live store's rules, without its memory.
+//! A cache in virtual time for the pilot to steer: it has the live store's rules, without its
+//! memory.
 //!
-//! Requests are look-aside: a read that misses is filled after the penalty of the object, by the
-//! same client, before it does anything else. So the store's clock need not run, and hours pass in
-//! seconds. What the plant does is what the live store does, and in few lines: memory is shared as
-//! long as there is any; when there is none, the pool that is furthest above its budget evicts,
-//! by sampling its items and asking a rank of the `policy` crate; a tenant at its minimum is no
-//! victim of another, one at its maximum makes its own room.
+//! Requests are look-aside: the client of a read that misses fills it after the penalty of the
+//! object, before it does anything else. So the store's clock need not run, and hours pass in
+//! seconds. The plant does what the live store does, in few lines. Memory is shared as long as some
+//! is free. When none is free, the pool that is furthest above its budget evicts: it samples its
+//! items and asks a rank of the `policy` crate. A tenant at its minimum is no victim of another; a
+//! tenant at its maximum makes its own room.
 
 mod counts;
 mod disk;
@@ -27,7 +28,7 @@ use room::Candidate;
 use std::collections::HashMap;
 use tune::{Goal, PoolStep};
 
-/// Samples kept for the pilot; of more, the newest are dropped and counted.
+/// Maximum number of samples kept for the pilot. Beyond it, the newest are dropped and counted.
 const SAMPLES_MAX: usize = 1 << 16;
 
 /// A simulated store, shared by tenants.
@@ -41,13 +42,13 @@ pub struct SimulatedPlant {
     pools: Vec<Pool>,
     penalty_table: PenaltyTable,
     disk: Disk,
-    /// Once a pool's rank learns.
+    /// State of a rank that learns, once a pool evicts by it.
     watching: Option<Box<Watching>>,
-    /// What tenants are promised.
+    /// Promises to the tenants.
     goals: Vec<Goal>,
-    /// What the waiting of each tenant counts, where it is not 1.
+    /// Weight of each tenant's waiting, where it is not 1.
     prices: Vec<f64>,
-    /// The squares of the items' sizes, summed.
+    /// Sum of the squares of the items' sizes.
     squares: f64,
     samples: Vec<Sample>,
     dropped: u64,
@@ -63,7 +64,7 @@ struct Member {
     counts: Counts,
     fetches: Mean,
     places: HashMap<u64, (u8, usize)>,
-    /// By class of penalties, as far as any was met.
+    /// Buckets by class of penalties, up to the highest class that was met.
     buckets: Vec<Bucket>,
     /// The pool of each bucket.
     pools: Vec<usize>,
@@ -85,12 +86,12 @@ impl Member {
         self.places.get(&key).map(|&(bucket, at)| &self.buckets[usize::from(bucket)].items[at])
     }
 
-    /// What an item that nobody measured is taken for.
+    /// Class of an item whose penalty is not measured.
     fn usual(&self) -> u8 {
         usual(self.buckets.iter().map(|bucket| bucket.misses))
     }
 
-    /// Items of a class, or of all.
+    /// Number of items of a class, or of all.
     fn len(&self, class: Option<u8>) -> usize {
         match class {
             None => self.places.len(),
@@ -109,7 +110,7 @@ struct Item {
     expires: Micros,
     penalty: Micros,
     past: Past,
-    /// By the mean when it was written first.
+    /// Class of its size by the mean size when it was first written.
     size_class: u8,
 }
 
@@ -160,7 +161,7 @@ impl SimulatedPlant {
         }
     }
 
-    /// Promises the tenants something.
+    /// Sets the promises to the tenants.
     pub fn promise(&mut self, goals: Vec<Goal>) {
         self.goals = goals;
     }
@@ -170,7 +171,7 @@ impl SimulatedPlant {
         self.access_with_hint(access, None)
     }
 
-    /// The same; where the class of the penalty is hinted, it is not the measured one that counts.
+    /// Like [`Self::access`]. A hint of the penalty's class counts instead of the measured class.
     pub fn access_with_hint(&mut self, access: &Access, hint: Option<u8>) -> Outcome {
         self.now = self.now.max(access.time);
         self.tick += Tick(1);
@@ -217,7 +218,7 @@ impl SimulatedPlant {
         }
     }
 
-    /// Shows a request to whoever learns of them.
+    /// Shows a request to the rank that learns, if there is one.
     fn watch(&mut self, at: usize, access: &Access) {
         let size_class = self.size_class(access.size);
         let Some(watching) = &mut self.watching else { return };
@@ -230,7 +231,7 @@ impl SimulatedPlant {
         watching.see((at, access.key), kind, self.tick, size_class, residents);
     }
 
-    /// Counts a miss for its tenant and the class in which its fill is measured.
+    /// Counts a miss for its tenant, and for the class of penalties of its fill.
     fn missed(&mut self, at: usize, penalty: Micros, class: u8) {
         let bucket = self.bucket(at, class);
         bucket.gets += 1;
@@ -242,7 +243,7 @@ impl SimulatedPlant {
         member.fetches.add(penalty);
     }
 
-    /// The bucket of a class; a new one is of the pool that its class is of.
+    /// The bucket of a class. A new one joins the pool of its class.
     fn bucket(&mut self, at: usize, class: u8) -> &mut Bucket {
         let wanted = usize::from(class) + 1;
         let member = &mut self.members[at];
@@ -254,17 +255,17 @@ impl SimulatedPlant {
         &mut member.buckets[usize::from(class)]
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn advance(&mut self, now: Micros) {
         self.now = self.now.max(now);
     }
 
-    /// Changes the limit; what does not fit leaves with the writes that follow.
+    /// Changes the limit. Items that do not fit are evicted by the writes that follow.
     pub const fn set_limit(&mut self, limit: Bytes) {
         self.limit = limit;
     }
 
-    /// What a tenant asked for and got so far.
+    /// Requests and misses of a tenant so far.
     pub fn counts(&self, tenant: TenantId) -> Counts {
         self.members[usize::from(tenant)].counts
     }
@@ -289,7 +290,7 @@ impl SimulatedPlant {
         self.members[usize::from(tenant)].places.len() as u64
     }
 
-    /// The pools, as they were set last.
+    /// The pools, as they were last set.
     pub fn pools(&self) -> impl Iterator<Item = &PoolStep> {
         self.pools.iter().map(|pool| &pool.step)
     }
@@ -304,7 +305,7 @@ impl SimulatedPlant {
     }
 
     fn write(&mut self, at: usize, access: &Access, done: Micros, class: u8) {
-        // A value that replaces another goes on with its past.
+        // A value that replaces another keeps its past.
         let known = self.members[at].item(access.key).map(|item| (item.past, item.size_class));
         if known.is_some() {
             self.remove(at, access.key);

@@ -1,20 +1,20 @@
-//! What misses cost: the mean of a tenant's fetches, and the class of each key's.
+//! Costs of misses: the mean of a tenant's fetches, and the class of each key's fetches.
 //!
-//! The class of a key is remembered beyond its eviction, for some 100 000 keys: a miss is charged
-//! to the class it was of, and the item that fills it goes there.
+//! The class of a key is remembered beyond its eviction, for some 130 000 keys. A miss counts for
+//! the class of its key, and the item that fills it joins that class.
 
 use base::Micros;
 use base::penalty::Estimate;
 use std::collections::{HashMap, VecDeque};
 
-/// What fetches took lately: the older ones fade.
+/// Mean time of the latest fetches: older ones fade.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mean {
     count: f64,
     mean: f64,
 }
 
-/// Fetches that a mean remembers.
+/// Number of fetches that a mean remembers.
 const FETCHES: f64 = 1_000.0;
 
 impl Mean {
@@ -23,31 +23,31 @@ impl Mean {
         self.mean += (took.as_f64() - self.mean) / self.count;
     }
 
-    /// None where nothing costs anything.
+    /// The mean; `None` where no fetch took any time.
     pub(super) fn get(self) -> Option<Micros> {
         (self.mean > 0.0).then(|| Micros(self.mean.round() as u64))
     }
 }
 
-/// What is known of the penalties of keys, here or gone.
+/// Penalty classes of keys, resident or evicted.
 #[derive(Debug, Default)]
 pub(super) struct PenaltyTable {
     classes: HashMap<(usize, u64), Estimate>,
     order: VecDeque<(usize, u64)>,
 }
 
-/// Keys remembered at most.
+/// Maximum number of keys that are remembered.
 const KEYS_MAX: usize = 1 << 17;
 
 impl PenaltyTable {
-    /// An item of this class leaves.
+    /// Remembers the class of an evicted item.
     pub(super) fn leave(&mut self, at: usize, key: u64, class: u8) {
         if class != 0 && self.class(at, key) != class {
             self.put(at, key, Estimate::of_class(class));
         }
     }
 
-    /// A fetch took so long: the class of the key from here on.
+    /// Adds the time of a fetch. Returns the class of the key from here on.
     pub(super) fn measure(&mut self, at: usize, key: u64, took: Micros) -> u8 {
         let mut estimate = Estimate::new(took);
         if let Some(known) = self.classes.get(&(at, key)) {

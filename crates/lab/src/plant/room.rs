@@ -1,6 +1,7 @@
-//! Who leaves: the pool furthest above its budget, and of it the worst of a few items drawn.
+//! Choice of a victim: the pool furthest above its budget, and the worst of a few items drawn from
+//! it.
 //!
-//! A tenant at its maximum makes its own room, one at its minimum is no victim of another.
+//! A tenant at its maximum makes its own room; a tenant at its minimum is no victim of another.
 
 use super::{Pool, SimulatedPlant};
 use base::{Bytes, TenantId, Tick};
@@ -8,10 +9,10 @@ use policy::rank::klru::Klru;
 use policy::{Meta, Rank};
 use tune::{Evictor, POOL, PoolStep};
 
-/// Candidates of a policy that names no number: those of the live store.
+/// Number of candidates of a policy that names none: as in the live store.
 const K_DEFAULT: u8 = 64;
 
-/// Draws from tenants that are no victims, before another way to make room is taken.
+/// Maximum number of draws from tenants that are no victims, before another way to make room.
 const DRAWS_MAX: u32 = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +25,7 @@ pub(super) struct Candidate {
 }
 
 impl SimulatedPlant {
-    /// Evicts until the tenant may take `size`. False where that cannot be.
+    /// Evicts until the tenant may take `size` bytes. Returns false where that cannot be.
     pub(super) fn make_room(&mut self, at: usize, class: u8, size: Bytes) -> bool {
         let max = self.members[at].bounds.max;
         while max.is_some_and(|max| self.members[at].used + size > max) {
@@ -48,7 +49,7 @@ impl SimulatedPlant {
         true
     }
 
-    /// The pool furthest above its budget, in proportion; the asker's own if none is.
+    /// The pool furthest above its budget, in proportion to it; `own` if none is above.
     fn victim_pool(&self, own: usize) -> usize {
         let excess = |pool: &Pool| {
             let budget = pool.step.budget.as_f64();
@@ -58,7 +59,7 @@ impl SimulatedPlant {
         over.max_by(|(_, a), (_, b)| excess(a).total_cmp(&excess(b))).map_or(own, |(at, _)| at)
     }
 
-    /// The item of a pool that leaves for a write of tenant `asker`.
+    /// The item of a pool that is evicted for a write of tenant `asker`.
     fn victim(&mut self, pool: usize, asker: usize) -> Option<Candidate> {
         let evictor = self.pools[pool].step.evictor;
         let k = usize::from(if evictor.k > 0 { evictor.k } else { K_DEFAULT });
@@ -95,7 +96,7 @@ impl SimulatedPlant {
         member == asker || self.members[member].used > self.members[member].bounds.min
     }
 
-    /// An item of a pool at random, of a tenant that may lose it.
+    /// A random item of a pool, from a tenant that may lose one.
     pub(super) fn draw(&mut self, pool: usize, asker: usize) -> Option<Candidate> {
         let PoolStep { tenants, class, .. } = &self.pools[pool].step;
         let class = *class;
@@ -120,7 +121,7 @@ impl SimulatedPlant {
         None
     }
 
-    /// An item of a tenant at random, of a class or of any; there must be one.
+    /// A random item of a tenant, of one class or of any; there must be one.
     fn draw_from(&mut self, at: usize, class: Option<u8>) -> Candidate {
         let mut left = self.prng.below(self.members[at].len(class) as u64) as usize;
         let buckets = self.members[at].buckets.iter().zip(0u8..);
@@ -134,7 +135,7 @@ impl SimulatedPlant {
         self.candidate(at, key).expect("it was just drawn")
     }
 
-    /// An item as its pool ranks it.
+    /// An item as a candidate, with its rank in its pool.
     pub(super) fn candidate(&self, at: usize, key: u64) -> Option<Candidate> {
         let member = &self.members[at];
         let &(class, place) = member.places.get(&key)?;

@@ -55,7 +55,8 @@ impl Plant for SimulatedPlant {
         let learns = |pool: &PoolStep| pool.evictor == Evictor::gittins(pool.evictor.k);
         if step.pools.iter().any(learns) {
             let tenants = self.members.len();
-            // What was learnt is kept while another policy is in force, which may give way again.
+            // The state of the rank is kept while another policy is in force, because the pool may
+            // return to it.
             self.watching.get_or_insert_with(|| Box::new(Watching::new(tenants)));
         }
         for (member, tenant) in self.members.iter_mut().zip(0..) {
@@ -71,7 +72,7 @@ impl Plant for SimulatedPlant {
     }
 }
 
-/// The pool of a tenant's items of a class; the first where no pool names them.
+/// Index of the pool of a tenant's items of a class; the first where no pool names them.
 pub(super) fn home(pools: &[Pool], tenant: TenantId, class: u8) -> usize {
     let is_home = |pool: &Pool| {
         pool.step.tenants.contains(&tenant) && pool.step.class.is_none_or(|wanted| wanted == class)

@@ -1,4 +1,5 @@
-//! The plant beside the policies' own simulator, budgets, bounds, classes and copies.
+//! Tests of the plant: misses beside the policies' own simulator, budgets, bounds, classes and
+//! copies.
 
 use super::*;
 use tune::{Evictor, Plant, Step};
@@ -13,8 +14,8 @@ fn fill(plant: &mut SimulatedPlant, tenant: TenantId, keys: u64) {
     }
 }
 
-/// The plant must be the cache that the policies' own simulator is, or a pilot tuned on it is
-/// tuned on something else.
+/// The plant must miss as the policies' own simulator does. Otherwise a pilot tuned on it is tuned
+/// on another cache.
 #[test]
 fn one_pool_misses_as_the_simulator_does() {
     let text = "synth:zipf:keys=20000:skew=0.8:requests=400000:size=const/100";
@@ -44,7 +45,8 @@ fn one_pool_misses_as_the_simulator_does() {
     }
 }
 
-/// Nobody is evicted while there is room, whatever the budgets; then the excess goes first.
+/// Nothing is evicted while there is room, whatever the budgets. Then the pool above its budget
+/// evicts first.
 #[test]
 fn budgets_bind_only_when_memory_is_full() {
     let tenants = [Bounds::none("a"), Bounds::none("b")];
@@ -80,7 +82,8 @@ fn bounds_of_tenants_hold_in_a_shared_pool() {
     assert!(plant.used_by(0) >= Bytes(40), "{}", plant.used_by(0));
 }
 
-/// A trace may name any time to live and any penalty: beyond all time is for ever.
+/// A trace may state any time to live and any penalty. A moment beyond the largest time means for
+/// ever.
 #[test]
 fn what_lasts_beyond_all_time_lasts() {
     let mut plant = SimulatedPlant::new(Bytes(100), &[Bounds::none("a")], 1);
@@ -96,7 +99,7 @@ fn what_lasts_beyond_all_time_lasts() {
     assert_eq!(plant.counts(0).waited, Micros(u64::MAX));
 }
 
-/// What was dumped comes back unless it was written or removed meanwhile, and within the limit.
+/// Dumped items come back, within the limit, unless they were written or removed meanwhile.
 #[test]
 fn the_disk_is_older_than_any_write() {
     let mut plant = SimulatedPlant::new(Bytes(100), &[Bounds::none("a"), Bounds::none("b")], 1);
@@ -113,8 +116,8 @@ fn the_disk_is_older_than_any_write() {
     assert!(has(&plant, 2).is_none_or(|item| item.size == 2), "it was written");
 }
 
-/// A class is a pool like any other: it keeps its budget and gives what is above, whoever owns
-/// the items. A key whose fill takes longer than before is of another class from then on.
+/// A class is a pool like any other: it keeps its budget and evicts what is above, whichever tenant
+/// owns the items. A key whose fill takes longer than before belongs to another class from then on.
 #[test]
 fn classes_of_penalties_are_pools() {
     let tenants = [Bounds::none("a"), Bounds::none("b")];
@@ -142,14 +145,14 @@ fn classes_of_penalties_are_pools() {
     };
     assert_eq!(of(&mut plant, 4), (Bytes(30), 1_000));
     assert_eq!(of(&mut plant, 7), (Bytes(70), 1_000));
-    // The newest is still there; read again it keeps its class, fetched anew it changes it.
+    // The newest item is resident: a hit keeps its class, and a new fetch changes it.
     assert_eq!(read(&mut plant, 1, 999, 1_000), Outcome::Hit);
     assert_eq!(of(&mut plant, 7).1, 1_000);
     plant.access(&Access { tenant: 1, ..Access::delete(base::hash::mix(999)) });
     assert_eq!(read(&mut plant, 1, 999, 1_000), Outcome::Miss);
     // One slow fetch is not yet the new class, but it is no longer the old one.
     assert_eq!((of(&mut plant, 7).1, of(&mut plant, 5).1), (1_000, 1));
-    // What is hinted counts, not what is measured.
+    // The hint counts, not the measurement.
     let hinted = Access { penalty: Micros(1_000), ..get(0, 77_777, 1) };
     plant.access_with_hint(&hinted, Some(4));
     assert_eq!(of(&mut plant, 4).1, 1_001);

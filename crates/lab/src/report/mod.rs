@@ -1,4 +1,4 @@
-//! What a command shows: tables, charts and pages (`report::draw`), and one JSON document.
+//! Output of commands: tables, charts and pages (`report::draw`), and one JSON document.
 
 mod made;
 

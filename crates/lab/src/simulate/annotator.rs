@@ -1,28 +1,29 @@
-//! Why a read would miss, and the footprint: what an unbounded cache tells of each request.
+//! Causes of misses, and the footprint, by an unbounded cache that sees each request.
 //!
-//! Of every key the largest size is kept, and until when it lives where that is not for ever. Most
-//! requests repeat a key asked for a moment before, about which nothing changes: a small table of
-//! such keys, by some bits of the hash, answers those out of the nearest cache. A trace of more
-//! keys than [`KEYS_MAX`] is told from a sample of them, half as many at each step, as SHARDS does
-//! [1]: the memory is bounded, the footprint and the causes are then estimates.
+//! For every key, the cache keeps its largest size, and the end of its life if it has one. Most
+//! requests repeat a recent key and change nothing about it. A small table of such keys, by some
+//! bits of the hash, answers these from the processor's nearest cache. A trace of more keys than
+//! [`KEYS_MAX`] is judged by a sample of them, half as many at each step, as SHARDS does [1]. So
+//! the memory is bounded; the footprint and the causes are then estimates.
 //!
 //! [1] Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 
 use base::hash::{KeyMap, mix};
 use base::{Access, Filter, Micros, Op, Size};
 
-/// Keys known at a time, at most: with one more, as many as fit a table of 2²⁰ places, 18 MB.
+/// Maximum number of keys known at a time. With one more, they just fit a table of 2²⁰ places, 18
+/// MB.
 pub(super) const KEYS_MAX: usize = (1 << 20) / 8 * 7 - 1;
-/// Places of the table of keys asked for a moment before: 256 KiB.
+/// Places in the table of recent keys: 256 KiB.
 const RECENT: usize = 1 << 14;
-/// Requests whose keys are looked up together: what is known of them fits the nearest cache.
+/// Requests whose keys are looked up together: their entries fit the processor's nearest cache.
 const AT_ONCE: usize = 64;
-/// Makes the sample independent of others that go by the same hash, such as the trace itself.
+/// Makes the sample independent of others by the same hash, such as the trace itself.
 const SALT: u64 = 0x5bd1_e995_97f4_a7c1;
-/// The end of the life of what was removed.
+/// End of life of a removed key.
 const REMOVED: Micros = Micros(0);
 
-/// Why a read misses, if it does: what an unbounded cache would have answered.
+/// Cause of a miss: the answer that an unbounded cache would have given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Cause {
@@ -30,9 +31,9 @@ pub(super) enum Cause {
     First,
     /// Its time to live was over.
     Expired,
-    /// It was removed by a request.
+    /// A request removed it.
     Deleted,
-    /// An unbounded cache holds it: more memory would help, or admission turned it away.
+    /// An unbounded cache holds it: more memory would help, or the cache did not admit it.
     Evicted,
 }
 
@@ -40,20 +41,20 @@ impl Cause {
     pub(super) const ALL: [Self; 4] = [Self::First, Self::Expired, Self::Deleted, Self::Evicted];
 }
 
-/// An unbounded cache that tells why a read would miss, and adds up the footprint.
+/// An unbounded cache that finds the causes of misses, and adds up the footprint.
 #[derive(Debug)]
 pub(super) struct Annotator {
     filter: Filter,
     keys_max: usize,
     /// The largest size of each key.
     sizes: KeyMap<Size>,
-    /// When the lives end that do; at [`REMOVED`] for what was removed.
+    /// Ends of life of the keys that have one; [`REMOVED`] for a removed key.
     ends: KeyMap<Micros>,
-    /// Keys that live for ever, and the largest size of each.
+    /// Recent keys that live for ever, with the largest size of each.
     recent: Vec<(u64, Size)>,
-    /// The sum of the sizes.
+    /// Sum of the sizes.
     bytes: u64,
-    /// How often a life got an end, or the sample smaller.
+    /// How often a key got an end of life, or the sample shrank.
     changes: u64,
 }
 
@@ -64,14 +65,14 @@ impl Default for Annotator {
 }
 
 impl Annotator {
-    /// One that knows so many keys at most.
+    /// An annotator that knows at most `keys_max` keys.
     pub(super) fn knowing(keys_max: usize) -> Self {
         let (sizes, ends) = (KeyMap::default(), KeyMap::default());
         let recent = (0..RECENT).map(nobody).collect();
         Self { filter: Filter::ALL, keys_max, sizes, ends, recent, bytes: 0, changes: 0 }
     }
 
-    /// The causes of some requests in their order; none for a key outside the sample.
+    /// Appends the causes of some requests in their order; `None` for a key outside the sample.
     pub(super) fn see_all(&mut self, accesses: &[Access], causes: &mut Vec<Option<Cause>>) {
         for part in accesses.chunks(AT_ONCE) {
             let began = self.changes;
@@ -80,7 +81,8 @@ impl Annotator {
                 .rev()
                 .fold(0u64, |bits, access| bits << 1 | u64::from(self.is_unchanged(access)));
             // Most of the time goes to waiting for memory. These look-ups do not depend on each
-            // other, so the processor waits for several at once, and finds all of them below.
+            // other, so the processor waits for several at once. The loop below finds them in its
+            // cache.
             let mut far = !unchanged;
             let mut sizes = 0;
             while let Some(access) = part.get(far.trailing_zeros() as usize) {
@@ -96,7 +98,7 @@ impl Annotator {
         }
     }
 
-    /// Whether the key was asked for a moment before, and the request changes nothing.
+    /// Whether the key is a recent one, and the request changes nothing about it.
     #[inline]
     fn is_unchanged(&self, access: &Access) -> bool {
         let (key, size) = self.recent[place(access.key)];
@@ -104,7 +106,7 @@ impl Annotator {
         key == access.key && access.size <= size && !changes
     }
 
-    /// The cause of one request; none for a key outside the sample.
+    /// The cause of one request; `None` for a key outside the sample.
     #[inline]
     pub(super) fn see(&mut self, access: &Access) -> Option<Cause> {
         if self.is_unchanged(access) {
@@ -149,7 +151,7 @@ impl Annotator {
         cause
     }
 
-    /// Notes when the life ends that the access begins.
+    /// Notes the end of the life that the access begins.
     fn live(&mut self, access: &Access) {
         let at = place(access.key);
         if access.ttl != Micros(0) {
@@ -173,17 +175,17 @@ impl Annotator {
         }
     }
 
-    /// The sum over all keys of the largest size each had.
+    /// Sum over all keys of the largest size of each.
     pub(super) fn footprint(&self) -> u64 {
         self.whole(self.bytes)
     }
 
-    /// Different keys.
+    /// Number of distinct keys.
     pub(super) fn keys(&self) -> u64 {
         self.whole(self.sizes.len() as u64)
     }
 
-    /// Whether more keys came than could be known, so that a sample of them tells.
+    /// Whether the trace has more keys than can be known, so that a sample stands for them.
     pub(super) fn is_estimate(&self) -> bool {
         self.filter != Filter::ALL
     }
@@ -201,7 +203,7 @@ const fn place(key: u64) -> usize {
     key as usize % RECENT
 }
 
-/// What no key is found by: a key of another place.
+/// An entry that no key finds: its key belongs to another place.
 const fn nobody(at: usize) -> (u64, Size) {
     (!(at as u64), Size::ONE)
 }
@@ -242,7 +244,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same as a map that keeps all of every key.
+        /// The annotator agrees with a map that keeps the whole state of every key.
         #[test]
         fn agrees_with_a_plain_map(
             steps in prop::collection::vec((0u64..9, 0u8..4, 1u32..4, 0u64..12), 0..300),

@@ -1,5 +1,5 @@
-//! Why reads miss, as the pilot tells it from sampled keys, held against an unbounded cache that
-//! plays along: the product itself, on recorded traces to whose keys lives and removals were given.
+//! Causes of misses that the pilot finds from sampled keys, against those of an unbounded cache.
+//! The live store plays recorded traces, to which times to live and removals were added.
 
 use super::annotator::{Annotator, Cause};
 use crate::plant::Bounds;
@@ -12,16 +12,17 @@ use policy::Outcome;
 use std::path::Path;
 use tune::{Pilot, recipe};
 
-/// Requests of a trace, at most.
+/// Maximum number of requests of a trace.
 const REQUESTS: usize = 300_000;
 
-/// Between two looks of the pilot.
+/// Time between two looks of the pilot.
 const LOOK: Micros = Micros::from_millis(200);
 
-/// What a shared cause may be off, in points of the reads.
+/// Largest error in the share of a cause: one percentage point of the reads.
 const POINTS: f64 = 0.01;
 
-/// The trace with a life for every third key, and a removal after every fortieth request.
+/// The requests of a trace, with a time to live for every third key, and a removal after every
+/// fortieth request.
 fn requests(path: &Path) -> Vec<Access> {
     let mut source = open(path.to_str().unwrap(), &Options::default()).unwrap();
     let read: Vec<Access> =
@@ -39,7 +40,7 @@ fn requests(path: &Path) -> Vec<Access> {
     all
 }
 
-/// The shares of the reads that miss for each cause: as an unbounded cache tells, and the pilot.
+/// Shares of the reads that miss by each cause: by the unbounded cache, and by the pilot.
 fn shares(requests: &[Access], memory: Bytes) -> [[f64; 4]; 2] {
     let recipe = recipe::parse("auto").unwrap();
     let mut store = Steered::new(&recipe, memory, &[Bounds::none("all")], 1);

@@ -1,11 +1,11 @@
-//! Why libCacheSim's draws miss otherwise than ours: it draws from its hash table.
+//! libCacheSim's random draws miss otherwise than ours, because it draws from its hash table.
 //!
-//! It takes a bucket at random until one is not empty, then one of that bucket's objects. What is
-//! alone in its bucket is so drawn twice as often as each of two that share one. That stays hidden
-//! in a table with many more buckets than objects, but 33 empty buckets in a row halve the table,
-//! so in the end it has about as many of both. Which objects share a bucket is an accident of the
-//! hash, so the miss ratio of the same trace scatters more than that of even draws, and lies
-//! elsewhere. This draws that way, with hashes of its own.
+//! It takes a bucket at random until one is not empty, then one of that bucket's objects. So an
+//! object alone in its bucket is drawn twice as often as each of two that share one. That stays
+//! hidden in a table with many more buckets than objects. But 33 empty buckets in a row halve the
+//! table, so in the end it has about as many of both. The hash decides which objects share a
+//! bucket, so the miss ratio of the same trace scatters more than with even draws, and lies
+//! elsewhere. This module draws in the same way, with hashes of its own.
 
 use super::feed::Feed;
 use base::{Access, Bytes, Prng, hash};
@@ -13,16 +13,16 @@ use load::open::Options;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Bits of the table to begin with.
+/// Bits of the table's size at the start.
 const BITS: u32 = 16;
-/// Empty buckets in a row that are borne.
+/// Number of empty buckets in a row that do not halve the table yet.
 const TRIES: u32 = 32;
-/// Seeds of even draws, which hardly differ.
+/// Number of seeds for even draws, which hardly differ.
 const SEEDS: u64 = 8;
 /// Half a percentage point.
 const NEAR: f64 = 0.005;
 
-/// A cache of reads that evicts the least recently used of `k` drawn from a hash table.
+/// A cache of reads that evicts the least recently used of `k` objects drawn from a hash table.
 struct Chained {
     capacity: u64,
     k: u32,
@@ -70,7 +70,7 @@ impl Chained {
         self.used -= self.residents.remove(&victim).map_or(0, |(size, _)| size);
     }
 
-    /// Whether the read missed.
+    /// Serves a read. Returns whether it missed.
     fn read(&mut self, access: &Access, now: usize) -> bool {
         if let Some((_, last)) = self.residents.get_mut(&access.key) {
             *last = now;
@@ -91,7 +91,7 @@ impl Chained {
     }
 }
 
-/// Least, mean and most over so many seeds.
+/// Least, mean and greatest ratio over this many seeds.
 fn spread(seeds: u64, ratio: impl Fn(u64) -> f64) -> [f64; 3] {
     let ratios: Vec<f64> = (1..=seeds).map(ratio).collect();
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
@@ -131,7 +131,7 @@ fn check(trace: &str, ignore_size: bool, size: u64, k: u32, (theirs, seeds): (f6
     assert!(is_within(chained, 0.0), "{trace}: draws from chains do not explain {theirs}");
 }
 
-/// The three cells in which what is drawn is more than half a percentage point apart.
+/// The three cells whose random draws are more than half a percentage point apart.
 #[test]
 fn draws_from_chains_are_what_is_apart() {
     check("lirs_multi1", true, 1303, 5, (0.4265, 8));

@@ -1,4 +1,4 @@
-//! What every recipe of the list keeps, flown over the same tenants: a new one is tested by its
+//! Rules that every recipe of the list keeps, over the same tenants. A new recipe is tested by its
 //! name in the list.
 
 use super::Args;
@@ -14,7 +14,7 @@ struct Cli {
     args: Args,
 }
 
-/// The epoch of recipes here: the traces last twenty seconds.
+/// Epoch of the recipes in these tests: the traces last twenty seconds.
 const EPOCH: &str = "epoch=0.5";
 
 const MIXED: [&str; 3] = [
@@ -35,7 +35,7 @@ fn fly(traces: &[&str], recipe: &str, seed: &str) -> Flown {
     flown(&args).unwrap().pop().unwrap()
 }
 
-/// Its name, with epochs as short as the traces want them.
+/// Name of a recipe, with an epoch that is short enough for the traces.
 fn short(recipe: &Recipe) -> String {
     format!("{}:{EPOCH}", recipe.name)
 }
@@ -74,7 +74,7 @@ fn a_run_is_a_function_of_its_seed() {
     }
 }
 
-/// All keys alike, all misses alike: nothing to gain, and little may be lost.
+/// All keys are alike, and all misses: there is nothing to gain, and little may be lost.
 #[test]
 fn white_noise_is_left_alone() {
     for recipe in recipe::ALL {

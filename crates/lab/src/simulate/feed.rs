@@ -1,4 +1,4 @@
-//! A trace with what only a look at the whole of it tells.
+//! A trace, with the facts that need a reading of the whole.
 
 use super::annotator::{Annotator, Cause};
 use super::spool::Spool;
@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use load::open::{Options, open, tenant_names};
 use std::collections::BTreeMap;
 
-/// Requests handed on at a time: 128 KiB, which the cache of a core holds.
+/// Requests handed on at a time: 128 KiB, which fit the cache of a core.
 const CHUNK: usize = 1 << 11;
 
 /// Some requests in their order, each with its cause where that is known.
@@ -19,26 +19,26 @@ pub(super) struct Chunk {
     pub(super) causes: Vec<Option<Cause>>,
 }
 
-/// What is known of a trace when it has been read.
+/// Facts about a trace that has been read.
 #[derive(Clone, Debug)]
 pub(super) struct Whole {
     /// Requests of any kind.
     pub(super) requests: u64,
-    /// The sum over all keys of the largest size each had.
+    /// Sum over all keys of the largest size of each.
     pub(super) footprint: u64,
-    /// Different keys.
+    /// Number of distinct keys.
     pub(super) keys: u64,
     /// Whether keys, footprint and causes of misses are estimates from a sample of the keys.
     pub(super) is_estimate: bool,
-    /// Requests that the trace is known to lack.
+    /// Requests that are known to be missing from the trace.
     pub(super) lost: u64,
     pub(super) has_penalties: bool,
-    /// The words for tenants, where the trace has words.
+    /// Names of the tenants, where the trace has names.
     pub(super) tenant_names: BTreeMap<TenantId, String>,
 }
 
-/// Reads a trace in annotated chunks to its end. Who is handed a chunk gives one back to be filled.
-/// What the trace tells of the next request to a key is left out.
+/// Reads a trace in annotated chunks to its end. `each` takes a chunk and returns one to be filled.
+/// The next request to a key is left out, even where the trace states it.
 pub(super) fn read(
     name: &str,
     options: &Options,
@@ -86,7 +86,7 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// Reads the whole trace; with `foresight` each access is told when its key comes next.
+    /// Reads the whole trace. With `foresight`, each access knows when its key is requested next.
     pub(super) fn read(name: &str, options: &Options, foresight: bool) -> Result<Self> {
         let mut spool = Spool::default();
         let whole = read(name, options, |chunk| spool.push(&chunk).map(|()| chunk))?;
@@ -115,7 +115,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Hands the trace on, a chunk at a time.
+    /// Hands on the trace, a chunk at a time.
     pub(super) fn play(&self, mut each: impl FnMut(&Chunk)) -> Result<()> {
         let (mut buffer, mut chunk) = (vec![], Chunk::default());
         for at in 0..self.spool.len() {

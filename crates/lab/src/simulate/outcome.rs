@@ -1,4 +1,4 @@
-//! What one policy made of one trace at one size.
+//! Result of one policy on one trace at one size.
 
 use super::annotator::Cause;
 use super::feed::Whole;
@@ -12,24 +12,24 @@ use std::collections::BTreeMap;
 pub(super) struct Outcome {
     pub(super) trace: String,
     pub(super) policy: String,
-    /// The size as it was asked for.
+    /// The size as the user wrote it.
     pub(super) size: String,
     pub(super) size_bytes: u64,
-    /// Reads: what a miss ratio is a share of.
+    /// Reads; the miss ratio is a share of these.
     pub(super) requests: u64,
     pub(super) misses: u64,
     pub(super) miss_ratio: f64,
     pub(super) byte_miss_ratio: f64,
     /// Requests of any kind that the simulator served in a second.
     pub(super) requests_per_second: f64,
-    /// Mean over all reads of what the misses cost, where the trace says.
+    /// Mean cost of the misses over all reads, where the trace states it.
     pub(super) mean_penalty_us: Option<f64>,
     pub(super) misses_by: MissesBy,
     /// Requests of any kind.
     pub(super) accesses: u64,
     pub(super) evictions: u64,
     pub(super) expirations: u64,
-    /// Objects that were not let in.
+    /// Objects that were not admitted.
     pub(super) refusals: u64,
     /// Objects and bytes resident at the end.
     pub(super) objects: u64,
@@ -45,7 +45,7 @@ pub(super) struct Outcome {
     pub(super) tenants: Vec<Tenant>,
 }
 
-/// Misses by what an unbounded cache would have answered.
+/// Misses by the answer that an unbounded cache would have given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct MissesBy {
     pub(super) first_seen: u64,
@@ -65,7 +65,7 @@ impl MissesBy {
         } += 1;
     }
 
-    /// The same shares of so many misses, where those of a sample of the keys were counted.
+    /// Scales the counts to this many misses, where only a sample of the keys was counted.
     pub(super) fn of(self, misses: u64) -> Self {
         let Self { first_seen, expired, deleted, evicted } = self;
         let counted = first_seen + expired + deleted + evicted;
@@ -86,12 +86,12 @@ pub(super) struct Interval {
     pub(super) miss_ratio: Vec<Option<f64>>,
 }
 
-/// One tenant's part.
+/// Result of one tenant.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Tenant {
     #[serde(rename = "tenant")]
     pub(super) id: TenantId,
-    /// The word for it, where the trace has one.
+    /// Name of the tenant, where the trace has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
     pub(super) requests: u64,
@@ -122,12 +122,12 @@ pub(super) fn tenants(shares: &BTreeMap<TenantId, Share>, whole: &Whole) -> Vec<
     shares.iter().map(tenant).collect()
 }
 
-/// Mean cost of a read, where the trace says what misses cost.
+/// Mean cost of the misses over all reads, where the trace states the cost.
 pub(super) fn mean_penalty(stats: &Stats, known: bool) -> Option<f64> {
     known.then(|| stats.miss_penalty_us / stats.gets.max(1) as f64)
 }
 
-/// A size as a cache has it: what an unbounded one is given means nothing.
+/// The size to show: the one asked for, or the bytes in use of an unbounded cache.
 pub(super) fn shown_size(asked: Bytes, capacity: Bytes, used: Bytes) -> u64 {
     if capacity.0 == u64::MAX { used.0 } else { asked.0 }
 }

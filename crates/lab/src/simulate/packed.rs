@@ -6,13 +6,14 @@
 //!
 //! Most fields are the same in all requests of a chunk, or close to each other, so their columns
 //! have a width of 0, 1 or 2. A request takes 8 bytes for its key and about as much again, where an
-//! [`Access`] has 64; to pack or unpack it takes as long as to read those 64 from far memory.
+//! [`Access`] has 64. Packing or unpacking it takes as long as reading these 64 bytes from main
+//! memory.
 
 use super::annotator::Cause;
 use super::feed::Chunk;
 use base::{Access, Micros, Op, Size, Tick};
 
-/// What a column begins with: the least value and the width.
+/// Bytes of a column's head: the least value and the width.
 const HEAD: usize = 9;
 
 const OPS: [Op; 3] = [Op::Get, Op::Set, Op::Delete];
@@ -38,11 +39,11 @@ pub(super) fn pack(chunk: &Chunk, to: &mut Vec<u8>) {
     put(accesses.clone().map(|access| u64::from(access.tenant)), to);
     put(accesses.clone().map(|access| access.ttl.0), to);
     put(accesses.clone().map(|access| access.penalty.0), to);
-    // Never is the next after the last.
+    // The tick that means never wraps around to 0.
     put(accesses.map(|access| access.next.0.wrapping_add(1)), to);
 }
 
-/// Makes a chunk of so many packed requests.
+/// Fills a chunk with this many packed requests.
 pub(super) fn unpack(mut bytes: &[u8], requests: usize, chunk: &mut Chunk) {
     let Chunk { accesses, causes } = chunk;
     accesses.resize(requests, Access::get(0, 0));

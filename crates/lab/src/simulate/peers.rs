@@ -1,9 +1,10 @@
-//! On real traces, where they are at hand: the miss ratios that libCacheSim 0.3.5 gives.
+//! Miss ratios on real traces, where these are at hand, against those of libCacheSim 0.3.5.
 //!
-//! Where the definition of a policy is the same, four digits must be. Where it is not (ARC's step
-//! in bytes, LIRS' demotions, the segments of SLRU), the policy is left out of the figures and the
-//! difference is explained in `docs/results/lab.md`. What draws at random must be within half a
-//! percentage point, but for the three cells explained there; LHD must be as good or better.
+//! Where the definition of a policy is the same, four digits must agree. Where it is not (ARC's
+//! step in bytes, LIRS' demotions, the segments of SLRU), the policy is left out of the figures,
+//! and `docs/results/lab.md` explains the difference. Policies that draw at random must agree
+//! within half a percentage point, but for the three cells explained there. LHD must be as good or
+//! better.
 
 use super::ReadSize;
 use super::feed::Feed;
@@ -42,7 +43,7 @@ impl Figure {
         }
     }
 
-    /// Figures of which the same requests are read, and in the same way.
+    /// Whether both figures are of the same requests, read in the same way.
     fn is_read_like(&self, other: &Self) -> bool {
         let of = |figure: &Self| (figure.trace, figure.requests, figure.ignore_size);
         of(self) == of(other)

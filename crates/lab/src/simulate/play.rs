@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Chunks on their way to a thread; more would only hold memory.
+/// Number of chunks that wait for a thread; more would only take memory.
 const UNDER_WAY: usize = 4;
 
-/// What is to be simulated, and how.
+/// Policies and sizes to simulate, and the options.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan<'a> {
     pub(super) choices: &'a [(String, Choice)],
@@ -33,7 +33,7 @@ pub(super) struct Plan<'a> {
     pub(super) threads: usize,
 }
 
-/// One cache at work.
+/// One cache with its counts.
 #[derive(Debug)]
 struct Run {
     policy: String,
@@ -169,14 +169,15 @@ impl Plan<'_> {
         }
     }
 
-    /// The sizes of all caches, where the trace need not be known for them.
+    /// Whether the sizes of all caches are known before the trace is read.
     fn is_known_beforehand(&self) -> bool {
         self.sizes.iter().all(|size| matches!(size, Size::Bytes(..)))
     }
 }
 
-/// Every policy at every size. Where no size is a share of the footprint and there is a thread for
-/// each cache, they play while the trace is read; else it is read first.
+/// Plays the trace to every policy at every size. The caches play while the trace is read if no
+/// size is a share of the footprint, no policy needs foresight, and each cache has a thread.
+/// Otherwise the trace is read first.
 pub(super) fn trace(
     name: &str,
     options: &Options,
@@ -192,7 +193,7 @@ pub(super) fn trace(
     Ok((feed.whole, outcomes))
 }
 
-/// Every policy at every size, of a trace that has been read.
+/// Plays a trace that has been read to every policy at every size.
 pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<Outcome>> {
     let runs = plan.runs(|size| size.of(feed.whole.footprint));
     let bar = progress(
@@ -205,8 +206,8 @@ pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<Outcome>>
     Ok(outcomes)
 }
 
-/// Each thread plays the whole trace to one cache, then takes the next. A cache is given up as soon
-/// as it is counted, so no more of them are in memory than threads.
+/// Each thread plays the whole trace to one cache, then takes the next. A cache is dropped as soon
+/// as its result is known, so memory never holds more caches than threads.
 fn one_after_another<T: Send>(
     runs: Vec<Run>,
     feed: &Feed,
@@ -240,8 +241,8 @@ fn one_after_another<T: Send>(
     taken.filter_map(|cell| cell.unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
-/// Each thread has one of the caches and sees every chunk as it is read. Where there is a single
-/// thread, it reads as well.
+/// Each thread has one of the caches and sees every chunk as it is read. A single thread reads the
+/// trace as well.
 fn while_read(name: &str, options: &Options, plan: &Plan) -> Result<(Whole, Vec<Outcome>)> {
     let mut runs = plan.runs(|size| size.of(0));
     if plan.threads == 1
@@ -273,11 +274,11 @@ fn while_read(name: &str, options: &Options, plan: &Plan) -> Result<(Whole, Vec<
         let whole = feed::read(name, options, |chunk| {
             let chunk = Arc::new(chunk);
             for sender in &senders {
-                // Only a worker that panicked hangs up; joining it tells.
+                // Only a worker that panicked hangs up; joining it reports the panic.
                 let _ = sender.send(Arc::clone(&chunk));
             }
             handed.push_back(chunk);
-            // What all have played is filled again.
+            // A chunk that all workers have played is filled again.
             let is_played = handed.front().is_some_and(|chunk| Arc::strong_count(chunk) == 1);
             let played = is_played.then(|| handed.pop_front()).flatten();
             Ok(played.and_then(Arc::into_inner).unwrap_or_default())
@@ -309,7 +310,8 @@ mod tests {
         }
     }
 
-    /// However a trace is played, on however many threads, the counts must be the same.
+    /// The counts depend neither on the way in which a trace is played nor on the number of
+    /// threads.
     #[test]
     fn ways_to_play_agree() {
         let trace = "synth:zipf:keys=2000:requests=150000:skew=0.9";
@@ -342,8 +344,8 @@ mod tests {
         assert!(one.iter().zip(&streamed).all(|(a, b)| a.misses_by == b.misses_by));
     }
 
-    /// Whatever a trace says, sums stay within their numbers: every policy sees the end of time,
-    /// the largest objects, and lives that end beyond both.
+    /// No trace makes a sum overflow: every policy sees the end of time, the largest objects, and
+    /// lives that end beyond the largest time.
     #[test]
     fn the_largest_numbers_are_no_panic() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,10 +1,10 @@
-//! Who plays a trace: a policy in the simulator, or the live store under it.
+//! Players of a trace: a policy in the simulator, or the live store under that policy.
 
 use crate::product::Product;
 use base::{Access, Bytes};
 use policy::{Cache, Outcome, Stats};
 
-/// Who plays a trace.
+/// A cache that plays a trace.
 #[derive(Debug)]
 pub(super) enum Player {
     /// A policy in the simulator.
@@ -63,9 +63,11 @@ mod tests {
         "synth:zipf:keys=30000:skew=0.7:size=lognormal/1000/0.8:requests=300000",
     ];
     const MAXMEMORY: Bytes = Bytes(6 << 20);
-    /// Misses that the store may have more than the simulator with as many bytes of objects.
+    /// Largest miss ratio by which the store may exceed the simulator with the same bytes of
+    /// objects.
     const MORE: f64 = 0.02;
-    /// As much under `gittins`: the simulator declines values of any size, the store large ones.
+    /// The limit under `gittins`: the simulator declines values of any size, the store only large
+    /// ones.
     const MORE_DECLINING: f64 = 0.04;
 
     fn misses(feed: &Feed, mut player: Player) -> (f64, usize) {
@@ -79,17 +81,17 @@ mod tests {
         (player.stats().miss_ratio(), player.len())
     }
 
-    /// Every policy with a live form: what it misses in the store is what it misses in the
-    /// simulator, with as much memory for objects.
+    /// Every policy with a live form misses hardly more in the store than in the simulator, with
+    /// the same memory for objects.
     #[test]
     fn the_store_misses_as_simulated() {
         for trace in TRACES {
             let feed = Feed::read(trace, &Options::default(), false).unwrap();
-            // The table, the rest of pages and what is learnt take the others.
+            // The table, unused ends of pages and learnt state take the rest.
             let room = Bytes(MAXMEMORY.0 * 17 / 20);
             for name in policy::live_names() {
                 let evictor = policy::parse(name).unwrap().evictor().unwrap();
-                // The store keeps no order of uses, and goes by uses in an item's time.
+                // The store keeps no order of uses: its LFU goes by the uses in an item's time.
                 let rank = if name == "lfu" { "hyperbolic:size=0" } else { name };
                 let choice = policy::parse(rank).unwrap();
                 let product = Product::new(evictor, MAXMEMORY, 1);

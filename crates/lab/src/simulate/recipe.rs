@@ -1,6 +1,6 @@
 //! Recipes in virtual time: the pilot of the live server, on a simulated store.
 //!
-//! The traces are the tenants, or the clients of a single one. They are read once for their
+//! The traces are the tenants; of a single trace, the clients are. They are read once for their
 //! footprint and their spans, and once more for each recipe and size.
 
 use super::size::Size;
@@ -20,7 +20,7 @@ use tune::pilot::Epoch;
 use tune::recipe::Pools;
 use tune::{Evictor, Recipe, recipe};
 
-/// One recipe at one size.
+/// Result of one recipe at one size.
 #[derive(Debug, Serialize)]
 pub(super) struct Flown {
     recipe: String,
@@ -36,7 +36,7 @@ pub(super) struct Flown {
     footprint_bytes: u64,
     seed: u64,
     tenants: Vec<Tenant>,
-    /// The last epochs, each with what it expected and what came.
+    /// The last epochs, each with its forecasts and outcomes.
     pub(super) history: Vec<Epoch>,
 }
 
@@ -50,7 +50,7 @@ struct Tenant {
     mean_us: f64,
     used_bytes: u64,
     items: u64,
-    /// At the end, of the pool the tenant is in.
+    /// Policy at the end, of the pool that holds the tenant.
     policy: Evictor,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Every recipe at every size.
+/// Results of every recipe at every size.
 pub(super) fn flown(args: &Args) -> Result<Vec<Flown>> {
     let parse = |text: &String| {
         let live = text.trim().strip_prefix(LIVE);
@@ -168,7 +168,7 @@ fn fly_over(
     })
 }
 
-/// Charts over sizes, or over the last epochs where there is one size; and the table.
+/// Charts over sizes, or over the last epochs where there is one size, and the table.
 fn page(flown: &[Flown]) -> Page {
     let mut page = Page::new("Recipes on traces");
     sign(&mut page);
@@ -212,7 +212,7 @@ fn over_sizes(flown: &[Flown], of: Read) -> Vec<Series> {
     lines
 }
 
-/// What each pool held at the end of the last epochs.
+/// A chart of the budget of each pool at the end of the last epochs.
 fn epochs(flown: &Flown) -> Chart {
     let mut lines: Vec<Series> = vec![];
     for epoch in &flown.history {
@@ -233,7 +233,7 @@ fn epochs(flown: &Flown) -> Chart {
     }
 }
 
-/// A line for each tenant and one for all; of a single tenant that is the same.
+/// A row for each tenant, and one for all where there are several.
 fn table(flown: &[Flown]) -> Table {
     let head = ["recipe", "size", "tenant", "reads", "miss ratio", "mean wait", "uses", "policy"];
     let mut table = Table::new(head);
@@ -283,7 +283,8 @@ mod tests {
         super::flown(&Cli::try_parse_from(words)?.args)
     }
 
-    /// The loop waits ten times as long: the pilot gives it what it needs, a shared cache does not.
+    /// The loop's misses cost ten times as much. The pilot gives it the memory that it needs; a
+    /// shared cache does not.
     #[test]
     fn the_pilot_flies_over_traces() {
         let words = ["--recipe", "static,kredis", "--size", "40%", "--penalty", "loop=10ms"];
@@ -303,9 +304,9 @@ mod tests {
         std::array::from_fn(|at| (flown.tenants[at].items * sizes[at]) as f64)
     }
 
-    /// Every recipe on the live store, in virtual time, and on a simulated store that holds as many
-    /// bytes of keys and values, without tables, lessons and the rest of pages: they divide alike
-    /// and miss alike.
+    /// Every recipe runs on the live store, in virtual time, and on a simulated store that holds as
+    /// many bytes of keys and values. The simulated store has no tables, no learnt state and no
+    /// unused ends of pages. Both divide alike and miss alike.
     #[test]
     fn every_recipe_flies_on_the_store() {
         const SIZES: [u64; 2] = [200, 500];
@@ -345,7 +346,7 @@ mod tests {
             for tenant in &live.tenants {
                 let of = simulated.tenants.iter().find(|one| one.name == tenant.name).unwrap();
                 assert_eq!(tenant.requests, of.requests);
-                // Of two K's that miss alike either may be chosen.
+                // Of two K that miss alike, either may be chosen.
                 assert_eq!(tenant.policy.policy, of.policy.policy, "{text}");
             }
         }
@@ -361,8 +362,8 @@ mod tests {
         assert!(flown[0].history.iter().all(known));
     }
 
-    /// Two sizes of values, one of which was there first: a plain memcached stays divided as the
-    /// first requests wanted, the pilot moves its pages.
+    /// There are values of two sizes. A plain memcached stays divided as the first requests wanted,
+    /// while the pilot moves its pages.
     #[test]
     fn slabs_follow_the_requests() {
         let traces = [

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, stdout};
 use std::path::Path;
 
-/// Cells of a chart in the terminal.
+/// Columns and rows of a chart in the terminal.
 const PLOT: (usize, usize) = (72, 17);
 
 /// The policies and filters with their parameters.
@@ -96,7 +96,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// The outcomes of each trace; they stand together.
+/// The outcomes of each trace, which are adjacent.
 fn by_trace(outcomes: &[Outcome]) -> impl Iterator<Item = &[Outcome]> {
     outcomes.chunk_by(|a, b| a.trace == b.trace)
 }
@@ -116,8 +116,8 @@ fn ratio(value: f64) -> String {
     format!("{value:.4}")
 }
 
-/// Miss ratios with a row a policy and a column a size, the lowest of each marked, where there are
-/// several of both.
+/// Miss ratios with a row for each policy and a column for each size, where there are several of
+/// both. The lowest of each size is marked.
 fn grid(outcomes: &[Outcome]) -> Option<Table> {
     let distinct = |of: fn(&Outcome) -> &str| {
         let mut all: Vec<&str> = vec![];
@@ -226,7 +226,7 @@ fn charts(outcomes: &[Outcome], args: &Args) -> Vec<Chart> {
             let series = of_size.filter_map(|outcome| {
                 let interval = outcome.interval.as_ref()?;
                 let at = |(at, ratio): (usize, &Option<f64>)| {
-                    // The last one may be shorter.
+                    // The last interval may be shorter.
                     let end = ((at as u64 + 1) * interval.requests).min(outcome.accesses);
                     ratio.map(|ratio| (end as f64, ratio))
                 };

@@ -1,13 +1,13 @@
-//! A size as it is asked for: in bytes, or in per cent of the footprint.
+//! Size of a cache as the user writes it: in bytes, or in per cent of the footprint.
 
 use base::Bytes;
 use std::fmt;
 
-/// How large a cache shall be.
+/// Size of a cache, with the user's words.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Size {
     Bytes(Bytes, String),
-    /// From 0 to 1.
+    /// Share of the footprint; 1 is all of it.
     Share(f64, String),
 }
 
@@ -29,7 +29,7 @@ impl Size {
         }
     }
 
-    /// The size for a trace of that footprint; one at least.
+    /// The size for a trace with this footprint, at least 1.
     pub(super) fn of(&self, footprint: u64) -> Bytes {
         match self {
             Self::Bytes(bytes, _) => *bytes,

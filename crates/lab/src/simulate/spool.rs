@@ -2,7 +2,7 @@
 //! beyond.
 //!
 //! The file has no name, so that nothing is left of it however the command ends. It is read in the
-//! order in which it was written, which the page cache of the system is made for.
+//! order in which it was written, which suits the system's page cache.
 
 use super::feed::Chunk;
 use super::packed;
@@ -11,10 +11,10 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 
-/// Bytes held in memory, at most: about half a million requests.
+/// Maximum number of bytes held in memory: about half a million requests.
 const IN_MEMORY: usize = 8 << 20;
 
-/// Where a chunk lies.
+/// Position, length and number of requests of a packed chunk.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: u64,
@@ -26,9 +26,9 @@ struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Spool {
     places: Vec<Place>,
-    /// What was pushed first.
+    /// The first chunks.
     memory: Vec<u8>,
-    /// What was pushed behind that.
+    /// The chunks behind these.
     file: Option<File>,
     end: u64,
     packed: Vec<u8>,
@@ -47,7 +47,7 @@ impl Spool {
         self.places.push(Place { start, len, requests: chunk.accesses.len() });
         self.end += len as u64;
         if self.file.is_none() && self.memory.len() + len <= IN_MEMORY {
-            // At once, for to grow by doubling would take twice as much.
+            // Reserved at once, because growth by doubling would take twice as much.
             self.memory.reserve_exact(IN_MEMORY - self.memory.len());
             self.memory.extend_from_slice(&self.packed);
             return Ok(());
@@ -59,7 +59,7 @@ impl Spool {
         file.write_all(&self.packed).with_context(too_long)
     }
 
-    /// Reads a chunk, through a buffer that may serve again.
+    /// Reads a chunk, through a buffer that may be used again.
     pub(super) fn read(&self, at: usize, buffer: &mut Vec<u8>, chunk: &mut Chunk) -> Result<()> {
         let Place { start, len, requests } = self.places[at];
         let in_memory = self.memory.len() as u64;
@@ -76,7 +76,7 @@ impl Spool {
         Ok(())
     }
 
-    /// What was pushed last comes first from now on.
+    /// Reverses the order of the chunks.
     pub(super) fn reverse(&mut self) {
         self.places.reverse();
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use base::Access;
 
-    /// Chunks on both sides of where the file begins, forwards and backwards.
+    /// Chunks in memory and in the file come back, forwards and backwards.
     #[test]
     fn what_is_pushed_comes_back() {
         let mut spool = Spool::default();

@@ -1,39 +1,40 @@
-//! How pages are cut: chunk sizes grow by [`Slabs::factor`] from [`Slabs::least`] up to half a
-//! page; above that an item has a page to itself, and what is larger than a page is not kept.
+//! Division of pages into chunks: chunk sizes grow by [`Slabs::factor`] from [`Slabs::least`] up to
+//! half a page. Above that, an item has a page to itself, and an item larger than a page is not
+//! kept.
 
 use base::{Bytes, Size};
 
-/// How memory is cut.
+/// Sizes of pages and chunks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slabs {
     /// Bytes of a page.
     pub page: u32,
-    /// The least chunk.
+    /// Bytes of the smallest chunk.
     pub least: u32,
-    /// From one chunk size to the next.
+    /// Factor from one chunk size to the next.
     pub factor: f64,
 }
 
 impl Default for Slabs {
-    /// memcached's.
+    /// The sizes of memcached.
     fn default() -> Self {
         Self { page: 1 << 20, least: 96, factor: 1.25 }
     }
 }
 
 impl Slabs {
-    /// memcached's, with pages such that a limit is some hundreds of them.
+    /// memcached's chunks, with pages of a size at which the limit holds some hundreds of them.
     pub fn within(limit: Bytes) -> Self {
         let page = (limit.0 / 512).next_power_of_two().clamp(1 << 14, 1 << 20);
         Self { page: page as u32, ..Self::default() }
     }
 
-    /// What an item takes of its page, by class.
+    /// Bytes that an item takes of its page, by class.
     pub fn shares(&self) -> Vec<u32> {
         self.chunks().into_iter().map(|chunk| self.page / (self.page / chunk)).collect()
     }
 
-    /// What an item of a size takes of its page; without end where no page holds it.
+    /// Bytes that an item of a size takes of its page; the largest number where no page holds it.
     pub fn charge(&self) -> impl Fn(Size) -> Size + use<> {
         let (chunks, shares) = (self.chunks(), self.shares());
         move |size| {
@@ -42,7 +43,7 @@ impl Slabs {
         }
     }
 
-    /// The chunk sizes, the least first.
+    /// The chunk sizes, the smallest first.
     pub fn chunks(&self) -> Vec<u32> {
         let mut chunks = vec![];
         let mut size = f64::from(self.least);

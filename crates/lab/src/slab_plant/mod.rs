@@ -1,4 +1,4 @@
-//! A cache of slabs in virtual time for the pilot to steer: pages, size classes, and in each class
+//! A cache of slabs in virtual time, for the pilot to steer: pages, size classes, and in each class
 //! an LRU list, as in memcached, or LHD, as in RankCache (`worth`).
 //!
 //! ```text
@@ -10,11 +10,11 @@
 //!                                                     or of some the one that is worth least
 //! ```
 //!
-//! A class that needs a page when none is left gets one only if its budget has room for it and
-//! some other class is above its own: a plan takes effect as requests come. Budgets given while
-//! pages are still free say nothing: whoever gave them could not know who would take those. A
-//! class that has no page at all takes one from the class with most; memcached takes that one from
-//! beyond its limit, which here is a promise.
+//! When no page is free, a class gets one only if its budget has room for it and some other class
+//! is above its own budget. So a plan takes effect as requests arrive. Budgets that are set while
+//! pages are free do not count: the planner could not know which classes would take the free pages.
+//! A class without any page takes one from the class with most. memcached takes that page from
+//! beyond its limit, but here the limit is a promise.
 
 mod cut;
 mod show;
@@ -32,10 +32,10 @@ use policy::rank::Victims;
 use tune::{Evictor, Goal, PoolStep};
 use worth::Worth;
 
-/// Samples kept for the pilot; of more, the newest are dropped and counted.
+/// Maximum number of samples kept for the pilot. Beyond it, the newest are dropped and counted.
 const SAMPLES_MAX: usize = 1 << 16;
 
-/// No page.
+/// Class of a page that no class holds.
 const NONE: u32 = u32::MAX;
 
 /// A simulated store of slabs, shared by tenants.
@@ -48,7 +48,7 @@ pub struct SlabPlant {
     tick: u64,
     tail_at: u64,
     members: Vec<Member>,
-    /// By tenant, then by class.
+    /// Classes by tenant, then by chunk size.
     classes: Vec<Class>,
     pages: Vec<Page>,
     free_pages: Vec<u32>,
@@ -62,7 +62,7 @@ pub struct SlabPlant {
     dropped: u64,
     moves: u64,
     evictor: Evictor,
-    /// What items are worth, where that says who leaves.
+    /// Learnt worth of items, where it decides which are evicted.
     worth: Option<Worth>,
     prng: Prng,
 }
@@ -83,18 +83,18 @@ struct Class {
     /// Pages that may have a free chunk, the next one last.
     open: Vec<u32>,
     filter: Filter,
-    /// Pages it is to have; as many as it got where nobody says.
+    /// Pages that the class should have. `None` without a plan: it keeps those that it got.
     wanted: Option<f64>,
     gets: u64,
     misses: u64,
     sets: u64,
     evicted: u64,
     tail_hits: u64,
-    /// Items used at this time or before are of the last page's worth.
+    /// Latest use of an item in the tail, which is the last page's worth of items.
     tail: u64,
     waited: f64,
     victims: Victims,
-    /// Items evicted when it was last asked what it would evict.
+    /// Items evicted when the plant last asked which item the class would evict.
     reported: u64,
 }
 
@@ -109,7 +109,7 @@ struct Item {
     key: u64,
     class: u32,
     page: u32,
-    /// Its place among the items of the page.
+    /// Its index among the items of the page.
     at: u32,
     last: u64,
     /// The class of its age at its last hit.
@@ -121,7 +121,7 @@ impl SlabPlant {
     /// An empty store of `limit` bytes for these tenants, numbered in their order.
     ///
     /// # Panics
-    /// If there are more than 255 chunk sizes, or no page fits.
+    /// If the limit holds no page.
     pub fn new(limit: Bytes, slabs: Slabs, tenants: &[Bounds]) -> Self {
         let chunks = slabs.chunks();
         assert!(limit.0 >= u64::from(slabs.page), "{limit} hold no page");
@@ -173,7 +173,7 @@ impl SlabPlant {
         }
     }
 
-    /// The same whose classes evict by another policy: LRU, or LHD.
+    /// The plant with another policy in its classes: LRU, or LHD.
     #[must_use]
     pub fn evicting(self, evictor: Evictor, seed: u64) -> Self {
         let worth = (evictor.policy == Evictor::lhd(0).policy).then(|| {
@@ -183,17 +183,17 @@ impl SlabPlant {
         Self { evictor, worth, prng: Prng::new(seed), ..self }
     }
 
-    /// Promises the tenants something.
+    /// Sets the promises to the tenants.
     pub fn promise(&mut self, goals: Vec<Goal>) {
         self.goals = goals;
     }
 
-    /// Pages that changed hands.
+    /// Pages that moved from class to class.
     pub const fn moves(&self) -> u64 {
         self.moves
     }
 
-    /// Pages of each class of a tenant, the least chunks first.
+    /// Pages of each class of a tenant, the smallest chunks first.
     pub fn pages_of(&self, tenant: TenantId) -> Vec<u64> {
         let first = usize::from(tenant) * self.chunks.len();
         let own = &self.classes[first..first + self.chunks.len()];
@@ -204,7 +204,7 @@ impl SlabPlant {
         self.limit.0 / u64::from(self.slabs.page)
     }
 
-    /// The class of a tenant's item; none for what is larger than a page.
+    /// Index of the class of a tenant's item; `None` for an item larger than a page.
     fn class_of(&self, tenant: TenantId, size: u32) -> Option<usize> {
         let at = self.chunks.partition_point(|&chunk| chunk < size);
         (at < self.chunks.len()).then_some(usize::from(tenant) * self.chunks.len() + at)
@@ -218,12 +218,12 @@ impl SlabPlant {
         class / self.chunks.len()
     }
 
-    /// What an item of a class takes of its page, with what is left over at the end.
+    /// Bytes that an item of a class takes of its page, with its part of the unused end.
     fn share(&self, class: usize) -> u32 {
         self.slabs.page / self.per_page(class) as u32
     }
 
-    /// Items that a page of a class holds.
+    /// Number of items that a page of a class holds.
     fn per_page(&self, class: usize) -> usize {
         (self.slabs.page / self.chunk(class)) as usize
     }
@@ -339,7 +339,8 @@ impl SlabPlant {
         None
     }
 
-    /// A page of the class with a free chunk, made if need be.
+    /// A page of the class with a free chunk. Without one, the class takes a page or evicts an
+    /// item.
     fn room(&mut self, class: usize) -> Option<u32> {
         loop {
             if let Some(page) = self.open_page(class) {
@@ -362,8 +363,8 @@ impl SlabPlant {
         }
     }
 
-    /// Who gives the class a page: whoever is furthest above its budget if the class is below its
-    /// own; whoever has most if the class has none.
+    /// The class that gives a page to this one: the class furthest above its budget, if this one is
+    /// below its own. A class without any page gets one from the class with most.
     fn donor(&self, class: usize) -> Option<usize> {
         let own = &self.classes[class];
         let has = own.pages.len() as f64;
@@ -400,7 +401,7 @@ impl SlabPlant {
         self.give(page, class);
     }
 
-    /// Moves a page of the donor; the items on it are evicted.
+    /// Moves a page from `donor` to `class`, and evicts the items that are still on it.
     fn take_from(&mut self, donor: usize, class: usize) {
         let page = self.empty_page(donor);
         self.moves += 1;
@@ -415,7 +416,7 @@ impl SlabPlant {
         self.members[owner].pages += 1;
     }
 
-    /// Takes a page from a class that has one.
+    /// Takes a page from a class that has one, and empties it.
     fn empty_page(&mut self, donor: usize) -> u32 {
         let page = self.page_to_give(donor);
         self.rescue(donor, page);

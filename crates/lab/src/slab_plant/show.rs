@@ -1,15 +1,15 @@
-//! What the pilot sees of the plant, and what it does with a step.
+//! Readings of the plant for the pilot, and its response to a step.
 
 use super::{Class, SlabPlant};
 use base::list::NIL;
 use base::{Bytes, Filter, Micros, TenantId};
 use tune::{Part, Plant, Reading, SlabClass, Step, TenantReading};
 
-/// Requests between two looks at which items are about to be evicted.
+/// Requests between two looks at the items that are evicted next.
 const TAIL_EVERY: u64 = 1 << 14;
 
 impl SlabPlant {
-    /// Finds what is about to be evicted: in each class, a page's worth.
+    /// Finds the tail of each class: a page's worth of items that are evicted next.
     fn mark_tails(&mut self) {
         self.tail_at = self.tick;
         for at in 0..self.classes.len() {
@@ -20,7 +20,7 @@ impl SlabPlant {
                 }
                 slot = self.links.newer(slot);
             }
-            // A class of less than a page has no tail.
+            // A class with less than a page of items has no tail.
             self.classes[at].tail = if slot == NIL { 0 } else { self.items[slot as usize].last };
         }
     }
@@ -46,7 +46,7 @@ impl SlabPlant {
 }
 
 impl SlabPlant {
-    /// The classes that were asked for anything.
+    /// The classes that had any request.
     pub fn shown(&self) -> Vec<SlabClass> {
         (0..self.classes.len()).filter_map(|at| self.slab_class(at)).collect()
     }

@@ -1,4 +1,4 @@
-//! Pages, classes and what they show.
+//! Tests of pages, classes and their readings.
 
 use super::*;
 use crate::simulation::Simulation;
@@ -32,8 +32,8 @@ fn sizes_grow_by_the_factor() {
     assert!(memcached.len() < 48);
 }
 
-/// First come: the small take all pages but one, and there they stay, however much the large
-/// ask for. (Their first page they take; nobody can be without.)
+/// First come, first served: small items take all pages and keep all but one, however many requests
+/// large items get. (Large items take a first page, because no class can be without.)
 #[test]
 fn pages_are_taken_first_come() {
     let mut plant = SlabPlant::new(Bytes(4_000), SMALL, &[Bounds::none("a")]);
@@ -45,7 +45,8 @@ fn pages_are_taken_first_come() {
         plant.access(&get(5_000 + key, 200));
     }
     assert_eq!(plant.pages_of(0), [3, 1, 0, 0]);
-    // The page that went held the oldest and, behind it, the newest: 26 of the newest are left.
+    // The page that moved held the oldest items and, behind them, the newest: 26 of the newest are
+    // left.
     let mut hits = |keys: std::ops::Range<u64>, size| {
         let hit = |key: &u64| plant.access(&get(*key, size)) == Outcome::Hit;
         keys.filter(hit).count()
@@ -55,7 +56,8 @@ fn pages_are_taken_first_come() {
     assert_eq!(hits(0..100, 100), 0);
 }
 
-/// A class is an LRU list of its own: against the policies' own simulator, request by request.
+/// A class is an LRU list of its own: it agrees with the policies' own simulator, request by
+/// request.
 #[test]
 fn a_class_evicts_as_lru_does() {
     let mut plant = SlabPlant::new(Bytes(4_000), SMALL, &[Bounds::none("a")]);
@@ -68,7 +70,7 @@ fn a_class_evicts_as_lru_does() {
     }
 }
 
-/// A page moves when the receiver needs it and not before; its items go, and no others.
+/// A page moves when the receiver needs it and not before. Its items are evicted, and no others.
 #[test]
 fn budgets_move_pages_on_demand() {
     let mut plant = SlabPlant::new(Bytes(4_000), SMALL, &[Bounds::none("a")]);
@@ -86,7 +88,7 @@ fn budgets_move_pages_on_demand() {
     assert_eq!((small.pages, small.free, large.pages, large.free), (2, 0, 2, 4));
     assert_eq!(reading.tenants[0].items, 18 + 6);
     assert_eq!(reading.tenants[0].part(Some(1)).used, Bytes(2_000));
-    // As asked: no further.
+    // Pages move as far as the budgets say, and no further.
     for key in 0..100 {
         plant.access(&get(8_000 + key, 200));
     }
@@ -130,8 +132,8 @@ fn what_is_read_adds_up() {
     assert!(plant.used_by(1) >= Bytes(2_000));
 }
 
-/// By worth the one of least hit density leaves: what is read again and again outlasts a scan, and
-/// moves on when its page goes.
+/// By worth, the item of least hit density is evicted. Items that are read again and again survive
+/// a scan, and move to other pages when their page is given away.
 #[test]
 fn a_class_evicts_what_is_worth_least() {
     let slabs = Slabs { page: 1 << 14, ..Slabs::default() };
@@ -140,7 +142,8 @@ fn a_class_evicts_what_is_worth_least() {
             SlabPlant::new(Bytes(8 << 14), slabs, &[Bounds::none("a")]).evicting(evictor, 1);
         let mut hits = 0;
         for at in 0..60_000u64 {
-            // Each of 700 once in 2 100 requests: LRU, which holds 1 360, has lost them by then.
+            // Each of 700 keys comes once in 2 100 requests: LRU, which holds 1 360 items, has
+            // evicted it by then.
             let key = if at % 3 == 0 { at / 3 % 700 } else { 1_000_000 + at };
             hits += usize::from(plant.access(&get(key, 90)) == Outcome::Hit);
         }
@@ -157,8 +160,8 @@ fn a_class_evicts_what_is_worth_least() {
     assert!(held - left <= 170 && plant.pages_of(0)[0] == 7, "{held} {left}");
 }
 
-/// Before anything is planned pages stay with whoever took them. The first look finds a page of
-/// each of two classes; that another comes when all are taken is no reason to divide by that.
+/// Without a plan, pages stay with the class that took them. The first look finds one page in each
+/// of two classes. Its budgets must not divide the memory once all pages are taken.
 #[test]
 fn without_a_plan_first_come_is_first_served() {
     let plant = SlabPlant::new(Bytes(40_000), SMALL, &[Bounds::none("a")]);

@@ -1,6 +1,7 @@
-//! Who leaves a class: the oldest, or of some drawn the one of least hit density by byte of its
-//! chunk. Densities are learnt of all classes together, in requests to the whole cache, by the code
-//! of the live store: what explorers are, and how many, too.
+//! Choice of a victim in a class: the oldest item, or of some drawn items the one with the least
+//! hit density per byte of its chunk. Densities are learnt from all classes together, in requests
+//! to the whole cache, by the code of the live store. That code also decides which items are
+//! explorers, and how many.
 
 use super::{Item, NONE, SlabPlant, Slabs};
 use base::list::NIL;
@@ -8,17 +9,17 @@ use base::{Micros, TenantId, Tick};
 use policy::rank::lhd::{Learner, Lived, Ranks, hit_class};
 use policy::{Meta, Rank};
 
-/// Pages of a donor that are looked at for the one worth least.
+/// Number of a donor's pages that are drawn, to give the one of least worth.
 const PAGES_DRAWN: usize = 8;
 
-/// What was learnt of items.
+/// Learnt hit densities, and the counts behind them.
 #[derive(Debug)]
 pub(super) struct Worth {
     candidates: u8,
     lived: Lived,
     learner: Learner,
     ranks: Ranks,
-    /// Items that left to make room.
+    /// Number of evicted items.
     evictions: u64,
 }
 
@@ -40,7 +41,7 @@ impl Worth {
     }
 }
 
-/// Whose items a class has, and what one takes of its page.
+/// Tenant of a class, and the bytes that an item of it takes of its page.
 fn home(slabs: &Slabs, chunks: &[u32], class: usize) -> (TenantId, u32) {
     let chunk = chunks[class % chunks.len()];
     ((class / chunks.len()) as TenantId, slabs.page / (slabs.page / chunk))
@@ -51,7 +52,7 @@ impl SlabPlant {
         self.members.iter().map(|member| member.places.len()).sum()
     }
 
-    /// Learns, if it is time.
+    /// Learns the densities anew, if it is time.
     pub(super) fn learn(&mut self) {
         let objects = self.items_held();
         let Some(worth) = &mut self.worth else { return };
@@ -75,7 +76,7 @@ impl SlabPlant {
         worth.ranks = worth.learner.learn(self.tick, &lasting, objects, share);
     }
 
-    /// An item is used again: one lifetime ends, in a hit or unread, and the next begins.
+    /// Notes the use of an item: one lifetime ends, in a hit or unread, and the next begins.
     pub(super) fn lives_on(&mut self, slot: u32, hit: bool) {
         let objects = self.items_held();
         let Some(worth) = &mut self.worth else { return };
@@ -86,7 +87,7 @@ impl SlabPlant {
         item.hit_class = hit_class(age, objects);
     }
 
-    /// An item leaves.
+    /// Ends the lifetime of an item that is removed.
     pub(super) fn ends(&mut self, slot: u32) {
         let Some(worth) = &mut self.worth else { return };
         let item = &self.items[slot as usize];
@@ -94,7 +95,7 @@ impl SlabPlant {
         worth.lived.count(owner, item.hit_class, (self.tick - item.last) as u32, false);
     }
 
-    /// Who leaves a class; none if nothing is there.
+    /// The item of a class that is evicted next; `None` in an empty class.
     pub(super) fn victim(&mut self, class: usize) -> Option<u32> {
         if self.worth.is_none() {
             let oldest = self.classes[class].order.oldest();
@@ -108,7 +109,7 @@ impl SlabPlant {
         Some(slot)
     }
 
-    /// Asks a class in which nothing left of late what would leave.
+    /// Notes the density of the item that a class would evict, where it evicted none lately.
     pub(super) fn pretend(&mut self) {
         if self.worth.is_none() {
             return;
@@ -123,7 +124,7 @@ impl SlabPlant {
         }
     }
 
-    /// The item of least density among some of a class.
+    /// The item of least density among some drawn from a class.
     fn least(&mut self, class: usize) -> Option<(u32, f32)> {
         let (worth, pages) = (self.worth.as_ref()?, &self.classes[class].pages);
         let (owner, size) = home(&self.slabs, &self.chunks, class);
@@ -143,7 +144,8 @@ impl SlabPlant {
         best
     }
 
-    /// The page that a class gives: that of its oldest item, or of some that which is worth least.
+    /// The page that a class gives: that of its oldest item, or the one of least worth among some
+    /// drawn.
     pub(super) fn page_to_give(&mut self, class: usize) -> u32 {
         let pages = &self.classes[class].pages;
         let Some(worth) = &self.worth else {
@@ -166,8 +168,9 @@ impl SlabPlant {
         least.map_or(pages[0], |(page, _)| page)
     }
 
-    /// Where items are ranked: those of the class that are worth least leave, as many as a page
-    /// less has no room for, and the others on the page move into their chunks.
+    /// Saves items of a page that is given away, where items are ranked. The class evicts its items
+    /// of least worth until the rest fits its other pages. The items left on the page then move to
+    /// these.
     pub(super) fn rescue(&mut self, class: usize, page: u32) {
         if self.worth.is_none() {
             return;

@@ -1,4 +1,4 @@
-//! A Larder: its report says everything.
+//! A Larder: its report holds everything that the screen shows.
 
 use super::{Look, Row, Source};
 use crate::capture_command::redis::Control;
@@ -7,7 +7,7 @@ use ::report::words::clock;
 use ::report::{Report, say};
 use anyhow::Context;
 
-/// Events that the screen may show.
+/// Maximum number of events on the screen.
 const EVENTS: usize = 20;
 
 pub(super) struct Larder(pub(super) Control);
@@ -21,7 +21,7 @@ impl Source for Larder {
     }
 }
 
-/// What a report shows.
+/// The look that shows a report.
 pub(super) fn look(report: &Report) -> Look {
     let server = &report.server;
     let row = |tenant: &::report::Tenant| Row {

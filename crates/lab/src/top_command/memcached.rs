@@ -1,4 +1,4 @@
-//! memcached: what `stats` counts, of all and of each class of sizes.
+//! memcached: the counts in `stats`, for the server and for each size class.
 
 use super::{Look, Row, Source};
 use crate::attach_command::told::{Class, PAGE, Told};
@@ -68,7 +68,7 @@ impl Source for Memcached {
     }
 }
 
-/// A class of sizes. Reads are those that hit: a miss has no class.
+/// A row for a size class. Its reads are hits alone: a miss has no class.
 fn row(class: &Class, before: Option<(f64, &Class)>) -> Row {
     let per_s =
         |(seconds, before): (f64, &Class)| class.hits.saturating_sub(before.hits) as f64 / seconds;

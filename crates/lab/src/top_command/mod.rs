@@ -1,8 +1,9 @@
-//! `larder top`: who holds the memory and who waits, full-screen, of a running server.
+//! `larder top`: memory and waiting by tenant of a running server, full-screen.
 //!
-//! A *source* reads a server once a second, and makes of it what the screen shows: a Larder tells
-//! everything (`larder.rs`), and so does the module in a Redis or Valkey (`module.rs`); without it
-//! they (`redis.rs`) and memcached (`memcached.rs`) tell what they count. `screen.rs` draws it.
+//! A *source* reads a server once a second and makes a look for the screen. A Larder tells
+//! everything (`larder.rs`), and so does the module in a Redis or Valkey (`module.rs`). Without the
+//! module, Redis and Valkey (`redis.rs`) tell their counts, as memcached does (`memcached.rs`).
+//! `screen.rs` draws the look.
 
 mod larder;
 mod memcached;
@@ -24,7 +25,7 @@ use std::time::{Duration, Instant};
 #[command(after_help = "Example:\n  larder top redis://127.0.0.1:6379\n\n\
     Keys: q ends, arrows choose a tenant, Enter says why it misses, s sorts by the next column.")]
 pub struct Args {
-    /// Where it is: redis://[user:password@]host[:port] of a Larder, Redis or Valkey, or
+    /// The server: redis://[user:password@]host[:port] of a Larder, Redis or Valkey, or
     /// memcached://host[:port]
     #[arg(default_value = "redis://127.0.0.1:6379")]
     url: String,
@@ -42,21 +43,21 @@ pub struct Args {
 /// One look at a server.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Look {
-    /// What the server is.
+    /// Name and version of the server, with its recipe or policy.
     server: String,
-    /// The answer, in a sentence or two.
+    /// State of the server, in a sentence or two.
     says: String,
     /// Memory in use, and its limit; 0 for none.
     used: u64,
     limit: u64,
     rows: Vec<Row>,
-    /// What happened, the newest last.
+    /// Latest events, in the order of the screen.
     events: Vec<String>,
-    /// What this server does not tell.
+    /// A sentence about the facts that this server does not tell.
     lacks: Option<String>,
 }
 
-/// A tenant, or whatever stands for one.
+/// A tenant, or a class or database in its place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Row {
     name: String,
@@ -69,11 +70,11 @@ pub(super) struct Row {
     miss_ratio: Option<f64>,
     wait_ms_per_s: Option<f64>,
     penalty_us: Option<f64>,
-    /// Why it misses, in lines.
+    /// Reasons for its misses, in lines.
     why: Vec<String>,
 }
 
-/// Reads a server, again and again.
+/// A server that can be read again and again.
 trait Source {
     fn look(&mut self) -> anyhow::Result<Look>;
 }
@@ -96,7 +97,8 @@ fn open(url: &str) -> anyhow::Result<Box<dyn Source>> {
     })
 }
 
-/// What `larder top --json` shows of the server at `url`; rates take two looks, `every` apart.
+/// The look that `larder top --json` prints of the server at `url`. Rates take two looks, `every`
+/// apart.
 ///
 /// # Errors
 /// The server cannot be reached, or speaks something else.
@@ -113,7 +115,7 @@ fn look_twice(source: &mut dyn Source, every: Duration) -> anyhow::Result<Look> 
     source.look()
 }
 
-/// Runs until the reader has seen enough.
+/// Runs until the user ends it, or prints a single look.
 ///
 /// # Errors
 /// The server cannot be reached, or speaks something else.

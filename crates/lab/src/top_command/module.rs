@@ -1,4 +1,4 @@
-//! A Redis or Valkey with Larder's module: it tells tenants, plans and what became of them, and
+//! A Redis or Valkey with Larder's module: the module tells tenants, plans and their results, and
 //! INFO tells the rest.
 
 use super::{Look, Source, larder};
@@ -10,12 +10,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How far back events are asked for.
+/// Time before now from which events are shown.
 const BACK: &str = "1h";
 
 pub(super) struct Module(pub(super) Control);
 
-/// What LARDER.PLAN says that is shown.
+/// Fields of LARDER.PLAN that the screen shows.
 #[derive(Debug, Default, Deserialize)]
 struct Plan {
     state: String,
@@ -76,7 +76,7 @@ fn look(info: &Fields, tenants: Vec<Tenant>, plan: Plan, changes: Vec<Change>) -
     };
     let recent = all(&tenants);
     let report = Report { server, recent, tenants, changes, ..Report::default() };
-    // What would change its state stands behind it.
+    // The text behind the colon says how to change the state.
     let state = plan.state.split(':').next().unwrap_or_default();
     Look {
         server: format!("{name} {version} with Larder's module, recipe {recipe}: {state}"),
@@ -84,7 +84,7 @@ fn look(info: &Fields, tenants: Vec<Tenant>, plan: Plan, changes: Vec<Change>) -
     }
 }
 
-/// What all tenants did lately.
+/// Recent counts of all tenants together.
 fn all(tenants: &[Tenant]) -> Recent {
     let mut sum = Recent::default();
     for tenant in tenants {

@@ -1,5 +1,5 @@
-//! Redis and Valkey: what INFO counts. They tell reads and misses of all together, and keys by
-//! database.
+//! Redis and Valkey: the counts in INFO. It tells reads and misses of all keys together, and the
+//! number of keys by database.
 
 use super::{Look, Row, Source};
 use crate::capture_command::redis::{Control, Fields, number};
@@ -25,7 +25,7 @@ impl Source for Redis {
         let since = self.before.replace((now, hits, misses));
         let rates = since.map(|(then, hits_then, misses_then)| {
             let seconds = now.duration_since(then).as_secs_f64().max(1e-3);
-            // A CONFIG RESETSTAT begins them anew.
+            // CONFIG RESETSTAT begins these counts anew.
             let missed = misses.saturating_sub(misses_then) as f64;
             let reads = hits.saturating_sub(hits_then) as f64 + missed;
             (reads / seconds, (reads > 0.0).then(|| missed / reads))
@@ -82,7 +82,7 @@ fn look(info: &Fields, rates: Option<(f64, Option<f64>)>) -> Look {
     }
 }
 
-/// A database, from a field as `db0` with `keys=10,expires=1,…`, and its number.
+/// Number and row of a database, from a field such as `db0` with `keys=10,expires=1,…`.
 fn database((name, value): (&String, &String)) -> Option<(u32, Row)> {
     let number = name.strip_prefix("db")?.parse().ok()?;
     let items = value.strip_prefix("keys=")?.split(',').next()?.parse().ok();

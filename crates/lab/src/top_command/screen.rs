@@ -1,5 +1,5 @@
-//! What the terminal shows: a sentence, a table of tenants with their memory as bars and their
-//! misses over time, and what happened. From 80 columns and 24 lines up.
+//! The screen: a sentence, a table of tenants with their memory as bars and their misses over time,
+//! and events. All of it is shown from 80 columns and 24 lines up.
 
 use super::{Look, Row};
 use ::report::words::{count, percent, size, wait};
@@ -11,12 +11,12 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row as Cells, Table, TableState, Wrap};
 use std::collections::HashMap;
 
-/// Looks that are remembered of each tenant's misses.
+/// Number of looks for which the misses of each tenant are remembered.
 const PAST: usize = 60;
-/// Cells of a memory bar, and of the misses over time.
+/// Cells of a memory bar, and of the chart of misses over time.
 const BAR: usize = 10;
 const SPARK: usize = 10;
-/// The least size that is drawn for.
+/// Columns of the screen as text, and its least number of lines.
 const COLUMNS: u16 = 80;
 const LINES: u16 = 24;
 
@@ -58,11 +58,11 @@ impl Order {
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     look: Look,
-    /// The misses of each tenant, look by look.
+    /// Miss ratios of each tenant, look by look.
     past: HashMap<String, Vec<f64>>,
     order: Order,
     table: TableState,
-    /// The tenant whose reasons are shown.
+    /// Tenant whose reasons for misses are shown.
     asked: Option<String>,
 }
 
@@ -103,18 +103,18 @@ impl Screen {
         }
     }
 
-    /// Says why the chosen tenant misses.
+    /// Shows why the chosen tenant misses.
     pub(super) fn ask(&mut self) {
         let at = self.table.selected().unwrap_or(0);
         self.asked = self.look.rows.get(at).map(|row| row.name.clone());
     }
 
-    /// Closes what is asked; whether anything was.
+    /// Closes the reasons. Returns whether they were shown.
     pub(super) fn closes(&mut self) -> bool {
         self.asked.take().is_some()
     }
 
-    /// As text of 80 columns, for a pipe.
+    /// The screen as text of 80 columns, for a pipe.
     pub(super) fn text(&mut self) -> String {
         let lines = (self.look.rows.len() + 16).clamp(usize::from(LINES), 200) as u16;
         let mut terminal = match ratatui::Terminal::new(TestBackend::new(COLUMNS, lines)) {
@@ -203,7 +203,7 @@ impl Screen {
         frame.render_stateful_widget(table, area, &mut self.table);
     }
 
-    /// Why a tenant misses, over the table.
+    /// Draws the reasons for a tenant's misses over the table.
     fn draw_why(&self, frame: &mut Frame<'_>, area: Rect) {
         let Some(name) = &self.asked else { return };
         let Some(row) = self.look.rows.iter().find(|row| row.name == *name) else { return };
@@ -220,7 +220,8 @@ impl Screen {
     }
 }
 
-/// Memory beside the most that anybody holds, with the floor (╎) and what it may have (┃).
+/// Memory of a row relative to the largest one, with marks for the floor (╎), the maximum (┃) and
+/// the budget (│).
 fn bar(row: &Row, most: u64) -> String {
     let Some(used) = row.used else { return String::new() };
     let place = |bytes: u64| (BAR as f64 * (bytes as f64 / most as f64).min(1.0)).round() as usize;
@@ -237,7 +238,7 @@ fn bar(row: &Row, most: u64) -> String {
     cells.into_iter().collect()
 }
 
-/// The last looks, the highest as a full cell.
+/// Miss ratios of the last looks, the highest of all as a full cell.
 fn spark(past: &[f64]) -> String {
     const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let last = &past[past.len().saturating_sub(SPARK)..];

@@ -15,7 +15,7 @@ use std::path::Path;
 use trace::format::Loss;
 use trace::{Source, Totals};
 
-/// Where a trace is written, and how.
+/// Format of the trace to write, and of the report about it.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(super) struct Target {
     /// Format to write: compact, lcs, csv, columns or oracleGeneral; else the file's name tells
@@ -26,16 +26,16 @@ pub(super) struct Target {
     json: bool,
 }
 
-/// What was written.
+/// Result of a copy.
 #[derive(Debug, Serialize)]
 struct Written<'a> {
     trace: &'a str,
     output: &'a str,
     format: &'a str,
     requests: u64,
-    /// What the format could not hold.
+    /// Facts that the format could not hold.
     losses: Vec<Lost>,
-    /// Tenants that are words in the trace that was read; numbers are written.
+    /// Tenants with names in the trace that was read; only their numbers are written.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     tenants: BTreeMap<TenantId, String>,
     skipped: u64,
@@ -43,7 +43,7 @@ struct Written<'a> {
     bytes: u64,
 }
 
-/// Requests of which something is lost, and what.
+/// A loss, and the number of requests that it affects.
 #[derive(Debug, Serialize)]
 struct Lost {
     requests: u64,
@@ -56,14 +56,14 @@ impl Lost {
     }
 }
 
-/// When each object is asked for next, by request, and what the trace holds in all.
+/// The next request to the object of each request, and totals of the trace.
 #[derive(Default)]
 struct Foresight {
     next: Vec<Tick>,
     totals: Totals,
 }
 
-/// Writes the trace `from` to the file `to`, and says so.
+/// Writes the trace `from` to the file `to`, and reports it.
 pub(super) fn copy(from: &str, reading: &Options, to: &str, target: &Target) -> anyhow::Result<()> {
     tell(&write(from, reading, to, target)?, to == "-", target.json)
 }
@@ -79,7 +79,7 @@ fn write<'a>(
     if to != "-" {
         whole_file::check(Path::new(to), &inputs)?;
     }
-    // What is read from a pipe cannot be read twice.
+    // A pipe cannot be read twice.
     let ahead = if spec.looks_ahead && from != "-" {
         look_ahead(&mut *open::open(from, reading)?).with_context(|| in_trace(from))?
     } else {
@@ -95,7 +95,7 @@ fn write<'a>(
     let mut has_words = false;
     while let Some(access) = source.next() {
         if interrupt.is_wanted() {
-            // What came through a pipe cannot be had again.
+            // Requests from a pipe cannot be had again, so they are kept.
             ensure!(from == "-", "interrupted: '{to}' is not written");
             break;
         }
@@ -140,10 +140,10 @@ pub(super) fn in_trace(name: &str) -> String {
     format!("trace '{name}'")
 }
 
-/// Reads the whole trace: eight bytes a request, thirty-two an object.
+/// Reads the whole trace. Takes eight bytes a request, and thirty-two an object.
 fn look_ahead(source: &mut dyn Source) -> Result<Foresight, trace::Error> {
     let mut ahead = Foresight::default();
-    // The object's last request, and the largest size it had.
+    // The object's last request, and its largest size so far.
     let mut objects: HashMap<u64, (usize, u64)> = HashMap::new();
     let mut progress = Progress::new("looking ahead");
     while let Some(access) = source.next() {
@@ -164,7 +164,7 @@ fn look_ahead(source: &mut dyn Source) -> Result<Foresight, trace::Error> {
     Ok(ahead)
 }
 
-/// Says what was written, on standard error where standard output is the trace.
+/// Reports a copy, on standard error where standard output is the trace.
 fn tell(written: &Written, on_stdout: bool, json: bool) -> anyhow::Result<()> {
     for Lost { requests, loss } in &written.losses {
         eprintln!("larder: {} cannot hold all of it: {requests} {loss}", written.format);
@@ -206,7 +206,7 @@ mod tests {
         names
     }
 
-    /// The trace was emptied before it was read.
+    /// A trace that is also the output must not be emptied before it is read.
     #[test]
     fn a_trace_is_not_written_over_itself() {
         let folder = tempfile::tempdir().unwrap();
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "0,k,1,1,0,get,0\n");
     }
 
-    /// Half a trace stood there as if it were whole.
+    /// After an error, half a trace must not stand there as if it were whole.
     #[test]
     fn on_an_error_nothing_stays() {
         let folder = tempfile::tempdir().unwrap();
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Writes became reads without a word.
+    /// A format that turns writes into reads must say so.
     #[test]
     fn what_a_format_cannot_hold_is_said() {
         let folder = tempfile::tempdir().unwrap();

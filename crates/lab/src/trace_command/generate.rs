@@ -1,6 +1,6 @@
 //! `larder trace generate`: a subcommand for each generator, a flag for each of its parameters.
 //!
-//! Both come from the list of generators, so a new one needs no word here.
+//! Both come from the list of generators, so a new one needs no code here.
 
 use super::copy::{Target, copy};
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
@@ -18,7 +18,7 @@ pub(super) struct Args {
     generator: Generator,
 }
 
-/// Where it goes: flags of every generator.
+/// Flags for the output, which every generator has.
 #[derive(Parser, Clone, Debug)]
 struct Output {
     /// File to write; - for standard output
@@ -30,7 +30,7 @@ struct Output {
 
 #[derive(Clone, Debug)]
 struct Generator {
-    /// As every command understands it.
+    /// The generator as every command understands it.
     text: String,
     output: Output,
 }
@@ -67,7 +67,7 @@ fn combined(name: &'static str, about: &'static str) -> Command {
 
 impl clap::Subcommand for Generator {
     fn augment_subcommands(mut command: Command) -> Command {
-        // Behind the parameters.
+        // These flags come behind the parameters.
         let output = || {
             let args = Output::command().get_arguments().cloned().collect::<Vec<_>>();
             args.into_iter().map(|arg| arg.display_order(usize::MAX / 2))

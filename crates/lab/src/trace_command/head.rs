@@ -34,13 +34,13 @@ struct Row {
     key_size: u32,
     value_size: u64,
     tenant: u16,
-    /// The word for the tenant, where the trace has one.
+    /// Name of the tenant, where the trace has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant_name: Option<String>,
     op: &'static str,
     ttl_us: u64,
     penalty_us: u64,
-    /// `None` where the trace does not say it.
+    /// Next request to the key; `None` where the trace does not state it.
     next: Option<u64>,
 }
 

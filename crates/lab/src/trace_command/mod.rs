@@ -37,7 +37,7 @@ fn long_help() -> String {
 /// Runs the command.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// A message that states the cause and the fix.
 pub fn run(args: Args) -> anyhow::Result<()> {
     let done = match args.command {
         Command::Stat(args) => stat::run(&args),
@@ -52,14 +52,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a sample of a trace, for tests of who reads it.
+/// Writes a sample of a trace, for tests of commands that read samples.
 #[cfg(test)]
 pub(crate) fn sample_for_tests(trace: &str, output: &str, rate: f64) {
     sample::take(trace, &load::open::Options::default(), output, trace::Sample { rate, seed: 1 })
         .unwrap();
 }
 
-/// Whether whoever read our output has read enough, as `| head` does.
+/// Whether the reader of our output closed it, as `| head` does.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let io = cause.downcast_ref::<io::Error>();

@@ -1,11 +1,11 @@
-//! How far a long command has come, on standard error and only on a terminal.
+//! Progress of a long command, on standard error and only on a terminal.
 
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 
 /// Requests between two looks at the clock.
 const STEP: u64 = 1 << 16;
 
-/// Counts requests.
+/// Counts requests, and shows their number.
 pub(super) struct Progress {
     bar: ProgressBar,
     requests: u64,
@@ -22,7 +22,7 @@ impl Progress {
         Self { bar, requests: 0 }
     }
 
-    /// One more request.
+    /// Counts one more request.
     #[inline]
     pub(super) fn step(&mut self) {
         self.requests += 1;
@@ -31,7 +31,7 @@ impl Progress {
         }
     }
 
-    /// So many more.
+    /// Counts more requests, and shows the sum at once.
     pub(super) fn steps(&mut self, requests: u64) {
         self.requests += requests;
         self.show();

@@ -1,7 +1,7 @@
 //! `larder trace sample`: all requests of some keys.
 //!
-//! What takes the time of a trace of terabytes is to read it; a sample of its keys has all that a
-//! model needs. Sampled at one key in a thousand what is left of a large trace fits on a machine.
+//! Reading takes the time of a trace of terabytes, while a sample of its keys has all that a model
+//! needs. Sampled at one key in a thousand, a large trace fits on one machine.
 
 use super::copy::in_trace;
 use super::print_line;
@@ -43,7 +43,7 @@ pub(super) struct Args {
     reading: Options,
 }
 
-/// What was kept of how much.
+/// Counts of the requests read and kept.
 #[derive(Debug, Serialize)]
 pub(super) struct Sampled<'a> {
     trace: &'a str,
@@ -54,7 +54,7 @@ pub(super) struct Sampled<'a> {
     bytes: u64,
 }
 
-/// Requests between two looks at whether somebody pressed Ctrl-C.
+/// Requests between two checks for Ctrl-C.
 const BLOCK: u64 = 1 << 16;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
@@ -75,7 +75,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(print_line(&format!("{output}: {text}, {}", report::format::bytes(bytes)))?)
 }
 
-/// Writes the sample of a trace.
+/// Writes a sample of a trace to a file.
 pub(super) fn take<'a>(
     trace: &'a str,
     reading: &Options,

@@ -1,10 +1,10 @@
-//! Whether it matters how many candidates an eviction draws.
+//! Whether the number of candidates of an eviction matters.
 //!
-//! K-LRU with K = 1 is random replacement, with K = 16 nearly LRU. Where the two miss alike at
-//! every size nothing is gained by choosing K; where they differ, or change places from one size to
-//! another, the choice is worth something. Both are simulated at several sizes, counted in objects,
-//! over requests kept from the trace: all of them up to two million, beyond that those of a share
-//! of the keys.
+//! K-LRU with K = 1 is random replacement, and with K = 16 it is nearly LRU. Where both miss alike
+//! at every size, the choice of K gains nothing. Where they differ, or change places from one size
+//! to another, the choice is worth something. Both are simulated at several sizes, counted in
+//! objects, over requests kept from the trace: all requests up to two million, and beyond that the
+//! requests for a share of the keys.
 
 use base::{Access, Bytes, Filter, Op};
 use policy::Cache;
@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Requests kept; more say nothing new and take longer.
+/// Maximum number of requests kept; more say nothing new and take longer.
 const REQUESTS_MAX: usize = 2_000_000;
-/// With fewer keys than this a sample says little: then the first requests are kept, unsampled.
+/// Least number of keys in a sample. Below it, the first requests are kept instead, unsampled.
 const KEYS_MIN: usize = 8_000;
 /// Sizes as shares of the keys.
 const SHARES: [f64; 10] = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9];
 const KS: [u32; 3] = [1, 5, 16];
-/// A difference in miss ratio below this is none; from the other on it is strong.
+/// Least difference in miss ratio that counts as mild, and as strong.
 const MILD: f64 = 0.02;
 const STRONG: f64 = 0.05;
 
@@ -41,7 +41,7 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Sees one request.
+    /// Keeps a request, if its key is sampled and there is room.
     pub(super) fn add(&mut self, access: &Access) {
         if self.full || !self.filter.keeps(access.key) {
             return;
@@ -81,10 +81,10 @@ pub(super) struct Sensitivity {
     pub(super) class: &'static str,
     /// `none`, `more` (candidates are better), `fewer`, or `crossing` where it depends on the size.
     pub(super) better: &'static str,
-    /// The largest and the smallest miss ratio with K = 1 less that with K = 16.
+    /// The largest and the smallest difference: miss ratio with K = 1 less that with K = 16.
     pub(super) difference_max: f64,
     pub(super) difference_min: f64,
-    /// Share of the keys that were simulated, and requests.
+    /// Share of the keys that were simulated, and number of requests.
     pub(super) rate: f64,
     pub(super) requests: usize,
     pub(super) points: Vec<Point>,
@@ -149,7 +149,7 @@ pub(super) fn measure(kept: &Kept) -> Option<Sensitivity> {
     })
 }
 
-/// The miss ratio of K-LRU where each request reads one object of size one.
+/// The miss ratio of K-LRU, where each request reads one object of size one.
 fn simulate(requests: &[(u64, Op)], objects: u64, k: u32) -> f64 {
     let Ok(choice) = policy::parse(&format!("klru:k={k}")) else { return f64::NAN };
     let mut cache = Cache::new(&choice, Bytes(objects), 1);
@@ -175,8 +175,8 @@ mod tests {
         measure(&kept).unwrap()
     }
 
-    /// On a loop random eviction keeps some of it where LRU keeps nothing; uniform requests make
-    /// all policies equal.
+    /// On a loop, random eviction keeps a part where LRU keeps nothing. Uniform requests make all
+    /// policies equal.
     #[test]
     fn a_loop_is_sensitive_and_uniform_requests_are_not() {
         let loop_of = of("loop:keys=1000:requests=50000");

@@ -37,35 +37,35 @@ pub(super) struct Args {
     reading: Options,
 }
 
-/// What a trace holds.
+/// Statistics of a trace.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Stat {
     pub(super) trace: String,
     pub(super) requests: u64,
     pub(super) keys: u64,
-    /// Bytes of the values, by each request.
+    /// Bytes of the values, summed over all requests.
     pub(super) bytes: u64,
-    /// Bytes of the objects, each of the largest size it had.
+    /// Bytes of the objects, each at its largest size.
     pub(super) footprint_bytes: u64,
     pub(super) span_us: u64,
-    /// Malformed records passed over, and requests the trace is known to lack.
+    /// Malformed records that were skipped, and requests that are known to be missing.
     pub(super) skipped: u64,
     pub(super) lost: u64,
-    /// Bytes of an object's value, the largest it had.
+    /// Bytes of an object's value, at its largest.
     pub(super) sizes: Spread,
     pub(super) key_sizes: Spread,
     pub(super) operations: Operations,
     pub(super) ttls: Ttls,
-    /// Requests since the last one to the same key.
+    /// Requests since the last request to the same key.
     pub(super) reuse_requests: Quantiles,
-    /// Microseconds since then.
+    /// Microseconds since the last request to the same key.
     pub(super) reuse_us: Quantiles,
-    /// Requests to a key never asked for before: no cache can avoid these misses.
+    /// First requests to a key: no cache can avoid these misses.
     pub(super) compulsory_misses: u64,
     pub(super) compulsory_miss_ratio: f64,
-    /// Share of the keys that are asked for once.
+    /// Share of the keys with a single request.
     pub(super) one_hit_keys: f64,
-    /// Share of the requests that go to the hundredth of the keys asked for most.
+    /// Share of the requests that go to the most popular hundredth of the keys.
     pub(super) top_requests: f64,
     /// Exponent of Zipf's law that fits the popularity.
     pub(super) zipf: Option<f64>,
@@ -91,16 +91,16 @@ pub(super) struct Operations {
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Ttls {
-    /// Requests with a life.
+    /// Requests with a time to live.
     pub(super) requests: u64,
-    /// Different lives; counted up to [`TTLS_MAX`].
+    /// Different times to live, counted up to [`TTLS_MAX`].
     pub(super) distinct: usize,
     pub(super) min_us: u64,
     pub(super) p50_us: u64,
     pub(super) max_us: u64,
 }
 
-/// To the width of a histogram's bucket: a sixteenth.
+/// Quantiles, to the width of a histogram's bucket: a sixteenth.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Quantiles {
     pub(super) p10: u64,
@@ -113,7 +113,7 @@ pub(super) struct Quantiles {
 pub(super) struct TenantStat {
     #[serde(rename = "tenant")]
     pub(super) number: TenantId,
-    /// The word for it, where the trace has one.
+    /// Name of the tenant, where the trace has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
     pub(super) requests: u64,
@@ -123,7 +123,7 @@ pub(super) struct TenantStat {
     pub(super) footprint_bytes: u64,
 }
 
-/// Different lives that are counted; a trace with a random life for each key has millions.
+/// Maximum number of different times to live; a trace with a random one for each key has millions.
 const TTLS_MAX: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -155,7 +155,7 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Also keeps requests to tell whether K matters.
+    /// A survey that also keeps requests, to find out whether K matters.
     pub(super) fn with_sensitivity() -> Self {
         Self { kept: Some(Kept::default()), ..Self::default() }
     }
@@ -203,7 +203,7 @@ impl Survey {
         }
     }
 
-    /// What was counted.
+    /// The statistics of all counted requests.
     pub(super) fn stat(mut self, trace: &str, source: &dyn Source) -> Stat {
         let k_sensitivity = self.kept.take().as_ref().and_then(sensitivity::measure);
         let keys = self.objects.len();
@@ -290,7 +290,7 @@ fn ttls(counts: &BTreeMap<u64, u64>, requests: u64, max_us: u64) -> Ttls {
     }
 }
 
-/// The slope of log count over log rank, over the keys asked for at least three times: below that
+/// The slope of log count over log rank, over the keys with at least three requests: below that,
 /// the counts are steps. `None` with fewer than three such keys.
 fn zipf(counts: &[u32]) -> Option<f64> {
     let often = counts.iter().take_while(|count| **count >= 3).count();
@@ -321,7 +321,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     if args.json { report::json::print(&stat) } else { Ok(print_line(&stat.text())?) }
 }
 
-/// Tenants in the table; the rest is one row.
+/// Maximum number of tenants in the table; the rest is one row.
 const TENANTS_SHOWN: usize = 20;
 
 impl Stat {

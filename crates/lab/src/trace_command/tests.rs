@@ -1,4 +1,4 @@
-//! The command against files: what is written is read back, what is broken is named, and real
+//! Tests of the command with files: written traces read back, errors name the broken part, and real
 //! traces hold what their description says.
 
 use super::copy::{Target, copy};
@@ -22,7 +22,7 @@ fn text(path: &Path) -> &str {
 
 const MADE: &str = "synth:zipf:keys=500:requests=5000:size=exponential/900:rate=100:set=0.1";
 
-/// Through every format that is written, compressed or not: the same trace.
+/// A trace stays the same through every format that is written, compressed or not.
 #[test]
 fn a_converted_trace_holds_the_same() {
     let folder = tempfile::tempdir().unwrap();
@@ -41,7 +41,7 @@ fn a_converted_trace_holds_the_same() {
         let keeps_operations = !file.contains("oracle");
         assert!(!keeps_operations || found.operations == expected.operations, "{file}");
     }
-    // What libCacheSim needs: each request says when its object is asked for next.
+    // libCacheSim needs this: each request says when its object is requested next.
     let mut source = open(&from, &Options::default()).unwrap();
     let accesses: Vec<_> = std::iter::from_fn(|| source.next()).map(Result::unwrap).collect();
     for (at, access) in accesses.iter().enumerate() {
@@ -51,7 +51,7 @@ fn a_converted_trace_holds_the_same() {
     }
 }
 
-/// A bad line is named by its number, or counted when that is asked for.
+/// An error names a bad line by its number; with `skip_bad`, bad lines are counted.
 #[test]
 fn a_malformed_tail_is_named_or_counted() {
     let folder = tempfile::tempdir().unwrap();
@@ -69,7 +69,7 @@ fn a_malformed_tail_is_named_or_counted() {
     assert_eq!((found.requests, found.skipped), (990, 10));
 }
 
-/// Half a trace must not look like a whole one; what there is of it can be had if one asks.
+/// Half a trace must not look like a whole one; with `skip_bad`, its requests can be read.
 #[test]
 fn a_cut_off_compressed_file_is_an_error_or_ends_there() {
     let folder = tempfile::tempdir().unwrap();
@@ -115,8 +115,8 @@ fn what_cannot_be_opened_says_why() {
     }
 }
 
-/// Requests, keys, footprint in kilobytes and share of keys asked for once, as the description of
-/// the traces has them, rounded as there.
+/// Requests, keys, footprint in kilobytes and share of the keys with a single request, rounded as
+/// in the description of the traces.
 const REAL: [(&str, u64, u64, f64, f64); 15] = [
     ("c2k_web07", 76_118, 20_484, 167_800.0, 0.54),
     ("tencent_blk_2706", 100_001, 34_571, 472_500.0, 0.74),

@@ -1,8 +1,8 @@
-//! Database servers of one's own: a new PostgreSQL or MariaDB in a folder of its own, on a free
-//! port of this machine, gone when it is dropped.
+//! Database servers for tests: a new PostgreSQL or MariaDB in a folder of its own, on a free port
+//! of this machine. It ends when it is dropped, and its folder is removed.
 //!
-//! Where the programs are not installed there is no server. It needs the standard library and
-//! `anyhow` alone, so that a measurement can include this file by its path.
+//! Where the programs are not installed there is no server. This file needs the standard library
+//! and `anyhow` alone, so that a measurement can include it by its path.
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -15,13 +15,13 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server takes no longer to answer, or to end.
+/// Longest wait for a server to take connections, or to end.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What the servers write when they take connections.
+/// Words in the logs of the servers, once they take connections.
 const READY: [&str; 2] = ["ready to accept connections", "ready for connections"];
-/// The user `nobody`: no server of databases runs as root, or wants to.
+/// Id of the user `nobody`: database servers do not run as root.
 const NOBODY: u32 = 65_534;
-/// The user of the databases, and its password.
+/// User of the databases, and the password.
 const USER: &str = "bench";
 const PASSWORD: &str = "s3cret";
 
@@ -32,7 +32,7 @@ pub(crate) struct Postgres(Server);
 pub(crate) struct MariaDb(Server);
 
 impl Postgres {
-    /// Starts one, or `None` where it is not installed.
+    /// Starts a server, or returns `None` where it is not installed.
     pub(crate) fn start() -> Result<Option<Self>> {
         let Some(bin) = postgres_folder() else { return Ok(None) };
         let folder = Folder::new("postgres")?;
@@ -60,14 +60,14 @@ impl Postgres {
         Ok(Some(Self(Server::start(server, folder, port, "-QUIT")?)))
     }
 
-    /// Its database, with user and password.
+    /// URL of its database, with user and password.
     pub(crate) fn url(&self) -> String {
         format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{}/postgres", self.0.port)
     }
 }
 
 impl MariaDb {
-    /// Starts one, or `None` where it is not installed.
+    /// Starts a server, or returns `None` where it is not installed.
     pub(crate) fn start() -> Result<Option<Self>> {
         let found = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from).into_iter().chain(path());
         let Some(mariadbd) = found.map(|bin| bin.join("mariadbd")).find(|file| file.exists())
@@ -101,7 +101,7 @@ impl MariaDb {
         Ok(Some(Self(Server::start(server, folder, port, "-KILL")?)))
     }
 
-    /// Its database, with user and password.
+    /// URL of its database, with user and password.
     pub(crate) fn url(&self) -> String {
         format!("mysql://{USER}:{PASSWORD}@127.0.0.1:{}/bench", self.0.port)
     }
@@ -111,13 +111,13 @@ impl MariaDb {
 struct Server {
     child: Child,
     port: u16,
-    /// The signal that ends it at once: PostgreSQL leaves shared memory behind where it is killed.
+    /// Signal that ends it at once: PostgreSQL leaves shared memory behind if it is killed.
     signal: &'static str,
     _folder: Folder,
 }
 
 impl Server {
-    /// Starts it, and waits until it takes connections.
+    /// Starts the server, and waits until it takes connections.
     fn start(
         mut command: Command,
         folder: Folder,
@@ -129,7 +129,7 @@ impl Server {
         let child = command.stdout(file.try_clone()?).stderr(file).spawn()?;
         let mut server = Self { child, port, signal, _folder: folder };
         let begun = Instant::now();
-        // A port may be open before it is of use; the log tells.
+        // A port may be open before the server is ready; the log says when it is.
         while !READY
             .iter()
             .any(|words| fs::read_to_string(&log).is_ok_and(|log| log.contains(words)))
@@ -155,10 +155,10 @@ impl Drop for Server {
     }
 }
 
-/// A folder that is gone when it is dropped.
+/// A folder that is removed when it is dropped.
 struct Folder {
     path: PathBuf,
-    /// Whether this process is root's, and the folder therefore nobody's.
+    /// Whether this process runs as root, so that the folder belongs to `nobody`.
     root: bool,
 }
 
@@ -173,7 +173,7 @@ impl Folder {
         Ok(Self { path, root })
     }
 
-    /// Hands the folder and its files to whom the server runs as.
+    /// Gives the folder and its files to the user that the server runs as.
     fn give(&self) -> Result<()> {
         if self.root {
             for entry in fs::read_dir(&self.path)? {
@@ -184,7 +184,7 @@ impl Folder {
         Ok(())
     }
 
-    /// A command as the user of the folder, in it.
+    /// A command that runs in the folder, as its owner.
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.path).stdin(Stdio::null());
@@ -213,7 +213,7 @@ fn path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
 }
 
-/// Where `initdb` and `postgres` are: in the PATH, or where Debian has them.
+/// The folder of `initdb` and `postgres`: in the PATH, or where Debian has it.
 fn postgres_folder() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut folders: Vec<_> = versions.map(|version| version.path().join("bin")).collect();
@@ -222,7 +222,7 @@ fn postgres_folder() -> Option<PathBuf> {
     path().into_iter().chain(folders.into_iter().rev()).find(both)
 }
 
-/// A port that nobody listens on.
+/// A port on which no server listens.
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

@@ -1,4 +1,4 @@
-//! The time since a cache was made: a machine's, or a test's.
+//! The time since a cache was made, from the machine or from a test.
 
 use base::Micros;
 use std::sync::LazyLock;
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use store::Now;
 
-/// The time since the cache was made.
+/// A source of the time since the cache was made.
 #[derive(Debug)]
 pub(crate) enum Clock {
     Real(Instant),
-    /// In microseconds.
+    /// Virtual time, in microseconds.
     Virtual(AtomicU64),
 }
 
@@ -19,7 +19,7 @@ impl Clock {
         Self::Virtual(AtomicU64::new(0))
     }
 
-    /// The clock that pauses are taken with: in virtual time they take none.
+    /// The clock that measures pauses; in virtual time every pause takes zero.
     pub(crate) fn nanos(&self) -> fn() -> u64 {
         static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
         match self {
@@ -36,7 +36,7 @@ impl Clock {
         Now { unix_ms: us / 1_000, micros: Micros(us) }
     }
 
-    /// Moves virtual time on.
+    /// Advances virtual time; a real clock ignores the call.
     pub(crate) fn advance(&self, time: Duration) {
         if let Self::Virtual(us) = self {
             us.fetch_add(time.as_micros() as u64, Relaxed);

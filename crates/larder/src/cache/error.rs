@@ -6,7 +6,7 @@ use store::Error as Refusal;
 /// The reason for a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The entry does not fit; what its key held before is left as it was.
+    /// The entry does not fit; the old value of its key stays.
     ///
     /// ```
     /// use larder::{Cache, Error, Refusal};
@@ -16,11 +16,11 @@ pub enum Error {
     /// assert!(matches!(error, Error::Refused(Refusal::TooLarge { .. })));
     /// ```
     Refused(Refusal),
-    /// The recipe is not one; the sentence names those there are.
+    /// The recipe is unknown or invalid; the sentence names the fix.
     Recipe(String),
-    /// More parts than can be told apart.
+    /// More parts than the cache has ids for.
     Parts,
-    /// The thread that maintains could not be started.
+    /// The maintenance thread could not be started.
     Thread(String),
 }
 

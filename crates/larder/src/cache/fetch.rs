@@ -1,4 +1,5 @@
-//! Reads that fetch what they miss: one thread a key, and the others wait for it (`flight.rs`).
+//! Reads that fetch a missing value: one thread per key fetches, and the others wait for it
+//! (`flight.rs`).
 
 use super::Cache;
 use super::flight::Joined;
@@ -6,16 +7,17 @@ use std::convert::Infallible;
 use std::time::Instant;
 
 impl Cache {
-    /// The value, or that of `fetch`, which is inserted at the price of the time it took.
+    /// Returns the value, or the result of `fetch`, which is inserted with the time that `fetch`
+    /// took as its cost.
     ///
     /// Threads that miss the same key while it is fetched wait for that one fetch and get its value
-    /// (*single flight*). No lock is held meanwhile: `fetch` may take its time and may call the
-    /// cache, but not ask for its own key this way.
+    /// (*single flight*). No lock is held meanwhile, so `fetch` may be slow and may call the cache,
+    /// but it must not ask for its own key this way.
     ///
-    /// - If `fetch` panics, those that wait are woken, and one of them fetches next.
-    /// - If the key is inserted, removed or cleared while it is fetched, the fetched value is out
-    ///   of date: it goes to the threads that waited for it, and is not inserted.
-    /// - A value that can never fit is returned all the same, and is a miss the next time.
+    /// - If `fetch` panics, the waiting threads wake, and one of them fetches next.
+    /// - If the key is inserted, removed or cleared during the fetch, the fetched value is out of
+    ///   date: the threads that waited get it, and it is not inserted.
+    /// - A value that can never fit is returned, and the next read misses again.
     ///
     /// ```
     /// let cache = larder::Cache::new(1 << 20);
@@ -36,10 +38,11 @@ impl Cache {
         value
     }
 
-    /// The value, or that of a `fetch` which may fail; as [`Cache::get_or_insert_with`].
+    /// Returns the value, or the result of a `fetch` that may fail; as
+    /// [`Cache::get_or_insert_with`].
     ///
-    /// An error is nobody's but the caller's whose `fetch` it came from, and nothing is inserted:
-    /// those that wait are woken, and one of them fetches next.
+    /// Only the caller whose `fetch` failed gets the error, and nothing is inserted. The waiting
+    /// threads wake, and one of them fetches next.
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {
@@ -56,7 +59,7 @@ impl Cache {
     /// ```
     ///
     /// # Errors
-    /// That of `fetch`.
+    /// The error of `fetch`.
     ///
     /// # Panics
     /// If `fetch` panics, or calls this function for its own key.
@@ -81,7 +84,7 @@ impl Cache {
         let begun = Instant::now();
         let value = fetch()?;
         let value = value.as_ref().to_vec();
-        // Refused, it is fetched again the next time.
+        // If the store refuses the value, the next read fetches it again.
         let cost = Some(begun.elapsed());
         lead.land(&value, || _ = self.write(&key, &value, None, cost));
         shared.tell();

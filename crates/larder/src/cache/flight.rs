@@ -1,8 +1,9 @@
 //! Single flight: threads that miss the same key at the same moment wait for one fetch.
 //!
-//! Whoever misses a key that nobody fetches becomes the *leader* of a flight: it runs the caller's
-//! function, with no lock held, inserts the value and hands it to those that wait. A fetch that
-//! fails or panics ends the flight without a value: one of those that wait leads the next.
+//! The first thread that misses a key becomes the *leader* of a flight: it runs the caller's
+//! function, with no lock held, inserts the value and hands it to the waiting threads. A fetch that
+//! fails or panics ends the flight without a value, and one of the waiting threads leads the next
+//! flight.
 //!
 //! ```text
 //!   get ─miss─▶ join ─┬─ no flight ─▶ lead: look again ─▶ fetch ─▶ land: insert and wake
@@ -10,12 +11,12 @@
 //!                                           └─ given up: join again
 //! ```
 //!
-//! The leader looks again because the flight before it may have landed between its miss and its
+//! The leader looks again because the previous flight may have landed between its miss and its
 //! joining; that flight inserts the value before it leaves the map.
 //!
-//! A key that is inserted or removed while its fetch is under way makes the fetched value out of
-//! date: the flight is *detached*, taken from the map. Threads that wait get its value, as they
-//! asked before the change; it is not inserted, and who comes later starts a flight of its own.
+//! A key that is inserted or removed during its fetch makes the fetched value out of date. The
+//! flight is then *detached*: taken from the map. Waiting threads get its value, because they asked
+//! before the change. The value is not inserted, and later readers start a flight of their own.
 
 use base::TenantId;
 use std::collections::HashMap;
@@ -24,23 +25,25 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-/// Maps that share the flights by hash, so that threads that miss seldom wait for each other.
+/// Number of maps that share the flights by hash, so that threads seldom wait for the lock of a
+/// map.
 const SLOTS: usize = 16;
 
 type Name = (TenantId, Box<[u8]>);
 type Map = HashMap<Name, Arc<Flight>>;
 
-/// All flights of a cache.
+/// The flights of a cache, in maps by hash.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     slots: [Slot; SLOTS],
 }
 
-/// Two cache lines, which processors fetch together: a count that changes slows no other slot.
+/// A map and its count, on two cache lines, which processors fetch together: a change of one count
+/// slows no other slot.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Slot {
-    /// How many there are: who inserts or removes looks here first, and seldom further.
+    /// Flights in the map. Inserts and removals read this count first and seldom need the lock.
     count: AtomicUsize,
     flights: Mutex<Map>,
 }
@@ -59,22 +62,23 @@ enum State {
     GivenUp,
 }
 
-/// What became of a thread that joined.
+/// The result of joining a flight.
 pub(crate) enum Joined<'a> {
-    /// It waited, and this is the value.
+    /// The thread waited, and this is the value.
     Landed(Vec<u8>),
-    /// It is to fetch.
+    /// The thread must fetch.
     Leads(Lead<'a>),
 }
 
-/// A flight under way. Dropped before it lands, it is given up.
+/// A flight under way. A lead that is dropped before it lands gives the flight up.
 pub(crate) struct Lead<'a> {
     slot: &'a Slot,
     name: Name,
     flight: Arc<Flight>,
 }
 
-/// A thread that panics while it holds one of these locks leaves nothing half done.
+/// Locks a mutex, also after a panic: a thread that panics with one of these locks leaves nothing
+/// half done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -84,10 +88,10 @@ impl Flights {
         &self.slots[hash as usize % SLOTS]
     }
 
-    /// Waits for the flight of a key, or starts one.
+    /// Waits for the flight of a key, or starts one if there is none.
     ///
     /// # Panics
-    /// If this thread is fetching that very key: it would wait for itself.
+    /// If this thread already fetches that key: it would wait for itself.
     pub(crate) fn join(&self, part: TenantId, hash: u64, key: &[u8]) -> Joined<'_> {
         let slot = self.slot(hash);
         loop {
@@ -109,8 +113,8 @@ impl Flights {
 
     /// Detaches the flight of a key that is about to change.
     ///
-    /// A count that is read too early cannot hide a flight that matters: one whose fetch saw what
-    /// was before the change was counted before that fetch began.
+    /// A count that is read too early cannot hide a flight that matters. A flight whose fetch saw
+    /// the old value was counted before that fetch began.
     #[inline]
     pub(crate) fn detach(&self, part: TenantId, hash: u64, key: &[u8]) {
         let slot = self.slot(hash);
@@ -126,7 +130,7 @@ impl Flights {
         }
     }
 
-    /// Threads that wait. The map and the leader hold a flight, too.
+    /// Counts the waiting threads. The map and the leader hold a reference to each flight as well.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         let waiting = |slot: &Slot| -> usize {
@@ -137,7 +141,7 @@ impl Flights {
 }
 
 impl Slot {
-    /// Changes the map, and counts what it has then.
+    /// Changes the map, and stores its new length as the count.
     fn change<R>(&self, change: impl FnOnce(&mut Map) -> R) -> R {
         let mut flights = lock(&self.flights);
         let result = change(&mut flights);
@@ -152,7 +156,7 @@ impl Flight {
         Arc::new(Self { leader, state, ends: Condvar::new() })
     }
 
-    /// Waits for the end; the value, if there is one.
+    /// Waits for the end of the flight; returns the value, if there is one.
     fn wait(&self) -> Option<Vec<u8>> {
         assert!(
             self.leader != thread::current().id(),
@@ -173,17 +177,18 @@ impl Flight {
 }
 
 impl Lead<'_> {
-    /// Ends the flight with a value, and calls `insert` unless it was detached.
+    /// Ends the flight with a value, and calls `insert` unless the flight was detached.
     pub(crate) fn land(self, value: &[u8], insert: impl FnOnce()) {
-        // Under the lock of the map: who changes the key meanwhile waits, and has the last word.
+        // Under the lock of the map: a thread that changes the key meanwhile waits, and its value
+        // wins.
         self.leave(insert);
-        // A thread that waits holds the flight; nobody can join it any more.
+        // A waiting thread holds the flight; no further thread can join it.
         if Arc::strong_count(&self.flight) > 1 {
             self.flight.end(State::Landed(value.to_vec()));
         }
     }
 
-    /// Takes the flight from the map, after calling `last` if it still is in it.
+    /// Calls `last` if the flight is still in the map, then takes the flight out.
     fn leave(&self, last: impl FnOnce()) {
         self.slot.change(|flights| {
             if flights.get(&self.name).is_some_and(|flight| Arc::ptr_eq(flight, &self.flight)) {

@@ -1,19 +1,19 @@
-//! A walk over the entries, by the store's scan.
+//! A walk over the entries of a cache, on top of the store's scan.
 
 use super::{Cache, Entry};
 use std::iter::FusedIterator;
 use std::vec;
 use store::Scope;
 
-/// Entries copied while a shard is locked: more would make writers wait, fewer would lock it more
-/// often.
+/// Entries copied during one lock of a shard. A larger batch makes writers wait longer; a smaller
+/// one locks the shard more often.
 const BATCH: usize = 32;
 
 /// A walk over the entries of a cache, or of a part of one: [`Cache::iter`].
 #[derive(Clone, Debug)]
 pub struct Iter {
     cache: Cache,
-    /// Where the scan goes on; none at its end.
+    /// The position of the store's scan; none at its end.
     cursor: Option<u64>,
     batch: vec::IntoIter<Entry>,
 }

@@ -1,16 +1,16 @@
-//! The removal listener: who is told of an entry that leaves, when, and on which thread.
+//! The removal listener: which entries it hears of, when, and on which thread.
 //!
-//! The store tells of an entry under the lock of its shard, where nothing of the caller's may run.
-//! So what it tells is copied into a queue of the thread whose call it is, and that call empties
-//! the queue once it holds no lock:
+//! The store reports a removal under the lock of the shard, where no code of the caller may run. So
+//! each report is copied into a queue of the calling thread, and that call empties the queue once
+//! it holds no lock:
 //!
 //! ```text
 //!   insert ──▶ store: locks ─▶ evicts a, b ─▶ unlocks ──▶ listener(a), listener(b) ──▶ returns
 //!                                 └─▶ queue of this thread ─┘
 //! ```
 //!
-//! Copies outlive their entries until the call is over. They take no more than the entries gave
-//! back, so the bytes of a cache and its queues stay within what the cache had.
+//! Copies outlive their entries until the call is over. They take no more memory than the removed
+//! entries freed, so the cache and its queues together stay within the former size of the cache.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,23 +19,24 @@ use std::sync::Arc;
 use store::{RemovalCause, RemovalListener, Store};
 use thread_local::ThreadLocal;
 
-/// An entry that left: what a [removal listener](crate::Builder::removal_listener) is told.
+/// An entry that was removed: the argument of a [removal
+/// listener](crate::Builder::removal_listener).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Removal<'a> {
-    /// The name of its [part](crate::Builder::parts): `main` in a cache without parts.
+    /// The name of the entry's [part](crate::Builder::parts): `main` in a cache without parts.
     pub part: &'a str,
-    /// Its key.
+    /// The entry's key.
     pub key: Vec<u8>,
-    /// The value it had.
+    /// The entry's last value.
     pub value: Vec<u8>,
-    /// Why it left.
+    /// The reason for the removal.
     pub cause: RemovalCause,
 }
 
 type Hear = dyn Fn(Removal<'_>) + Send + Sync;
 
-/// The caller's function.
+/// The caller's function, which runs once for each removal.
 pub(crate) struct Callback(pub(crate) Box<Hear>);
 
 impl fmt::Debug for Callback {
@@ -44,11 +45,12 @@ impl fmt::Debug for Callback {
     }
 }
 
-/// Entries that one thread has made leave, and that are not told yet.
+/// Entries that one thread has removed, and that the listener has not heard of yet.
 #[derive(Debug, Default)]
 struct Queue {
     left: RefCell<VecDeque<Left>>,
-    /// Whether the thread is telling of them: calls that the listener makes only add to them.
+    /// Whether the thread is running the listener: calls that the listener makes only add to the
+    /// queue.
     is_told: Cell<bool>,
 }
 
@@ -60,7 +62,7 @@ struct Left {
     cause: RemovalCause,
 }
 
-/// The listener, and the queues of the threads.
+/// The listener, and the queue of each thread.
 #[derive(Debug)]
 pub(crate) struct Removals {
     listener: Callback,
@@ -68,7 +70,7 @@ pub(crate) struct Removals {
 }
 
 impl Removals {
-    /// Has the store tell of what leaves from now on.
+    /// Has the store report every removal from now on.
     pub(crate) fn new(listener: Callback, store: &Store) -> Self {
         let queues = Arc::new(ThreadLocal::<Queue>::new());
         let all = Arc::clone(&queues);
@@ -81,9 +83,9 @@ impl Removals {
         Self { listener, queues }
     }
 
-    /// Tells of what this thread has made leave, oldest first. Called without a lock.
+    /// Reports the removals of this thread to the listener, oldest first. The caller holds no lock.
     pub(crate) fn tell(&self, parts: &[String]) {
-        /// Ends the telling, also where the listener panics.
+        /// Ends the reporting, also where the listener panics.
         struct End<'a>(&'a Cell<bool>);
         impl Drop for End<'_> {
             fn drop(&mut self) {
@@ -97,7 +99,7 @@ impl Removals {
         }
         let _end = End(&queue.is_told);
         loop {
-            // A statement of its own, so that the queue is free while the listener runs.
+            // A statement of its own, so that the queue is not borrowed while the listener runs.
             let left = queue.left.borrow_mut().pop_front();
             let Some(Left { part, key, value, cause }) = left else { return };
             self.listener.0(Removal { part: &parts[part], key, value, cause });

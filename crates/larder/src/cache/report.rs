@@ -1,4 +1,4 @@
-//! What a cache tells of itself: sizes, counts, and what the loop has found.
+//! The report of a cache about itself: sizes, counts, and the findings of the loop.
 
 use super::Cache;
 use crate::{Pauses, Stats};
@@ -8,33 +8,33 @@ use store::Scope;
 use tune::Plan;
 
 impl Cache {
-    /// Entries of this part, counting the dead that nobody has met yet.
+    /// Number of entries of this part, including expired entries that are still in memory.
     pub fn len(&self) -> u64 {
         self.shared.store.len(Scope::tenant(self.part)).items
     }
 
-    /// Whether this part has no entry.
+    /// Whether this part has no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that the whole cache takes.
+    /// Bytes that the whole cache uses.
     pub fn used(&self) -> Bytes {
         self.shared.store.used()
     }
 
-    /// Bytes that the whole cache may take; 0 for no bound.
+    /// Limit of the bytes of the whole cache; 0 for no bound.
     pub fn capacity(&self) -> Bytes {
         self.shared.store.limit()
     }
 
-    /// Changes the capacity of the whole cache. A lower one is reached by and by: each insertion
-    /// frees a little more than it takes, and [`Cache::maintain`] does the rest.
+    /// Changes the capacity of the whole cache. A lower capacity is reached gradually: each
+    /// insertion frees a little more than it takes, and [`Cache::maintain`] does the rest.
     pub fn set_capacity(&self, capacity: u64) {
         self.shared.store.set_limit(Bytes(capacity));
     }
 
-    /// This part: bytes, entries, hits and misses, what misses cost.
+    /// The statistics of this part: bytes, entries, hits and misses, cost of misses.
     ///
     /// ```
     /// let cache = larder::Cache::new(1 << 20);
@@ -46,21 +46,22 @@ impl Cache {
         self.shared.store.tenant_stats(self.part)
     }
 
-    /// What operations took to make room, in the whole cache: a histogram and its maximum.
+    /// The time that operations of the whole cache spent on making room: a histogram and its
+    /// maximum.
     pub fn pauses(&self) -> Pauses {
         self.shared.store.pauses()
     }
 
-    /// What share of this part's reads would miss at other sizes, under the first policy of the
-    /// recipe; `None` with recipe `static`, and where too little was seen.
+    /// The miss ratio of this part's reads at other sizes, under the first policy of the recipe;
+    /// `None` with recipe `static`, and while the cache has seen too few reads.
     pub fn curve(&self) -> Option<MissRatioCurve> {
         let looping = self.shared.looping();
         let curves = looping.as_ref()?.pilot.curves(self.part);
         curves.first().map(|candidate| candidate.curve.clone())
     }
 
-    /// The plan in force: who gets how much memory under which policy, what was expected without
-    /// it and what with it; `None` with recipe `static`, and before the first.
+    /// The plan in force: the memory and the policy of each part, with the forecast without the
+    /// plan and with it. `None` with recipe `static`, and before the first plan.
     pub fn plan(&self) -> Option<Plan> {
         self.shared.looping().as_ref()?.pilot.status().plan
     }

@@ -1,4 +1,4 @@
-//! What a caller may count on, in virtual time but for the thread that maintains.
+//! The promises of the cache to its callers, in virtual time except for the maintenance thread.
 
 use super::*;
 use crate::{Evictor, rank};
@@ -54,8 +54,8 @@ fn the_capacity_holds_and_can_change() {
     assert!(cache.len() > 1_500, "nothing was evicted in vain: {}", cache.len());
 }
 
-/// Of cheap and dear entries of one size and one popularity, a policy that counts costs keeps the
-/// dear; whether they were priced by the call or by the builder.
+/// Cheap and expensive entries have one size and one popularity. A policy that uses costs keeps the
+/// expensive ones, whether the call or the builder stated the cost.
 #[test]
 fn dear_entries_stay() {
     let hyperbolic = rank::hyperbolic::Hyperbolic { cost: true, size: true };
@@ -94,8 +94,9 @@ fn parts_share_the_capacity_and_not_the_keys() {
     }
 }
 
-/// One part comes back to what would fit, the other never reads twice: with a recipe the first
-/// gets what the second has no use for. Without one they share as their requests come.
+/// One part returns to keys that would fit, and the other never reads a key twice. With a recipe
+/// the first part gets the memory that the second has no use for. Without one the parts share it as
+/// their requests come.
 #[test]
 fn a_recipe_divides_the_memory_by_what_it_saw() {
     let run = |recipe: &str| {

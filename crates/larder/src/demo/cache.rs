@@ -1,4 +1,4 @@
-//! The server of a run: in this process, on a free port of loopback, ended when it is dropped.
+//! The server of a run: in this process, on a free port of loopback, shut down when it is dropped.
 
 use super::result::Holding;
 use super::workload::DemoTenant;
@@ -8,7 +8,7 @@ use load::{Address, Link};
 use serde_json::Value;
 use server::config::{Match, Settings};
 
-/// A server with a tenant for each of the workload's.
+/// A server with one tenant for each tenant of the workload.
 pub(super) struct Cache {
     handle: server::Handle,
     link: Link,
@@ -16,7 +16,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Starts an empty one that follows `recipe`.
+    /// Starts an empty server that follows `recipe`.
     pub(super) fn start(
         recipe: &str,
         memory: Bytes,
@@ -33,7 +33,8 @@ impl Cache {
             maxmemory: memory,
             recipe: tune::recipe::parse(recipe).map_err(anyhow::Error::msg)?,
             tenants: tenants.iter().map(tenant).collect(),
-            // Load and cache share the machine: of two cores one thread leaves the other.
+            // Load and cache share the machine: one thread of the server leaves the other of two
+            // cores to the load.
             io_threads: 1,
             http_port: Some(0),
             ..Settings::default()
@@ -45,12 +46,13 @@ impl Cache {
         Ok(Self { handle, link, names })
     }
 
-    /// Where it listens.
+    /// The address on which the server listens.
     pub(super) fn address(&self) -> Address {
         Address::loopback(self.handle.addr().port())
     }
 
-    /// What each tenant holds now, in the order of the workload: as the server tells any client.
+    /// The memory that each tenant holds now, in the order of the workload, from LARDER TENANTS as
+    /// any client gets it.
     pub(super) fn holdings(&mut self) -> anyhow::Result<Vec<Holding>> {
         self.link.put(&["LARDER", "TENANTS", "JSON"]);
         self.link.flush()?;

@@ -1,25 +1,26 @@
 //! The demo: the same requests to a plain cache and to a tuned one, side by side.
 //!
-//! Both runs are of the same server in the same process, started empty on loopback, with the same
-//! memory. One follows recipe `static`, which is what Redis does: one shared pool, five candidates
-//! an eviction and sixteen kept. The other follows `auto`: one pool too, in which the item
-//! leaves whose bytes save the least waiting, by what was learnt of reuse and measured of misses.
-//! The load is a cache-aside application: a miss reads the object from a file, waits as long as the
-//! tenant's penalty says, as for a database that far away, and writes the answer to the cache.
+//! Both runs use the same server in the same process, started empty on loopback, with the same
+//! memory. One follows recipe `static`, which does what Redis does: one shared pool, five
+//! candidates per eviction and sixteen kept. The other follows `auto`. It has one pool too, and
+//! evicts the item whose bytes save the least waiting, from learnt reuse and measured costs of
+//! misses. The load is a cache-aside application: a miss reads the object from a file, waits as
+//! long as the tenant's penalty says, as for a database that far away, and writes the answer to the
+//! cache.
 //!
 //! **Both run at the same time**, each with clients of its own. One after the other they would meet
-//! two machines: where something else takes a core for some seconds of one run, its requests wait
-//! for that and not for misses, and the comparison is of neighbours. Side by side, whatever happens
-//! happens to both.
+//! two different machines. If another program took a core for some seconds of one run, its requests
+//! would wait for the core and not for misses, and the comparison would measure the neighbours.
+//! Side by side, every disturbance hits both runs.
 //!
-//! Requests come in small bursts, as a page of a tenant asks for several things at once, at a fixed
-//! rate well below what two cores can serve, and connections work in a closed loop. In an open loop
-//! a machine that is busy with something else for a fifth of a second would make thousands of
-//! requests late. So the figures tell what a request costs, not how the server behaves at its
-//! limit; `larder replay --open-loop` measures that. Other processes tell on them all the same, so
-//! the verdict is of what was counted: misses, by what each is stated to cost.
+//! Requests come in small bursts, because a page of a tenant asks for several things at once. They
+//! come at a fixed rate well below the limit of two cores, and connections work in a closed loop.
+//! In an open loop a machine that is busy with other work for a fifth of a second would make
+//! thousands of requests late. So the figures show the cost of a request, not the behaviour of the
+//! server at its limit; `larder replay --open-loop` measures that. Other processes still influence
+//! the times, so the verdict uses counts: misses, multiplied by the stated cost of each.
 //!
-//! The first part of each run warms cache and pilot up and is not counted, in both runs alike.
+//! The first part of each run warms up cache and pilot and is not counted, in both runs alike.
 
 mod cache;
 mod result;
@@ -38,18 +39,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use workload::Workload;
 
-/// Requests a second of each run: clients and servers together keep less than half of
-/// two cores busy, so what is timed is waiting and not work.
+/// Requests a second of each run. Clients and servers together keep less than half of two cores
+/// busy, so the measured time is waiting and not work.
 const RATE: f64 = 8_000.0;
-/// Requests of a tenant that come at once, over one connection: one at a time costs several times
-/// the work, most of it for waking threads up.
+/// Requests of a tenant that are sent at once, over one connection. Single requests would cost
+/// several times the work, most of it for waking threads up.
 const BURST: usize = 8;
 /// Connections of each tenant.
 const CONNECTIONS: usize = 4;
-/// Share of a run that warms up: the memory is full after half of it, and the pilot has moved what
-/// it wants to move.
+/// Share of a run that warms up. The memory is full after half of it, and the pilot has finished
+/// its moves.
 const WARMUP: f64 = 0.4;
-/// The two recipes, as they are called in the answer as well: a plain cache, and the default.
+/// The two recipes, a plain cache and the default, under the names that the answer uses too.
 const RECIPES: [&str; 2] = ["static", "auto"];
 
 /// Compare a plain cache with a tuned one on this machine, in half a minute.
@@ -84,7 +85,7 @@ pub(crate) struct Args {
 /// Runs the demo.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// An error that says what went wrong and names the fix.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let requests = args.requests()?;
@@ -126,12 +127,12 @@ impl Args {
     }
 }
 
-/// The files of objects in a folder.
+/// Makes the store of object files, in a folder.
 fn values(folder: &Path) -> Values {
     Values::new(&folder.join("objects").to_string_lossy())
 }
 
-/// What is going to happen, in a few lines.
+/// The introduction: what the demo is going to do, in a few lines.
 fn introduction(workload: &Workload, memory: Bytes) -> String {
     let tenants: Vec<String> = workload
         .tenants
@@ -204,7 +205,7 @@ fn serve(
     };
     let mut holdings = vec![];
     let report = run_replay(options, &mut |progress| {
-        // Where the server does not answer, the load finds out too, and says why.
+        // If the server does not answer, the load fails too, and its error says why.
         if let Ok(now) = cache.holdings() {
             holdings = now;
         }
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!(server::config::Settings::default().recipe.name, RECIPES[1]);
     }
 
-    /// All of it in small: the same requests to both, none of them failing, within the memory.
+    /// A small demo: both recipes get the same requests, none fails, and the memory holds.
     #[test]
     fn both_recipes_serve_the_same_requests() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! What the two runs gave: one JSON document, or a table, a picture and a verdict.
+//! The result of the two runs: one JSON document, or a table, a picture and a verdict.
 //!
-//! The verdict goes by what was *counted*: misses, times what a miss of the tenant is stated to
-//! cost. Neighbours on the machine can make every request slow, and one run slower than the other;
-//! they cannot change who missed what. What was *timed* stands beside it.
+//! The verdict uses *counts*: misses, times the stated cost of a miss of the tenant. Neighbours on
+//! the machine can make every request slow, and one run slower than the other, but they cannot
+//! change the number of misses. The *measured times* stand beside it.
 
 use super::workload::DemoTenant;
 use load::{Latency, Report};
@@ -11,22 +11,23 @@ use serde::Serialize;
 use std::fmt;
 use std::fmt::Write as _;
 
-/// Hits of one run may take so much longer than those of the other before the timing is doubted.
+/// The timing is doubted where hits of one run took this many times longer than hits of the other.
 const HITS_ALIKE: f64 = 1.25;
 
-/// A tenant gave or gained where its memory is another by this share of all.
+/// A tenant gave or gained memory if its two amounts differ by this share of the plain run's
+/// memory.
 const MOVED: f64 = 0.02;
 
 /// Characters of the longest bar.
 const BAR: f64 = 44.0;
 
-/// Misses of which a run waits less by this share are told from as many.
+/// Two waits that differ by less than this share are reported as the same.
 const SAME: f64 = 0.005;
 
 /// The demo's answer.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Answer {
-    /// Reproduces the requests.
+    /// The seed, which reproduces the requests.
     pub(super) seed: u64,
     /// The plain cache.
     pub(super) r#static: Run,
@@ -34,15 +35,15 @@ pub(super) struct Answer {
     pub(super) auto: Run,
 }
 
-/// One run: what was counted and timed behind the warm-up.
+/// One run: counts and times after the warm-up.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Run {
     requests: u64,
     miss_ratio: f64,
-    /// Misses by what each is stated to cost, in all.
+    /// Seconds of waiting: misses times the stated cost of each, over all tenants.
     waited_s: f64,
     latency_us: Latency,
-    /// Half of the hits took at most this.
+    /// Median time of a hit.
     hit_us: f64,
     tenants: Vec<TenantRun>,
 }
@@ -55,7 +56,7 @@ struct TenantRun {
     gets: u64,
     misses: u64,
     miss_ratio: f64,
-    /// What a miss is stated to cost.
+    /// The stated cost of a miss.
     penalty_us: f64,
     waited_s: f64,
     mean_us: f64,
@@ -63,15 +64,16 @@ struct TenantRun {
     bytes: u64,
 }
 
-/// What a tenant has in the cache.
+/// The memory of a tenant in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Holding {
-    /// Memory it uses.
+    /// Bytes that the tenant uses.
     pub(super) bytes: u64,
 }
 
 impl Run {
-    /// Of a replay, whose misses the tenants wait for, and what each held at its end.
+    /// Makes a run from the report of a replay, the tenants with their penalties, and the final
+    /// holding of each tenant.
     pub(super) fn new(report: &Report, tenants: &[DemoTenant], holdings: &[Holding]) -> Self {
         let known = report.tenants.iter().zip(tenants).zip(holdings);
         let tenants: Vec<_> = known
@@ -102,7 +104,7 @@ impl Run {
     }
 }
 
-/// How much less the second is than the first, in words.
+/// The saving of the second number over the first, in words.
 fn less(before: f64, after: f64) -> String {
     let saved = 1.0 - after / before.max(f64::MIN_POSITIVE);
     match saved.abs() {
@@ -153,7 +155,7 @@ impl Answer {
         )
     }
 
-    /// Who has less memory in the tuned run, and who has more.
+    /// The tenants that have less memory in the tuned run, and the tenants that have more.
     fn moves(&self) -> Option<String> {
         let least = MOVED * self.r#static.bytes() as f64;
         let pairs = || self.r#static.tenants.iter().zip(&self.auto.tenants);
@@ -226,7 +228,7 @@ impl fmt::Display for Answer {
     }
 }
 
-/// The text in lines of 80 characters.
+/// Wraps the text into lines of at most 80 characters.
 pub(super) fn wrapped(text: &str) -> String {
     const WIDTH: usize = 80;
     let mut lines = vec![String::new()];
@@ -246,7 +248,7 @@ pub(super) fn wrapped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A run of which `misses` of ten thousand reads found nothing, and that took so long.
+    /// A run in which `misses` of ten thousand reads found nothing, with these times.
     fn run(misses: u64, mean: f64, hit_us: f64, bytes: [u64; 2]) -> Run {
         let latency_us = Latency { mean, p50: 80.0, p99: 5_000.0, p999: 9_000.0, p9999: 9_900.0 };
         let tenant = |(name, bytes): (&str, u64)| TenantRun {
@@ -277,7 +279,7 @@ mod tests {
 
     const EVEN: [u64; 2] = [4 << 20, 4 << 20];
 
-    /// Programs read this: its keys are a promise.
+    /// Programs read this document, so its keys are stable.
     #[test]
     fn the_json_has_the_documented_keys() {
         let answer = answer(run(2_500, 400.0, 60.0, EVEN), run(2_000, 300.0, 60.0, EVEN));
@@ -298,7 +300,7 @@ mod tests {
         );
     }
 
-    /// A fifth less is waited for misses, whatever the clock says, and the clock is doubted where
+    /// The verdict says a fifth less waiting, whatever the clock says, and doubts the clock where
     /// hits differ.
     #[test]
     fn the_verdict_is_of_what_was_counted() {

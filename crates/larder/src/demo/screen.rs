@@ -1,5 +1,5 @@
-//! What is shown while a run is under way: a few lines, drawn again in place on a terminal, and
-//! written every few seconds where there is none.
+//! Progress of a run: a few lines, drawn again in place on a terminal, or written every few seconds
+//! where there is none.
 
 use super::result::Holding;
 use load::Progress;
@@ -8,25 +8,26 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-/// How often a terminal is drawn, and how often lines are written elsewhere.
+/// Pauses between two drawings on a terminal, and between two lines elsewhere.
 const DRAWN_EVERY: Duration = Duration::from_millis(500);
 const WRITTEN_EVERY: Duration = Duration::from_secs(4);
 
-/// Characters of a line.
+/// The most characters of a line.
 const WIDTH: usize = 80;
 
-/// Where progress is shown.
+/// The output for progress: a terminal, or any other stream.
 pub(super) struct Screen {
     out: Box<dyn Write + Send>,
     terminal: bool,
-    /// What each run last said of itself.
+    /// The latest block of lines of each run.
     blocks: [String; 2],
-    /// Lines that are drawn over next.
+    /// Number of lines that the next drawing overwrites.
     drawn: usize,
 }
 
 impl Screen {
-    /// On standard output; on standard error where that is kept for the answer.
+    /// Writes to standard output, or to standard error where standard output is kept for the
+    /// answer.
     pub(super) fn new(keep_stdout: bool) -> Self {
         let (out, terminal): (Box<dyn Write + Send>, _) = if keep_stdout {
             (Box::new(std::io::stderr()), std::io::stderr().is_terminal())
@@ -36,19 +37,19 @@ impl Screen {
         Self { out, terminal, blocks: Default::default(), drawn: 0 }
     }
 
-    /// How often it wants to be shown progress, which is of the time since then.
+    /// The time between two reports of progress; each report covers the time since the one before.
     pub(super) const fn interval(&self) -> Duration {
         if self.terminal { DRAWN_EVERY } else { WRITTEN_EVERY }
     }
 
-    /// Says something that stays.
+    /// Writes a text that later drawings leave in place.
     pub(super) fn say(&mut self, text: &str) {
         self.drawn = 0;
-        // Nobody looking is no reason to fail.
+        // A closed output is no reason to fail.
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// Shows how far the run at `at` is.
+    /// Shows the progress of the run at `at`.
     pub(super) fn show(
         &mut self,
         at: usize,
@@ -60,7 +61,7 @@ impl Screen {
         if self.terminal {
             self.blocks[at] = block(recipe, names, progress, holdings);
             let text = self.blocks.join("\n");
-            // Up to where the last block began, and each line is cleared before it is written.
+            // Move up to the start of the last drawing, and clear each line before writing it.
             let mut drawn = String::new();
             if self.drawn > 0 {
                 let _ = write!(drawn, "\x1b[{}A", self.drawn);
@@ -77,7 +78,7 @@ impl Screen {
     }
 }
 
-/// How far the run is, in a few words.
+/// The recipe, the progress in per cent and the phase of a run.
 fn head(recipe: &str, progress: &Progress) -> String {
     let total = progress.requests_total.unwrap_or(0).max(1);
     let share = progress.requests as f64 / total as f64 * 100.0;
@@ -106,8 +107,7 @@ fn block(recipe: &str, names: &[String], progress: &Progress, holdings: &[Holdin
     text
 }
 
-/// The same in a line of a terminal's width, or in the beginning of one where there are many
-/// tenants.
+/// A run's progress in one line, cut to the width of a terminal where there are many tenants.
 fn line(recipe: &str, names: &[String], progress: &Progress) -> String {
     let mut text = head(recipe, progress);
     text += " · missed % of late:";

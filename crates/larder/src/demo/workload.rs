@@ -1,9 +1,9 @@
-//! What the demo serves: five tenants made to be like a mixed production cache, or real traces.
+//! The workload of the demo: five tenants that resemble a mixed production cache, or real traces.
 //!
-//! The built-in tenants share a cache as services of one site do. Published studies give the shape:
-//! popularity near Zipf's law with exponents from 0.7 to 1.1, values from tens of bytes to tens of
-//! kilobytes, log-normal, reads far ahead of writes, rates that differ by more than sizes do, and
-//! some tenants whose requests do not suit any LRU [1, 2, 3].
+//! The built-in tenants share a cache as the services of one site do. Published studies give the
+//! shape: popularity near Zipf's law with exponents from 0.7 to 1.1; log-normal values from tens of
+//! bytes to tens of kilobytes; far more reads than writes; rates that differ more than sizes do;
+//! and some tenants whose requests do not suit any LRU [1, 2, 3].
 //!
 //! | tenant | share | popularity | values, median | a miss costs | |
 //! |---|--:|---|--:|--:|---|
@@ -13,13 +13,13 @@
 //! | feed | 25 % | Zipf 1.0, 12 000 keys | 2 KB | 5 ms | |
 //! | image | 10 % | Zipf 0.8, 4 000 keys | 9 KB | 1 ms | most of the bytes |
 //!
-//! What a miss costs does not go with the size of a value (the rank correlation of the medians is
-//! 0.3: large ones cost a little more), nor with the rate; a tuner that only favoured small items
-//! would gain little. The memory is four tenths of all that is ever asked for, so a plain cache
-//! already answers about seven of ten reads.
+//! The cost of a miss does not follow the size of a value (the rank correlation of the medians is
+//! 0.3: large ones cost a little more), nor the rate. A tuner that only favoured small items would
+//! gain little. The memory is four tenths of all bytes ever requested, so a plain cache already
+//! answers about seven of ten reads.
 //!
-//! Requests of all tenants follow each other in one fixed order, each tenant spread evenly over
-//! the run, some requests of one tenant at a time, and are the same for every recipe.
+//! Requests of all tenants follow each other in one fixed order. Each tenant is spread evenly over
+//! the run, some requests of one tenant at a time. The order is the same for every recipe.
 //!
 //! [1] Atikoglu et al. Workload analysis of a large-scale key-value store. SIGMETRICS '12.
 //! [2] Berg et al. The CacheLib caching engine. OSDI '20.
@@ -35,15 +35,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use trace::{Op, Source};
 
-/// Share of what is ever asked for that fits the memory of the built-in workload.
+/// Share of all bytes ever requested that fits the memory of the built-in workload.
 const MEMORY_BUILT_IN: f64 = 0.4;
-/// The same where traces are named.
+/// Share of all bytes ever requested that fits the memory where the user names traces.
 const MEMORY_TRACES: f64 = 1.0 / 3.0;
 
-/// The penalties of traces in the order they are named, and from the first again.
+/// The penalties of traces, in the order of their names on the command line; the fifth trace starts
+/// again with the first.
 const PENALTIES_US: [u64; 4] = [200, 400, 1_000, 2_000];
 
-/// Name, share of the requests in per cent, microseconds a miss costs, generator.
+/// Name, share of the requests in per cent, microseconds that a miss costs, generator.
 const BUILT_IN: [(&str, u64, u64, &str); 5] = [
     ("session", 30, 400, "zipf:keys=20000:skew=0.9:size=lognormal/300/0.6:set=0.15"),
     ("search", 20, 2_000, "zipf:keys=15000:skew=0.7:size=lognormal/700/0.8"),
@@ -55,36 +56,36 @@ const BUILT_IN: [(&str, u64, u64, &str); 5] = [
 /// One tenant of the demo.
 #[derive(Clone, Debug)]
 pub(super) struct DemoTenant {
-    /// Its name, and the prefix of its keys.
+    /// The name, which is also the prefix of the keys.
     pub(super) name: String,
-    /// Time that each of its misses takes on top of the read.
+    /// Time that each miss takes in addition to the read.
     pub(super) penalty: Duration,
-    /// Where its requests come from.
+    /// The trace of the tenant's requests: a file, or a generator.
     trace: String,
-    /// Requests of it.
+    /// Number of requests of the tenant.
     requests: u64,
 }
 
-/// All that is served in a run.
+/// The tenants and requests of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Workload {
-    /// The tenants in order.
+    /// The tenants, in order.
     pub(super) tenants: Vec<DemoTenant>,
-    /// Requests in all.
+    /// Number of requests of all tenants.
     pub(super) requests: u64,
-    /// Bytes of all objects that are asked for, as the store charges them.
+    /// Bytes of all requested objects, as the store charges them.
     pub(super) footprint: Bytes,
-    /// Share of the footprint that the memory holds unless told otherwise.
+    /// Share of the footprint that the memory holds by default.
     pub(super) memory_share: f64,
 }
 
 impl Workload {
-    /// The built-in tenants with about `requests` requests in all.
+    /// Makes the built-in tenants with about `requests` requests in all.
     pub(super) fn built_in(requests: u64, seed: u64) -> Self {
         let tenants =
             BUILT_IN.iter().zip(0..).map(|(&(name, share, penalty_us, generator), at)| {
                 let requests = (requests * share / 100).max(1);
-                // Seeds of the tenants lie far apart, so that those of two runs never meet.
+                // Seeds of the tenants lie far apart, so that the seeds of two runs never coincide.
                 let seed = base::hash::mix(seed ^ base::hash::mix(at)) >> 16;
                 DemoTenant {
                     name: name.to_owned(),
@@ -96,7 +97,8 @@ impl Workload {
         Self::of(tenants.collect(), MEMORY_BUILT_IN)
     }
 
-    /// A tenant for each trace, with `requests` requests in all or as many as there are.
+    /// Makes one tenant for each trace, with `requests` requests in all, or fewer where the traces
+    /// end.
     pub(super) fn traces(traces: &[String], requests: u64) -> Self {
         let each = (requests / traces.len() as u64).max(1);
         let tenants = traces.iter().enumerate().map(|(at, trace)| DemoTenant {
@@ -112,8 +114,8 @@ impl Workload {
         Self { tenants, requests: 0, footprint: Bytes(0), memory_share }
     }
 
-    /// Reads all requests once: counts them, adds up what is asked for, and puts every object into
-    /// the file of its tenant.
+    /// Reads all requests once: counts them, adds up the bytes of their objects, and puts every
+    /// object into the file of its tenant.
     pub(super) fn prepare(&mut self, objects: &Values) -> anyhow::Result<()> {
         for tenant in &mut self.tenants {
             let origin = Origin { trace: tenant.trace.clone(), requests: tenant.requests };
@@ -143,7 +145,8 @@ impl Workload {
         Ok(())
     }
 
-    /// The requests, from the first: in the same order every time, so many of a tenant at a time.
+    /// The requests, from the first, in the same order every time, with `together` requests of a
+    /// tenant in a row.
     pub(super) fn order(&self, together: u64) -> anyhow::Result<Order> {
         let lanes = self.tenants.iter().enumerate().map(|(at, tenant)| {
             let requests = Some(tenant.requests);
@@ -155,12 +158,13 @@ impl Workload {
 }
 
 impl DemoTenant {
-    /// What its keys begin with.
+    /// The prefix of the tenant's keys.
     pub(super) fn prefix(&self) -> String {
         format!("{}:", self.name)
     }
 
-    /// Backend of its misses: a read of the file, and the way to where it is said to lie.
+    /// Backend of the tenant's misses: a read of the file, and a delay for the distance of the
+    /// database.
     pub(super) fn backend(&self, objects: &Arc<Values>) -> Backend {
         let delays = vec![Distribution::Fixed(self.penalty)];
         Backend { database: Some(objects.clone()), delays }
@@ -172,8 +176,8 @@ impl DemoTenant {
     }
 }
 
-/// The file's name up to its first dot, as far as it can name a tenant; with a number where it is
-/// taken.
+/// The file's name up to its first dot, in characters that the name of a tenant may have. A number
+/// follows where the name is empty, reserved or taken.
 fn name_of(trace: &str, all: &[String], at: usize) -> String {
     let stem = |trace: &str| {
         let file = trace.rsplit('/').next().unwrap_or(trace);
@@ -206,7 +210,7 @@ mod tests {
         assert_eq!(keys(7).len(), 1_000);
     }
 
-    /// The text of the demo says what its files hold and its memory is a share of.
+    /// The demo's files hold every object, and the footprint counts every object.
     #[test]
     fn every_object_is_in_a_file_and_in_the_footprint() {
         let folder = tempfile::tempdir().unwrap();

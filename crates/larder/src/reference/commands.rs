@@ -1,4 +1,4 @@
-//! Every command that a client of Redis may send, by its group.
+//! The page of commands: every command that a client of Redis may send, by group.
 
 use super::{Page, page};
 use server::About;
@@ -17,7 +17,8 @@ pub(super) fn pages() -> Vec<Page> {
     vec![page("docs/commands.md", text())]
 }
 
-/// Larder's own stand alone, whatever group clients are told.
+/// The group of a command on the page. Larder's own commands form a group of their own, whatever
+/// COMMAND DOCS says.
 fn group(about: &About) -> &'static str {
     match about.name.split('|').next() {
         Some("larder") => "Larder's own",
@@ -46,7 +47,7 @@ fn text() -> String {
     text
 }
 
-/// A page without a sentence says nothing.
+/// Every command has a summary that ends with a full stop and keeps the table's columns whole.
 #[test]
 fn every_command_says_what_it_does() {
     for about in server::about() {

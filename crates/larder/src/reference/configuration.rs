@@ -19,13 +19,14 @@ Made from the code. They stand in a file (`larder serve PATH`), on the command l
 they are of the start.
 ";
 
-/// The one line that is in force: a package must not start a cache that fills the machine.
+/// The only line of the file that is in force: a package must not start a cache that fills the
+/// machine.
 const MEMORY: &str = "\
 ## A service starts with a limit: 80% of what the machine or the container has.
 maxmemory auto
 ";
 
-/// Defaults that the machine decides, in words.
+/// Words for defaults that depend on the machine.
 const OF_THE_MACHINE: &[(&str, &str)] = &[("io-threads", "the cores")];
 
 pub(super) fn pages() -> Vec<Page> {
@@ -77,7 +78,7 @@ fn text() -> String {
     text
 }
 
-/// A service that was only installed evicts before the machine is full.
+/// A freshly installed service evicts before the machine is full.
 #[test]
 fn the_file_sets_a_memory_limit_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
@@ -92,7 +93,7 @@ fn the_file_sets_a_memory_limit_and_nothing_else() {
     assert!(directive::all().all(|one| one.show(&settings) == one.show(&defaults)));
 }
 
-/// Who takes the # away sets what is set anyway.
+/// A line of the file without its # sets the default.
 #[test]
 fn the_file_says_the_defaults() {
     let defaults = Settings::default();

@@ -1,4 +1,4 @@
-//! Formats that are read and written, and generators with their parameters.
+//! The page of trace formats, read and written, and of generators with their parameters.
 
 use super::{Page, page};
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! Manual pages of all commands, and completions for three shells.
 //!
-//! They are made for packages and lie in no repository: `cargo x dist` and `cargo x deb` run the
-//! test below with a folder in `LARDER_PAGES`, and it writes them there. What the lab has is in
-//! them as if this program had it.
+//! Packages contain them and the repository does not: `cargo x dist` and `cargo x deb` run the test
+//! below with a folder in `LARDER_PAGES`, and the test writes them there. The commands of the lab
+//! are included as if this program had them.
 
 use super::Page;
 use crate::Cli;
@@ -36,7 +36,7 @@ fn pages() -> Vec<Page> {
     pages
 }
 
-/// The page of a command, and those of the commands below it.
+/// Renders the page of a command, and the pages of its subcommands.
 fn manual(name: &str, command: &Command, pages: &mut Vec<Page>) {
     let mut text = vec![];
     let titled = command.clone().display_name(name.to_owned());

@@ -1,7 +1,7 @@
-//! The reference, made from the code: a file for each page, and its name in the list below.
+//! The reference, made from the code. Each page has a file here, and an entry in the list below.
 //!
-//! A page that is not as the code has it fails the test; `LARDER_WRITE=1 cargo test -p larder
-//! reference` writes all of them anew.
+//! The test fails for a page that differs from the code; `LARDER_WRITE=1 cargo test -p larder
+//! reference` writes all pages anew.
 
 mod commands;
 mod configuration;
@@ -11,17 +11,17 @@ mod manual;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where a page lies, from the project's root, and what it says.
+/// The path of a page, from the project's root, and its text.
 type Page = (PathBuf, String);
 
-/// What makes pages.
+/// The functions that make the pages.
 const MAKERS: &[fn() -> Vec<Page>] = &[commands::pages, configuration::pages, formats::pages];
 
 fn page(path: &str, text: impl Into<String>) -> Page {
     (path.into(), text.into())
 }
 
-/// Text in lines of at most `width` columns, each behind `before`.
+/// Breaks text into lines of at most `width` columns, each behind `before`.
 fn wrapped(text: &str, before: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -1,8 +1,8 @@
-//! Lists, sets and sorted sets beside a plain implementation: a script of bytes is played on both,
-//! and every reply and what is there in the end have to be the same.
+//! Lists, sets and sorted sets beside a plain implementation. A script of bytes is played on both,
+//! and every reply and the final contents must be the same.
 //!
-//! A step is four bytes: a command, a key, and two numbers. Some steps are about hundreds of
-//! elements, so that collections become trees, and some take as many away.
+//! A step is four bytes: a command, a key, and two numbers. Some steps add hundreds of elements, so
+//! that collections become trees, and some remove as many.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use wire::resp::{Reply, encode_command};
 
 const KEYS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// What a key holds.
+/// The value of a key.
 #[derive(Clone, Debug)]
 enum Value {
     List(Vec<String>),
@@ -19,13 +19,13 @@ enum Value {
     Zset(BTreeMap<String, i64>),
 }
 
-/// What is answered, as far as it is compared.
+/// A reply, reduced to the parts that are compared.
 #[derive(Clone, Debug, PartialEq)]
 enum Answer {
     Number(i64),
     Text(Option<String>),
     Texts(Vec<String>),
-    /// In any order.
+    /// Members in any order.
     Members(BTreeSet<String>),
     WrongType,
     Fails,
@@ -36,7 +36,7 @@ enum Answer {
 struct Model(BTreeMap<&'static str, Value>);
 
 fn element(number: usize) -> String {
-    // Some are long, so that few of them fill a node.
+    // Some elements are long, so that few of them fill a node.
     let long = if number.is_multiple_of(11) { "x".repeat(60) } else { String::new() };
     format!("e{number}{long}")
 }
@@ -48,7 +48,7 @@ fn sorted(zset: &BTreeMap<String, i64>) -> Vec<(i64, String)> {
     all
 }
 
-/// The positions that a range means.
+/// The positions that a range covers.
 fn span(start: i64, stop: i64, len: usize) -> std::ops::Range<usize> {
     let from_end = |at: i64| if at < 0 { at + len as i64 } else { at };
     let (start, stop) = (from_end(start).max(0), from_end(stop).min(len as i64 - 1));
@@ -276,7 +276,7 @@ impl Model {
         answer
     }
 
-    /// Of sets each member scores 1.
+    /// The union of two keys, with added scores; each member of a set scores 1.
     fn union(&mut self, key: &'static str, other: &'static str) -> Answer {
         let mut sum = BTreeMap::<String, i64>::new();
         for key in [key, other] {
@@ -314,10 +314,10 @@ impl Model {
         }
     }
 
-    /// Carries a command out, and answers.
+    /// Carries a command out, and returns its answer.
     fn answer(&mut self, words: &[String]) -> Answer {
         let key = |at: usize| KEYS.into_iter().find(|key| words.get(at).is_some_and(|w| w == key));
-        // Where a destination comes first the sources are behind it.
+        // Where a destination comes first, the sources follow it.
         let stores = words[0].ends_with("STORE");
         let skip = usize::from(stores) + usize::from(words[0].starts_with('Z') && stores);
         let (one, two) = (key(1 + skip).unwrap(), key(2 + skip).unwrap_or("a"));
@@ -335,7 +335,7 @@ impl Model {
 fn words([command, key, x, y]: [u8; 4]) -> Vec<String> {
     let (x, y) = (usize::from(x), usize::from(y));
     let (key, other) = (KEYS[usize::from(key) % 4], KEYS[usize::from(key) / 4 % 4]);
-    // Now and then hundreds.
+    // Now and then hundreds of elements.
     let count = if x % 8 == 0 { 100 + y } else { 1 + y % 5 };
     let elements = || (0..count).map(|at| element((x * 7 + at) % 400));
     let scored = || {
@@ -417,7 +417,7 @@ fn read(reply: &Reply<'_>, like: &Answer) -> Answer {
 /// Plays a script on an empty server.
 ///
 /// # Panics
-/// If a reply, or what is there in the end, is not that of the model.
+/// If a reply or the final contents differ from the model.
 pub(crate) fn play(server: SocketAddr, script: &[u8]) {
     let (mut model, mut commands) = (Model::default(), vec![]);
     for step in script.as_chunks::<4>().0 {

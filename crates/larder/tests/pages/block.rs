@@ -1,20 +1,20 @@
-//! Blocks of a page that are commands.
+//! The code blocks of a page that run as commands.
 
-/// Commands, and the line of the page on which they begin.
+/// The commands of a block, and the line of the page where they begin.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) line: usize,
     pub(crate) text: String,
 }
 
-/// Languages whose blocks nobody types into a shell.
+/// Languages whose blocks are no shell commands.
 const OTHERS: &[&str] = &["text", "python", "rust", "lua"];
 
-/// The blocks of a page that run. A block is `sh`, or says by its language that it is no commands,
-/// or has the reason why it does not run on the line before.
+/// The blocks of a page that run. Each block is `sh`, has a language that is no shell, or has the
+/// reason why it does not run on the line before.
 pub(crate) fn blocks(page: &str) -> Result<Vec<Block>, String> {
     let mut found = vec![];
-    // The block that is open, where it runs.
+    // The open block, with its commands if it runs.
     let mut open: Option<Option<Block>> = None;
     let mut before = "";
     for (at, line) in page.lines().enumerate() {

@@ -1,8 +1,8 @@
-//! What the README and the book tell readers to type, typed.
+//! Runs the commands that the README and the book tell readers to type.
 //!
-//! Blocks of `sh` of a page run one after the other, in one shell and a folder of their own. The
-//! ports that everybody knows become free ones, and the servers that a page starts end with it. A
-//! block that cannot run says why on the line before: `<!-- not run: REASON -->`.
+//! The `sh` blocks of a page run one after the other, in one shell and a folder of their own.
+//! Well-known ports are replaced by free ones, and the servers that a page starts end with it. A
+//! block that cannot run gives the reason on the line before: `<!-- not run: REASON -->`.
 
 mod block;
 #[path = "../programs/mod.rs"]
@@ -17,14 +17,14 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// A page takes no longer than this, on a machine that does much else.
+/// The longest time that a page may take, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Ports as pages name them.
 const PORTS: [&str; 5] = ["6379", "9379", "11211", "7000", "7001"];
 
-/// A server listens a moment after it was started: who asks waits for it, as a reader would.
-/// Replies that are errors end the page.
+/// A server listens a moment after its start, so clients wait for it, as a reader would. An error
+/// reply ends the page.
 const PRELUDE: &str = r#"
 set -eu
 export LARDER_CONFIG_PORT=6379 LARDER_CONFIG_HTTP_PORT=9379
@@ -67,13 +67,13 @@ fn pages() -> Vec<PathBuf> {
     let docs = root().join("docs");
     let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
     let linked = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    // What was measured has commands of hours.
+    // Pages of results have commands that run for hours.
     let linked = linked.filter(|link| !link.starts_with("results/")).map(|link| docs.join(link));
     [root().join("README.md")].into_iter().chain(linked).collect()
 }
 
-/// A port that nobody has, for each of those that pages name: below those that the system gives to
-/// clients, or a client of the page could have it by the time that its server begins to listen.
+/// A free port for each port that pages name. The ports lie below the range that the system assigns
+/// to clients; otherwise a client of the page could take one before the page's server listens.
 fn free_ports() -> Vec<String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id();
@@ -86,7 +86,7 @@ fn free_ports() -> Vec<String> {
     free.take(PORTS.len()).map(|port| port.to_string()).collect()
 }
 
-/// A number is a port only where it stands alone.
+/// Replaces the known ports in a text. A number is a port only if no digit stands beside it.
 fn with_ports(text: &str, ports: &[String]) -> String {
     let mut out = String::new();
     let mut number = String::new();
@@ -108,13 +108,13 @@ fn is_installed(program: &str) -> bool {
     Command::new("which").arg(program).output().is_ok_and(|output| output.status.success())
 }
 
-/// Runs the blocks of a page; what went wrong, and after which block.
+/// Runs the blocks of a page; the error says what failed, and after which block.
 fn run(blocks: &[Block]) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     let ports = free_ports();
     let mut script = PRELUDE.to_owned();
     for block in blocks {
-        // A reader of the source has no binary of that name yet.
+        // A reader of the source has no installed binary yet.
         let text = block.text.replace("cargo run --release -- ", "larder ");
         let told = format!("echo '→ line {}' >&2\n", block.line);
         script.extend([told.as_str(), text.as_str(), "\n"]);
@@ -146,7 +146,7 @@ fn run(blocks: &[Block]) -> Result<(), String> {
             None => std::thread::sleep(Duration::from_millis(50)),
         }
     };
-    // The shell, and whatever it left in the background.
+    // Kill the shell, and the processes that it left in the background.
     let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).output();
     let _ = child.wait();
     match status {
@@ -166,7 +166,7 @@ fn every_block_of_every_page_runs() {
     assert!(failures.is_empty(), "\n{}", failures.join("\n\n"));
 }
 
-/// What is wrong with a page.
+/// Checks a page; returns the problem, if there is one.
 fn check(page: &Path) -> Option<String> {
     let text = fs::read_to_string(page).unwrap();
     let run = match blocks(&text) {

@@ -1,11 +1,11 @@
-//! `larder-lab` beside the `larder` that is tested: Cargo builds the one for its tests, and not the
-//! other, which is of another crate.
+//! `larder-lab` beside the tested `larder`. Cargo builds only `larder` for the tests of its crate,
+//! because the lab belongs to another crate.
 
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Builds the lab once, by the profile and into the folder of the binary that is tested.
+/// Builds the lab once, with the profile and into the folder of the tested binary.
 pub(crate) fn build_lab() {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {

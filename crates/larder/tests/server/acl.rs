@@ -1,10 +1,10 @@
-//! Users, and what they may do: the rules, the errors, the log.
+//! Users and their rights: the rules, the errors, the log.
 
 use crate::client::Client;
 use crate::memcached::Text;
 use crate::process::{Server, serve, serve_both};
 
-/// A client that came in as this user, whose password is `pw`.
+/// Connects a client and logs it in as this user, with the password `pw`.
 fn enter(server: &Server, user: &str) -> Client {
     let mut client = Client::new(server.addr());
     assert_eq!(client.ask(&format!("AUTH {user} pw")), "+OK\r\n");
@@ -49,13 +49,13 @@ fn commands_and_categories() {
         alice.ask("NOSUCH"),
         "-ERR unknown command 'NOSUCH', with args beginning with: \r\n"
     );
-    // A change holds at once, for whoever is in as well.
+    // A change applies at once, also to clients that have logged in before.
     admin.ask("ACL SETUSER alice +set -get");
     assert_eq!(alice.ask("SET a 1"), "+OK\r\n");
     assert_eq!(alice.ask("GET a"), not_allowed("alice", "get"));
     admin.ask("ACL SETUSER alice allcommands");
     assert_eq!(alice.ask("FLUSHALL"), "+OK\r\n");
-    // Only with this first argument.
+    // SELECT is allowed with this first argument only.
     admin.ask("ACL SETUSER alice -@all +select|1");
     assert_eq!(alice.ask("SELECT 1"), "+OK\r\n");
     assert_eq!(alice.ask("SELECT 2"), not_allowed("alice", "select"));
@@ -108,11 +108,11 @@ fn keys_are_read_and_written_as_allowed() {
         assert_eq!(alice.ask(line), KEY, "{line}");
     }
     assert_eq!(admin.value("GET other"), "o");
-    // Refused while it is queued, the transaction is off.
+    // A command refused while it is queued aborts the transaction.
     alice.ask("MULTI");
     assert_eq!(alice.ask("GET other"), KEY);
     assert!(alice.ask("EXEC").starts_with("-EXECABORT"));
-    // Or while it is carried out.
+    // A queued command may also be refused at EXEC.
     alice.ask("MULTI");
     assert_eq!(alice.ask("GET app:1"), "+QUEUED\r\n");
     admin.ask("ACL SETUSER alice resetkeys");
@@ -131,7 +131,8 @@ fn channels_are_listened_to_as_allowed() {
     assert_eq!(alice.ask("PUBLISH news:1 x"), ":0\r\n");
     assert!(alice.ask("PSUBSCRIBE news:*").contains("psubscribe"));
     assert!(alice.ask("SUBSCRIBE news:7").contains("subscribe"));
-    // Whoever may still listen stays; whoever may not is closed.
+    // A client keeps its connection if it may still listen to all its channels; otherwise the
+    // server closes it.
     admin.ask("ACL SETUSER alice &more");
     assert!(alice.ask("PING").contains("pong"));
     admin.ask("ACL SETUSER alice resetchannels &all");
@@ -172,7 +173,7 @@ fn a_removed_user_is_out() {
     assert_eq!(bob.ask("PING"), "+PONG\r\n");
     assert_eq!(admin.ask("ACL USERS"), "*2\r\n$3\r\nbob\r\n$7\r\ndefault\r\n");
     assert_eq!(admin.ask("ACL DELUSER default"), "-ERR The 'default' user cannot be removed\r\n");
-    // Switched off, nobody more comes in; a password that is taken away does not open.
+    // Nobody can log in as a user that is off, nor with a password that was removed.
     admin.ask("ACL SETUSER bob off");
     assert_eq!(bob.ask("PING"), "+PONG\r\n");
     assert!(Client::new(server.addr()).ask("AUTH bob pw").starts_with("-WRONGPASS"));
@@ -243,7 +244,7 @@ fn refusals_are_kept_in_the_log() {
     assert!(admin.ask("ACL LOG 100").starts_with("*2\r\n"));
     assert_eq!(admin.ask("ACL LOG RESET"), "+OK\r\n");
     assert_eq!(admin.ask("ACL LOG"), "*0\r\n");
-    // Refused at EXEC because of rules that changed meanwhile.
+    // A command refused at EXEC because the rules changed meanwhile.
     let mut alice = enter(&server, "alice");
     alice.ask("MULTI");
     alice.ask("GET app:1");
@@ -271,7 +272,7 @@ fn users_outlive_a_restart() {
     let mut admin = Client::new(server.addr());
     assert_eq!(admin.ask("ACL LIST"), listed);
     assert_eq!(Client::new(server.addr()).ask("AUTH alice 'p w'"), "+OK\r\n");
-    // A file that is wrong changes nothing.
+    // A wrong file changes nothing.
     std::fs::write(&path, "user bob on +nosuch\n").unwrap();
     let error = admin.ask("ACL LOAD");
     assert!(error.contains("line 1") && error.contains("+nosuch"), "{error}");
@@ -281,7 +282,7 @@ fn users_outlive_a_restart() {
     assert_eq!(admin.ask("ACL USERS"), "*2\r\n$3\r\nbob\r\n$7\r\ndefault\r\n");
 }
 
-/// What memcached's clients may do follows from what their user may do with Redis' commands.
+/// The rights of a memcached client follow from the Redis commands that its user may run.
 #[test]
 fn limits_hold_for_memcacheds_clients_too() {
     let (server, port) = serve_both(
@@ -327,11 +328,11 @@ fn limits_hold_for_memcacheds_clients_too() {
     ] {
         assert_eq!(alice.ask(line), refused, "{line}");
     }
-    // No verb is open because nobody thought of it: these say nothing of data.
+    // Every verb needs a right except for a few that tell nothing of the data, as these two.
     for line in ["mn", "version"] {
         assert!(!alice.ask(line).contains("permission"), "{line}");
     }
-    // A flag may need more than its verb.
+    // A flag may need a right beyond that of its verb.
     let mut carl = Text::new(port);
     assert_eq!(carl.ask("set x 0 0 7|carl pw"), "STORED");
     assert_eq!(carl.ask("mg app:1 v"), "VA 1\r\n1");
@@ -344,7 +345,7 @@ fn limits_hold_for_memcacheds_clients_too() {
     assert!(admin.ask("ACL LOG 100").contains("delete"), "it is in the log");
 }
 
-/// A rule for databases replaces the one before, and every database of a command is looked at.
+/// A rule for databases replaces the previous rule, and every database of a command is checked.
 #[test]
 fn every_database_of_a_command_is_looked_at() {
     let server = serve("");
@@ -357,7 +358,7 @@ fn every_database_of_a_command_is_looked_at() {
     assert_eq!(alice.ask("COPY a b DB 2 DB 1"), refused, "the last option is what counts");
     assert_eq!(alice.ask("COPY a b DB 1 DB 2"), ":1\r\n");
     assert_eq!(alice.ask("MOVE a 1"), refused);
-    // A queued command is about the database that those before it choose.
+    // A queued command needs the right to the database that the commands before it select.
     for (line, reply) in [
         ("MULTI", "+OK\r\n"),
         ("SELECT 2", "+QUEUED\r\n"),
@@ -377,12 +378,13 @@ fn every_database_of_a_command_is_looked_at() {
     ] {
         assert_eq!(alice.ask(line), reply, "{line}");
     }
-    // The log and a trial name the database that was refused.
+    // The log and ACL DRYRUN name the refused database.
     admin.ask("ACL LOG RESET");
     alice.ask("SELECT 5");
     let log = admin.ask("ACL LOG");
     assert!(log.contains("object\r\n$1\r\n5\r\n"), "{log}");
-    // Of commands about the client's own database, their names: each is an entry of its own.
+    // For commands about the client's own database the log names the command, with one entry for
+    // each command.
     admin.ask("ACL LOG RESET");
     admin.ask("ACL SETUSER alice db=3");
     for line in ["GET a", "SET a 1", "GET b", "COPY a b DB 2", "COPY a b DB 5"] {
@@ -399,7 +401,7 @@ fn every_database_of_a_command_is_looked_at() {
     assert!(admin.info("acl_access_denied_db").parse::<u64>().unwrap() >= 4);
 }
 
-/// Rules in files of others name commands that are not here.
+/// Rule files written for other servers name commands that Larder does not have.
 #[test]
 fn rules_may_name_commands_that_are_not_here() {
     let server = serve("");
@@ -427,7 +429,7 @@ fn the_channels_of_new_users_are_as_chosen() {
     assert!(line("carol").contains("resetchannels"));
 }
 
-/// `BITFIELD` that only reads asks for the right to read alone.
+/// `BITFIELD` without writes needs the right to read only.
 #[test]
 fn rights_follow_from_the_arguments() {
     let server = serve("");
@@ -442,7 +444,7 @@ fn rights_follow_from_the_arguments() {
     assert_eq!(alice.ask("SET wo 1 GET"), KEY);
 }
 
-/// `reset` and selectors begin with the channels that `acl-pubsub-default` says, as new users do.
+/// `reset` and selectors start with the channels of `acl-pubsub-default`, as new users do.
 #[test]
 fn what_begins_anew_has_the_channels_that_were_chosen() {
     let server = serve("--acl-pubsub-default allchannels");
@@ -452,7 +454,7 @@ fn what_begins_anew_has_the_channels_that_were_chosen() {
     assert!(all.contains("user alice off &* -@all (~b &* -@all +get)"), "{all}");
 }
 
-/// A relative path begins in `dir`, when it is read and when it is written.
+/// A relative path starts at `dir`, when the file is read and when it is written.
 #[test]
 fn a_relative_aclfile_is_sought_in_dir() {
     let dir = tempfile::tempdir().unwrap();
@@ -469,7 +471,7 @@ fn a_relative_aclfile_is_sought_in_dir() {
     assert!(admin.ask("ACL LIST").contains("user carol"));
 }
 
-/// SORT's patterns may name any key: whoever may read all of them may use them.
+/// SORT's patterns may name any key, so they need the right to read all keys.
 #[test]
 fn sort_by_a_pattern_needs_the_right_to_read_all_keys() {
     let server = serve("");

@@ -1,7 +1,7 @@
-//! What is carried out alone: clients of other threads see all of it or nothing.
+//! Atomic commands: clients of other threads see all of their changes or none.
 //!
-//! Some clients change two keys together, round after round, and others look meanwhile. With a
-//! server whose commands could come between, each of these tests fails more often than not.
+//! Some clients change two keys together, round after round, while others read both. If the server
+//! interleaved the commands, each of these tests would fail more often than not.
 
 use crate::client::Client;
 use crate::memcached::Text;
@@ -11,12 +11,12 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// Rounds of those that change something, and how often they do in each.
+/// Rounds of the changing clients, and the changes in each round.
 const ROUNDS: usize = 200;
 const TIMES: usize = 16;
 
-/// Lets two clients on threads of their own send `changes` in turn, checking that each reply begins
-/// as is `wanted`, while `look` is called on another.
+/// Lets two clients on threads of their own send `changes` in turn, while `look` runs on a third.
+/// Each reply to a change must begin with the text beside it.
 fn beside(address: SocketAddr, changes: &[(&str, &str)], look: impl Fn(&mut Client) + Sync) {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -44,7 +44,7 @@ fn beside(address: SocketAddr, changes: &[(&str, &str)], look: impl Fn(&mut Clie
     });
 }
 
-/// The integers or strings of a reply of two, which must be alike.
+/// Checks that a reply has two integers or strings, and that they are alike.
 fn alike(reply: &str) {
     let lines: Vec<_> = reply.lines().filter(|line| !line.starts_with(['*', '$'])).collect();
     assert!(lines.len() == 2 && lines[0] == lines[1], "{reply}");
@@ -74,7 +74,7 @@ fn transactions_do_not_come_between_each_other() {
     assert!(reply.contains(&format!("\r\n{all}\r\n")), "{reply}");
 }
 
-/// Keys between the first and the last of a command, each with a value.
+/// Forty further keys, each with a value, to stand between the first and the last key of a command.
 fn between(value: &str) -> String {
     (0..40).map(|at| format!("k:{at} {value} ")).collect::<Vec<_>>().concat()
 }
@@ -91,14 +91,14 @@ fn several_values_are_set_together() {
     });
 }
 
-/// Memcached's clients look at keys under the same gate.
+/// Reads by clients of memcached pass the same gate.
 #[test]
 fn a_key_has_one_name_at_a_time() {
     let (server, port) = serve_both("--io-threads 4");
     let mut client = Client::new(server.addr());
     client.ask(&format!("SET a {}", "x".repeat(1_000)));
     let text = std::sync::Mutex::new(Text::new(port));
-    // One of the two that change it finds no such key now and then.
+    // RENAME fails now and then, when the other client has renamed the key before.
     let many = format!("EXISTS a {}b\r\n", between("")).repeat(TIMES);
     beside(server.addr(), &[("RENAME a b", ""), ("RENAME b a", "")], |client| {
         let sum = send_transaction(client, "EXISTS a\r\nEXISTS b");
@@ -109,7 +109,8 @@ fn a_key_has_one_name_at_a_time() {
     });
 }
 
-/// Lets three clients call `f` in rounds, which begin at the same time; what they say in each.
+/// Lets three clients call `f` in rounds that begin at the same time; returns their three results
+/// for each round.
 fn together<R: Send>(
     address: SocketAddr,
     f: impl Fn(&mut Client, usize, &Barrier) -> R + Sync,
@@ -130,7 +131,7 @@ fn together<R: Send>(
     })
 }
 
-/// Of several that set what nobody has, one does.
+/// When several clients set the same missing keys with MSETNX, exactly one of them succeeds.
 #[test]
 fn one_of_several_sets_what_nobody_has() {
     let server = serve("--io-threads 4");
@@ -144,7 +145,7 @@ fn one_of_several_sets_what_nobody_has() {
     }
 }
 
-/// Nothing changes between the look at watched keys and the last of the commands.
+/// No other client's write happens between the check of watched keys and the last command.
 #[test]
 fn one_of_several_that_watch_is_carried_out() {
     let server = serve("--io-threads 4");

@@ -1,10 +1,10 @@
-//! Commands that wait for what others write: who is served, in which order, and what ends a wait.
+//! Blocking commands: which client is served, in which order, and what ends a wait.
 
 use crate::client::Client;
 use crate::process::{Server, serve};
 use std::time::{Duration, Instant};
 
-/// Until this holds, which is soon.
+/// Waits until `holds` returns true; fails after a minute.
 fn until(mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
@@ -13,7 +13,7 @@ fn until(mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A client that waits, after `waiting` others.
+/// Starts a client that blocks, after `waiting` others.
 fn waits(server: &Server, line: &str, waiting: usize) -> Client {
     let mut client = Client::new(server.addr());
     client.send(format!("{line}\r\n").as_bytes());
@@ -45,7 +45,7 @@ fn each_is_served_by_what_it_waits_for() {
         ("BLPOP a 0", "SELECT 1|RPUSH a 5|MOVE a 0|SELECT 0", "*2\r\n$1\r\na\r\n$1\r\n5\r\n"),
         ("BLPOP a 0", "RPUSH x 5|LMOVE x a LEFT LEFT", "*2\r\n$1\r\na\r\n$1\r\n5\r\n"),
         ("BZPOPMIN a 0", "ZADD x 1 y|ZUNIONSTORE a 1 x", "*3\r\n$1\r\na\r\n$1\r\ny\r\n$1\r\n1\r\n"),
-        // What it does not wait for does not serve it.
+        // Writes of another type do not serve the client.
         ("BLPOP a 0", "SET a 1|DEL a|ZADD a 1 x|DEL a|RPUSH a 5", "*2\r\n$1\r\na\r\n$1\r\n5\r\n"),
     ] {
         other.ask("FLUSHALL");
@@ -57,7 +57,8 @@ fn each_is_served_by_what_it_waits_for() {
     }
 }
 
-/// In the order of their arrival, by whatever thread, and what is behind the command waits with it.
+/// Clients are served in the order of their arrival, whatever their thread. The command behind
+/// BLPOP waits as well.
 #[test]
 fn who_came_first_is_served_first() {
     const CLIENTS: usize = 12;
@@ -67,7 +68,8 @@ fn who_came_first_is_served_first() {
         (0..CLIENTS).map(|at| waits(&server, "BLPOP a 0\r\nINCR served", at)).collect();
     assert_eq!(other.info("total_blocking_keys"), "1");
     assert!(other.value("CLIENT LIST").contains("flags=b"));
-    // Two sets of them by one command each, the rest one by one; one more would be behind them.
+    // One command serves three clients, one transaction serves three more, and single pushes serve
+    // the rest.
     other.ask("RPUSH a 0 1 2");
     other.send(b"MULTI\r\nRPUSH a 3\r\nRPUSH a 4 5\r\nEXEC\r\n");
     (0..4).for_each(|_| assert!(!other.reply().is_empty()));
@@ -109,7 +111,7 @@ fn a_wait_ends_in_time_or_when_somebody_says_so() {
     let stats = other.info("cmdstat_blpop");
     assert!(stats.ends_with("rejected_calls=0,failed_calls=1"), "{stats}");
     assert_eq!(other.info("errorstat_UNBLOCKED"), "count=1");
-    // What fails at a later try has failed as well.
+    // A command that fails when it is tried again counts as failed.
     other.ask("SET text x");
     let mut client = waits(&server, "BLMOVE a text LEFT LEFT 0", 0);
     other.ask("RPUSH a 1");
@@ -117,7 +119,7 @@ fn a_wait_ends_in_time_or_when_somebody_says_so() {
     let stats = other.info("cmdstat_blmove");
     assert!(stats.ends_with("rejected_calls=0,failed_calls=1"), "{stats}");
     other.ask("DEL a text");
-    // Who is gone takes nothing, and the next has its turn.
+    // A client that closed or was killed takes nothing, and the next client is served.
     let gone = waits(&server, "BLPOP a 0", 0);
     let mut killed = waits(&server, "BLPOP a 0", 1);
     let list = other.value("CLIENT LIST");
@@ -164,7 +166,7 @@ fn nobody_waits_in_a_transaction_or_with_wrong_arguments() {
     }
 }
 
-/// Of what many put in and many wait for nothing is lost, and nobody waits beside it.
+/// Many clients push and many block: no element is lost, and no client blocks beside an element.
 #[test]
 fn nothing_is_lost_between_many() {
     const EACH: usize = 400;

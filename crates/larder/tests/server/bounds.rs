@@ -1,5 +1,5 @@
-//! Limits are looked at before the work, not after: what waits for slow readers, what is put
-//! together for a reply, and what a write would need.
+//! Limits are checked before the work, not after it: limits of output for slow readers, of the size
+//! of a reply, and of the memory that a write needs.
 
 use crate::client::Client;
 use crate::memcached::Text;
@@ -9,20 +9,20 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use wire::resp::encode_command;
 
-/// Kilobytes that the system tells of a process.
+/// Resident memory of a process in kilobytes, from `/proc`.
 pub(crate) fn resident_kb(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Requests that a client sends without reading a reply, unless the server stops reading them
-/// before.
+/// Bytes of requests that a client sends without reading a reply, unless the server stops reading
+/// them before.
 const FLOOD: usize = 4 << 20;
-/// Megabytes that a server may hold for such a client, and for what it did beside.
+/// Megabytes that a server may hold for such a client and for its other work meanwhile.
 pub(crate) const HELD_MB: u64 = 8;
 
-/// Sends requests until the server takes no more; how many bytes it took.
+/// Sends requests until the server takes no more; returns the number of bytes sent.
 pub(crate) fn flood(stream: &mut impl Write, request: &[u8]) -> usize {
     let some = request.repeat((16 << 10) / request.len());
     let (mut sent, mut at) = (0, 0);
@@ -35,14 +35,15 @@ pub(crate) fn flood(stream: &mut impl Write, request: &[u8]) -> usize {
     sent
 }
 
-/// One client that pipelines small requests and reads nothing is served no further, over either
-/// driver and by either protocol. Once it reads it gets everything.
+/// A client that pipelines small requests and reads no reply is not served beyond a bound, with
+/// either driver and either protocol. Once it reads, it gets every reply.
 #[test]
 fn small_requests_of_a_slow_reader_wait() {
     for driver in ["yes", "no"] {
         let (server, port) = serve_both(&format!("--io-threads 1 --io-uring {driver}"));
         let mut other = Client::new(server.addr());
-        // A batch of requests has few bytes of replies, so that only what waits can stop them.
+        // A batch of requests has few bytes of replies, so only the bytes that already wait can
+        // stop the client.
         other.ask("SET a 12345678901234567890");
         let cases: [(u16, &[u8], &str); 2] = [
             (server.addr().port(), b"GET a\r\n", "$20\r\n12345678901234567890\r\n"),
@@ -66,7 +67,8 @@ fn small_requests_of_a_slow_reader_wait() {
     }
 }
 
-/// A hash, a list, a set and a sorted set of this many elements of a kilobyte, and a string.
+/// Number of one-kilobyte elements in the hash, the list, the set and the sorted set. The string is
+/// as large.
 const ELEMENTS: usize = 4_000;
 
 fn send(client: &mut Client, words: &[String]) {
@@ -105,7 +107,7 @@ fn fill(address: SocketAddr) {
     client.ask("RPUSH ids 1 2 3");
 }
 
-/// What makes a reply of four megabytes or far more.
+/// Commands with a reply of four megabytes or far more.
 fn endless() -> Vec<String> {
     let fields: Vec<_> = (0..ELEMENTS).map(|at| at.to_string()).collect();
     let fields = fields.join(" ");
@@ -145,7 +147,7 @@ fn endless() -> Vec<String> {
     lines.push(format!("SORT ids{}", " GET big*".repeat(100)).replace("big*", "bi*"));
     lines.push(format!("SORT_RO ids BY nosort{}", " GET #".repeat(400_000)));
     lines.push("EVAL return{redis.call('lrange','l',0,-1)} 0".into());
-    // These take out what they would show.
+    // These commands remove the elements that they reply with.
     lines.push(format!("HGETDEL h FIELDS {ELEMENTS} {fields}"));
     lines.extend(["LPOP l 1000000", "SPOP s 1000000", "ZPOPMIN z 1000000"].map(str::to_owned));
     lines
@@ -159,8 +161,8 @@ fn closed_by(client: &mut Client) -> u64 {
     client.info("client_output_buffer_limit_disconnections").parse().unwrap()
 }
 
-/// Whoever asks for more than may wait is ended while the reply is made: it takes no more memory
-/// than that, and nobody's items.
+/// A client whose reply exceeds its output limit is closed while the reply is built. The reply uses
+/// no more memory than the limit, and evicts no items.
 #[test]
 fn a_reply_ends_at_its_bound_while_it_is_made() {
     let (server, port) = serve_both(
@@ -186,7 +188,7 @@ fn a_reply_ends_at_its_bound_while_it_is_made() {
         most = most.max(resident_kb(server.pid()).saturating_sub(before) >> 10);
     }
     let mut count = lines.len() as u64;
-    // Queued, and by the other protocol.
+    // The same through a transaction, and through memcached's protocol.
     let mut client = Client::new(server.addr());
     client.ask("MULTI");
     for _ in 0..50 {
@@ -203,12 +205,11 @@ fn a_reply_ends_at_its_bound_while_it_is_made() {
     assert!(most < 24, "{most} MB for replies of at most one");
     assert_eq!(kept.ask("PING"), "+PONG\r\n", "others are not touched");
     assert_eq!(kept.info("evicted_keys"), "0");
-    // What fits is served, whoever asked for more before.
+    // A reply within the limit is served, whatever was requested before.
     assert_eq!(kept.value("GET big").len(), 100_000);
 }
 
-/// As in Redis the first 16 KB of replies do not count: a limit below them ends no client that
-/// reads.
+/// As in Redis, the first 16 KB of replies do not count: a lower limit closes no client that reads.
 #[test]
 fn small_replies_pass_the_lowest_limit() {
     for driver in ["yes", "no"] {
@@ -235,7 +236,8 @@ fn small_replies_pass_the_lowest_limit() {
     }
 }
 
-/// What a command takes out of a list it replies with, up to the bound; the rest stays.
+/// A command removes elements only until its reply reaches the limit; the rest of the collection
+/// stays.
 #[test]
 fn what_no_reply_can_hold_is_not_taken_out() {
     let server = serve("--client-output-buffer-limit 'normal 1mb 0 0'");
@@ -257,7 +259,8 @@ fn what_no_reply_can_hold_is_not_taken_out() {
     }
 }
 
-/// A tenant of two megabytes with many small keys, and a collection of three elsewhere.
+/// Fills a tenant of two megabytes with many small keys and four collections; returns the server
+/// and a client.
 fn crowded(arguments: &str, prefix: &str) -> (Server, Client) {
     let server = serve(arguments);
     let mut client = Client::new(server.addr());
@@ -274,13 +277,13 @@ fn crowded(arguments: &str, prefix: &str) -> (Server, Client) {
     (server, client)
 }
 
-/// Each of these elements, and their number.
+/// A command with three thousand of these elements.
 fn many(name: &str, each: impl Fn(usize) -> String) -> String {
     let all: Vec<_> = (0..3_000).map(each).collect();
     format!("{name} {}", all.join(" "))
 }
 
-/// What would need three megabytes where there are two.
+/// Writes that would need three megabytes where the limit is two.
 fn too_much(prefix: &str) -> Vec<String> {
     let (p, x) = (prefix, "x".repeat(1_000));
     vec![
@@ -296,14 +299,14 @@ fn too_much(prefix: &str) -> Vec<String> {
         format!("SETRANGE {p}string 3000000 x"),
         format!("SETBIT {p}string 30000000 1"),
         format!("APPEND {p}string {}", "x".repeat(3_000_000)),
-        // In two steps.
+        // The string and this suffix together are too large.
         format!("APPEND {p}string {}", "x".repeat(1_950_000)),
     ]
 }
 
-/// The error names both sizes, and every key is as it was.
+/// Checks that the error names both sizes, and that every key is unchanged.
 fn refused(client: &mut Client, line: &str, prefix: &str) {
-    // The buffer of so long a command may push an item out of a server of two megabytes.
+    // The buffer of such a long command may evict an item from a server of two megabytes.
     let is_small = client.ask("CONFIG GET maxmemory").contains("2097152");
     let look = |client: &mut Client| {
         let asked = ["DBSIZE", "LLEN {}l", "SCARD {}s", "ZCARD {}z", "HLEN {}h", "STRLEN {}string"];
@@ -325,7 +328,7 @@ fn refused(client: &mut Client, line: &str, prefix: &str) {
     assert_eq!(look(client), before, "{name}");
 }
 
-/// More than a tenant may hold is refused before the first step of it, and nobody pays.
+/// A write beyond the limit of the tenant is refused before its first step, and evicts nothing.
 #[test]
 fn a_write_that_never_fits_changes_nothing() {
     let (_server, mut client) =
@@ -339,7 +342,8 @@ fn a_write_that_never_fits_changes_nothing() {
     }
 }
 
-/// The same of what is moved or copied from elsewhere, and of what is made of others.
+/// The limit also holds for keys that are moved or copied into the tenant, and for results computed
+/// from other keys.
 #[test]
 fn what_never_fits_stays_where_it_was() {
     let (_server, mut client) =
@@ -380,7 +384,7 @@ fn what_never_fits_stays_where_it_was() {
     ] {
         refused(&mut client, line, "t:");
     }
-    // One element that is too large for the other list, or set, stays where it is.
+    // An element too large for the other list, or set, stays where it is.
     client.ask(&format!("RPUSH one {}", "x".repeat(2_200_000)));
     client.ask(&format!("SADD member {}", "x".repeat(2_200_000)));
     let member = "x".repeat(2_200_000);
@@ -398,7 +402,7 @@ fn what_never_fits_stays_where_it_was() {
     }
 }
 
-/// By MOVE into a database whose keys are a tenant's.
+/// MOVE and COPY into a database that belongs to a tenant.
 #[test]
 fn a_move_that_never_fits_changes_nothing() {
     let (_server, mut client) = crowded("--maxmemory 64mb --tenant 't match db 1 max 2mb'", "");
@@ -416,7 +420,7 @@ fn a_move_that_never_fits_changes_nothing() {
     }
 }
 
-/// What takes the place of as much is no growth.
+/// A write that replaces values of the same size is no growth.
 #[test]
 fn what_is_written_again_is_not_refused() {
     let (_server, mut client) =
@@ -437,8 +441,8 @@ fn what_is_written_again_is_not_refused() {
     }
 }
 
-/// UNLINK of the last key leaves no page behind, whatever sizes its value had on the way. By a
-/// policy that remembers nothing: others keep what they have learnt.
+/// UNLINK of the last key leaves no page behind, whatever sizes its value had before. The test uses
+/// a policy that remembers nothing, because other policies keep what they have learnt.
 #[test]
 fn the_last_key_leaves_nothing_behind() {
     let server = serve("--maxmemory-policy allkeys-lru");

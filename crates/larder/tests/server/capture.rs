@@ -1,9 +1,9 @@
 //! `larder capture` and `larder advise --from`, against the servers that people run: redis-server
-//! and memcached as Debian has them, under a load of which everything is known. Where they are not
-//! installed a test says so and passes.
+//! and memcached of Debian, under a known load. A test skips a server that is not installed: it
+//! says so and passes.
 //!
-//! What depends on time is held against the server's own log or what the clients themselves waited:
-//! on a busy machine backends take longer than they are told to.
+//! Times are compared with the server's own log or with the waits of the clients themselves: on a
+//! busy machine backends take longer than they were set to.
 
 use crate::client::Client;
 use crate::process::{free_port, larder, serve};
@@ -14,7 +14,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server of others; it is killed with its test.
+/// Another project's server, killed at the end of its test.
 pub(crate) struct Stranger {
     pub(crate) child: Child,
     pub(crate) port: u16,
@@ -28,7 +28,7 @@ impl Drop for Stranger {
 }
 
 impl Stranger {
-    /// Starts it, if it is installed, and waits until it listens.
+    /// Starts the program, if it is installed, on a free port, and waits until it listens.
     pub(crate) fn start(program: &str, arguments: impl Fn(u16) -> String) -> Option<Self> {
         let port = free_port();
         Self::start_at(port, program, &arguments(port))
@@ -56,7 +56,7 @@ impl Stranger {
         })
     }
 
-    /// The memcached of the PATH, or the one that `MEMCACHED` names.
+    /// Starts the memcached of the PATH, or the one that `MEMCACHED` names.
     pub(crate) fn memcached(more: &str) -> Option<Self> {
         Self::memcached_at(free_port(), more)
     }
@@ -72,14 +72,14 @@ impl Stranger {
     }
 }
 
-/// What a command printed as JSON.
+/// The JSON document that a command printed.
 fn document(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
-/// The three tenants, and what their misses take.
+/// The three tenants, and the cost of a miss of each in microseconds.
 const TENANTS: [(&str, f64); 3] = [("cheap", 400.0), ("mid", 2_000.0), ("dear", 25_000.0)];
 const RULES: &str = "--tenant 'cheap match prefix cheap:' --tenant 'mid match prefix mid:' \
                      --tenant 'dear match prefix dear:'";
@@ -89,13 +89,13 @@ fn tenant<'a>(summary: &'a Value, name: &str) -> &'a Value {
     tenants.iter().find(|tenant| tenant["name"] == name).unwrap_or_else(|| panic!("{summary}"))
 }
 
-/// Ctrl-C.
+/// Sends SIGINT to the process, as Ctrl-C does.
 pub(crate) fn interrupt(child: &Child) {
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(killed.unwrap().success());
 }
 
-/// The budgets of a plan, by tenant in the order of [`TENANTS`], in shares of the memory.
+/// The budgets of a plan, by tenant in the order of [`TENANTS`], as shares of the memory.
 fn division(words: &str) -> Vec<f64> {
     let plan = document(&larder(&format!("plan {words} --memory 1mb --json")).output().unwrap());
     let memory = plan["memory"].as_f64().unwrap();
@@ -107,7 +107,8 @@ fn division(words: &str) -> Vec<f64> {
     TENANTS.iter().enumerate().map(share).collect()
 }
 
-/// The division within a tenth of the memory, and of the dear tenant within a tenth of its own.
+/// Checks that all shares agree within a tenth of the memory, and the share of `dear` within a
+/// tenth of itself.
 fn are_alike(captured: &[f64], whole: &[f64]) {
     for (captured, whole) in captured.iter().zip(whole) {
         assert!((captured - whole).abs() <= 0.1, "{captured:.3} {whole:.3}");
@@ -116,8 +117,8 @@ fn are_alike(captured: &[f64], whole: &[f64]) {
     assert!((captured / whole - 1.0).abs() <= 0.1, "dear: {captured:.3}, of all {whole:.3}");
 }
 
-/// The oracle: MONITOR taken down by a reader that does nothing else, until the server ends.
-/// What misses of each tenant cost by it, from the last GET of a key by a connection to its SET.
+/// The oracle: a reader that only records MONITOR until the server ends. It returns the cost of
+/// misses of each tenant, from the last GET of a key by a connection to its SET.
 fn whole_log(port: u16) -> std::thread::JoinHandle<[f64; 3]> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.write_all(b"MONITOR\r\n").unwrap();
@@ -126,8 +127,8 @@ fn whole_log(port: u16) -> std::thread::JoinHandle<[f64; 3]> {
         let mut looks = 0;
         for line in BufReader::new(stream).lines().map_while(Result::ok) {
             let words: Vec<_> = line.split('"').collect();
-            // The capture looks at the server four times until its window has begun: what was
-            // before is not in it, and on a busy machine it was not the same.
+            // The capture sends INFO four times before its window begins. Earlier requests are not
+            // in the capture, and on a busy machine they had other costs.
             if words.get(1) == Some(&"INFO") {
                 looks += 1;
                 if looks <= 4 {
@@ -158,7 +159,8 @@ fn whole_log(port: u16) -> std::thread::JoinHandle<[f64; 3]> {
     })
 }
 
-/// `larder replay` is the load: three generators, three backends, one Redis that holds a third.
+/// `larder replay` is the load: three generators, three backends, and one Redis that holds a third
+/// of the objects.
 #[test]
 fn a_redis_is_captured() {
     let Some(redis) = Stranger::redis("--maxmemory 2200kb --maxmemory-policy allkeys-lru") else {
@@ -182,7 +184,7 @@ fn a_redis_is_captured() {
         "capture --from redis://127.0.0.1:{port} --for 10m --window all -o {file} --json {RULES}"
     );
     let capture = larder(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // However long the load takes on a busy machine, the capture sees all that is left of it.
+    // However long the load takes on a busy machine, the capture sees the rest of it.
     let load = document(&load.wait_with_output().unwrap());
     interrupt(&capture);
     let summary = document(&capture.wait_with_output().unwrap());
@@ -208,7 +210,8 @@ fn a_redis_is_captured() {
         assert!((0.9..1.1).contains(&ratio), "{name}: {penalty} µs, and {took} in the log");
     }
     let captured = division(file);
-    // At the costs that the capture found: what a busy machine adds to them is not the question.
+    // Both plans use the costs that the capture found, because the test is not about the delays of
+    // a busy machine.
     let costs = ["zipf", "zipf#2", "zipf#3"].into_iter().zip(TENANTS).map(|(trace, (name, _))| {
         format!("--penalty {trace}={}us", tenant(&summary, name)["penalty_us"])
     });
@@ -231,7 +234,7 @@ fn a_redis_is_captured() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
-/// A client of memcached that looks aside.
+/// A cache-aside client of memcached.
 struct Aside {
     stream: BufReader<TcpStream>,
     line: String,
@@ -250,7 +253,7 @@ impl Aside {
         self.line.trim_end()
     }
 
-    /// Reads a key; on a miss waits and writes. Says how long that took.
+    /// Reads a key; on a miss waits for `backend`, writes, and returns the time that this took.
     fn ask(&mut self, key: &str, value: &str, backend: Duration) -> Option<Duration> {
         self.stream.get_mut().write_all(format!("get {key}\r\n").as_bytes()).unwrap();
         if self.answer() != "END" {
@@ -269,7 +272,7 @@ impl Aside {
     }
 }
 
-/// memcached has no small memory: the load is what makes it miss, by asking for new keys.
+/// memcached has no small memory, so the load causes misses by asking for new keys.
 #[test]
 fn a_memcached_is_captured() {
     let Some(memcached) = Stranger::memcached("-m 64") else { return };
@@ -285,7 +288,8 @@ fn a_memcached_is_captured() {
             let (mut keys, mut took, mut random) = (vec![], vec![], 1u64);
             while Instant::now() < ends {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                // A fifth of the requests is for ever more keys, the others for those of before.
+                // A fifth as many keys as requests: new keys keep coming, and the other requests
+                // repeat old keys.
                 let most = 1 + keys.len() as u64 / 5;
                 let key = format!("{name}:{}", (random >> 33) % most);
                 took.extend(client.ask(&key, &value, backend));
@@ -318,11 +322,11 @@ fn a_memcached_is_captured() {
     assert!(text.starts_with("time_us,key,key_size,value_size,tenant,op,ttl,penalty_us\n"));
     let reads = text.lines().filter(|line| line.contains(",get,600,")).count();
     assert!(reads > text.lines().count() / 4, "of many keys the life is known: {reads}");
-    // One of each client may answer a miss from before the capture.
+    // One write of each client may answer a miss from before the capture.
     assert!(text.matches(",set,").count() <= 3, "writes answer misses");
 }
 
-/// A Larder tells tenants, lives and penalties itself.
+/// Larder reports tenants, times to live and penalties itself.
 #[test]
 fn a_larder_is_captured_by_its_own_trace() {
     let server = serve("--tenant web match prefix web: --recipe auto");
@@ -355,7 +359,7 @@ fn a_larder_is_captured_by_its_own_trace() {
     assert!(text.lines().any(|line| line.contains(",web,delete,0,")), "{text}");
 }
 
-/// Ctrl-C, a server that goes away, a user without the right, a full disk.
+/// A capture ends with Ctrl-C, a server that closes, a user without the right, or a full disk.
 #[test]
 fn a_capture_ends_well() {
     let Some(mut redis) = Stranger::redis("--maxmemory 10mb") else { return };

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 use wire::resp::{Reply, encode_command, split_line};
 
-/// A connection that waits for replies.
+/// A connection that reads one reply at a time.
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) stream: TcpStream,
@@ -24,7 +24,7 @@ impl Client {
         self.stream.write_all(bytes).unwrap();
     }
 
-    /// The bytes of the next reply; empty once the server has closed.
+    /// The bytes of the next reply; empty once the server has closed the connection.
     pub(crate) fn reply(&mut self) -> Vec<u8> {
         let mut chunk = [0; 16 << 10];
         loop {
@@ -40,7 +40,7 @@ impl Client {
         }
     }
 
-    /// Sends a line as a command; the bytes of its reply, as text.
+    /// Sends a line as a command; returns the bytes of its reply as text.
     pub(crate) fn ask(&mut self, line: &str) -> String {
         let mut bytes = vec![];
         encode_command(&mut bytes, &split_line(line.as_bytes()).unwrap());
@@ -48,7 +48,7 @@ impl Client {
         String::from_utf8_lossy(&self.reply()).into_owned()
     }
 
-    /// Asks, and takes the string or number out of the reply.
+    /// Sends a line, and returns the string or number in the reply.
     pub(crate) fn value(&mut self, line: &str) -> String {
         let reply = self.ask(line);
         match Reply::decode(reply.as_bytes()).unwrap().expect("an open connection").0 {
@@ -59,7 +59,7 @@ impl Client {
         }
     }
 
-    /// Asks all lines at once; the text of each reply, `None` for nothing.
+    /// Sends all lines at once; returns the text of each reply, `None` for a null.
     pub(crate) fn ask_all(&mut self, lines: impl Iterator<Item = String>) -> Vec<Option<String>> {
         let lines: Vec<_> = lines.collect();
         let mut texts = vec![];
@@ -74,7 +74,7 @@ impl Client {
         texts
     }
 
-    /// What is known of a tenant.
+    /// The entry of a tenant in LARDER TENANTS JSON, by its number.
     pub(crate) fn tenant(&mut self, number: usize) -> serde_json::Value {
         let all = self.value("LARDER TENANTS JSON");
         serde_json::from_str::<serde_json::Value>(&all).unwrap()[number].clone()

@@ -1,4 +1,5 @@
-//! Clients that others wrote: run where they are installed, else said to be skipped.
+//! Client libraries of other projects, run where they are installed and otherwise reported as
+//! skipped.
 
 use crate::process::{serve, serve_both};
 use serde_json::Value;
@@ -47,13 +48,13 @@ fn redis_py() {
     assert!(output.status.success(), "{errors}");
 }
 
-/// A script of `tests/clients`.
+/// The path of a script in `tests/clients`.
 pub(crate) fn script(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name);
     path.to_str().unwrap().to_owned()
 }
 
-/// Whether Python has a module; said where not.
+/// Whether Python has a module; a missing module is reported as skipped.
 pub(crate) fn python_has(module: &str) -> bool {
     let import = format!("import {module}");
     let found = run("python3", &["-c", &import]).is_some_and(|out| out.status.success());
@@ -69,7 +70,7 @@ fn succeeds(program: &str, args: &[&str]) {
     assert!(output.status.success(), "{args:?}: {errors}");
 }
 
-/// One list of operations that every client must pass.
+/// The list of operations that every client must pass.
 #[test]
 fn operations_by_redis_py() {
     if python_has("redis") {
@@ -86,7 +87,7 @@ fn pymemcache() {
     }
 }
 
-/// Keys spread over three servers by the client.
+/// One client spreads its keys over three servers.
 #[test]
 fn pymemcache_over_several_servers() {
     if python_has("pymemcache") {
@@ -97,7 +98,8 @@ fn pymemcache_over_several_servers() {
     }
 }
 
-/// Clients that `.ci/run` builds in the folder of the build: none of them, where it has not.
+/// The path of a client that `.ci/run` built in the build folder; `None`, reported as skipped, if
+/// it is not there.
 pub(crate) fn built(name: &str) -> Option<String> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);
     if !target.exists() {
@@ -107,7 +109,7 @@ pub(crate) fn built(name: &str) -> Option<String> {
     Some(target.to_str().unwrap().to_owned())
 }
 
-/// Runs a program against both protocols with the list of operations.
+/// Runs a client program with the list of operations, against both protocols.
 fn serves(program: &str, args: &[&str]) {
     let (server, memcached) = serve_both("--maxmemory 64mb");
     let last = [server.addr().port().to_string(), memcached.to_string(), script("operations.json")];
@@ -139,7 +141,7 @@ fn java_clients() {
     }
 }
 
-/// A reply in the words of the list.
+/// Converts a reply into the JSON of the list of operations.
 fn plain(reply: redis::Value) -> Value {
     use redis::Value as Reply;
     match reply {

@@ -1,4 +1,4 @@
-//! Several servers under the protocol of Redis Cluster, their slots in a file.
+//! Several servers with the protocol of Redis Cluster and one file of slots.
 
 use crate::client::Client;
 use crate::clients::{built, python_has, script};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Servers with one file of slots.
+/// Servers that share one file of slots.
 struct Cluster {
     folder: tempfile::TempDir,
     ports: Vec<u16>,
@@ -17,7 +17,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// So many servers that share the slots, and more directives for each.
+    /// Starts `nodes` servers that share the slots evenly, each with the directives `more`.
     fn of(nodes: usize, more: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let ports = (0..nodes).map(|_| free_port()).collect();
@@ -44,7 +44,7 @@ impl Cluster {
         self.folder.path().join("slots")
     }
 
-    /// Says who has which slots; the servers do not know yet.
+    /// Writes which server has which slots; the servers have not read the file yet.
     fn write(&self, slots: &[String]) {
         let mut text = String::from("# name address slots\n");
         for ((at, port), slots) in self.ports.iter().enumerate().zip(slots) {
@@ -57,7 +57,7 @@ impl Cluster {
         Client::new(self.servers[at].addr())
     }
 
-    /// Has a server read the file anew.
+    /// Has a server read the file again.
     fn tell(&self, at: usize) {
         let line = format!("CONFIG SET cluster-config {}", self.file().display());
         assert_eq!(self.client(at).ask(&line), "+OK\r\n");
@@ -79,18 +79,18 @@ fn a_client_is_sent_to_who_has_the_slot() {
     assert_eq!(first.ask("MSET {bar}1 a {bar}2 b"), "+OK\r\n");
     assert_eq!(first.ask("SPUBLISH foo x"), moved);
     assert_eq!(first.ask("SSUBSCRIBE foo"), moved);
-    // What is about no key is served by everybody.
+    // Every server serves commands without a key.
     for line in
         ["PING", "DBSIZE", "SUBSCRIBE foo", "UNSUBSCRIBE", "ASKING", "READONLY", "READWRITE"]
     {
         assert!(!first.ask(line).starts_with('-'), "{line}");
     }
-    // What subscribers of other nodes would miss is refused.
+    // PUBLISH is refused, because subscribers of other nodes would miss it.
     let refused = first.ask("PUBLISH foo x");
     assert!(refused.starts_with("-ERR PUBLISH reaches no other node"), "{refused}");
     assert!(refused.contains("use SPUBLISH"), "{refused}");
     assert_eq!(second.ask("SPUBLISH foo x"), ":0\r\n");
-    // Refused between MULTI and EXEC it ends the transaction.
+    // A refusal between MULTI and EXEC aborts the transaction.
     assert_eq!(first.ask("MULTI"), "+OK\r\n");
     assert_eq!(first.ask("SET foo 1"), moved);
     assert!(first.ask("EXEC").starts_with("-EXECABORT"));
@@ -116,12 +116,12 @@ fn a_client_is_sent_to_who_has_the_slot() {
     assert!(first.ask("CLUSTER SLOTS").contains(&id) && first.ask("CLUSTER SHARDS").contains(&id));
 }
 
-/// What a server had of a slot is gone when the slot goes, so that nothing old comes back with it.
+/// A server deletes the keys of a slot that it gives away, so no old value returns with the slot.
 #[test]
 fn a_slot_that_moves_starts_empty() {
     let cluster = Cluster::of(2, "");
     let [mut first, mut second] = [0, 1].map(|at| cluster.client(at));
-    // foo is of the second server's, bar of the first's.
+    // The slot of foo belongs to the second server, that of bar to the first.
     assert_eq!(second.ask("SET foo old"), "+OK\r\n");
     assert_eq!(first.ask("SET bar stays"), "+OK\r\n");
     let there = ["0-8191".to_owned(), "8192-16383".to_owned()];
@@ -138,12 +138,12 @@ fn a_slot_that_moves_starts_empty() {
     cluster.tell(0);
     assert_eq!(second.value("GET foo"), "(null)", "neither the old nor the new one");
     assert_eq!(first.value("GET bar"), "stays");
-    // A file that is wrong changes nothing.
+    // A wrong file changes nothing.
     std::fs::write(cluster.file(), "n0 127.0.0.1 0-3").unwrap();
     let line = format!("CONFIG SET cluster-config {}", cluster.file().display());
     assert!(first.ask(&line).contains("a line is: name host:port"), "{}", first.ask(&line));
     assert_eq!(first.value("GET bar"), "stays");
-    // And nobody's slots are nobody's.
+    // A slot without a server is not served.
     cluster.write(&["0-8191".to_owned(), "8192".to_owned()]);
     cluster.tell(1);
     assert_eq!(second.ask("GET foo"), "-CLUSTERDOWN Hash slot not served\r\n");
@@ -161,7 +161,7 @@ fn a_file_that_is_wrong_is_refused_at_the_start() {
     assert!(said.contains("no node is named c: set cluster-node"), "{said}");
 }
 
-/// Tenants, databases and memcached's protocol are beside it as anywhere.
+/// Tenants, databases and memcached's protocol work in a cluster as elsewhere.
 #[test]
 fn tenants_databases_and_memcached_stay() {
     let folder = tempfile::tempdir().unwrap();
@@ -180,19 +180,19 @@ fn tenants_databases_and_memcached_stay() {
     assert_eq!(text.line(), "STORED");
 }
 
-/// Starts a client that plays for so many seconds.
+/// Starts a client program that reads and fills for the time in `args`.
 fn play(program: &str, args: &[&str]) -> Child {
     let mut command = Command::new(program);
     command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// redis-rs, as the others.
+/// Reads and fills with redis-rs, as the other clients do.
 fn play_redis_rs(port: u16, seconds: f64) {
     let url = format!("redis://127.0.0.1:{port}/");
     let client = redis::cluster::ClusterClient::new(vec![url]).unwrap();
     let mut connection = client.get_connection().unwrap();
     let (begun, mut hits, mut turn) = (Instant::now(), 0, 0);
-    // A busy machine needs more time for as many hits.
+    // A busy machine needs more time for the same number of hits.
     while begun.elapsed().as_secs_f64() < seconds || hits <= 200 {
         assert!(begun.elapsed().as_secs_f64() < seconds + 60.0, "{hits} hits");
         turn += 1;
@@ -208,8 +208,8 @@ fn play_redis_rs(port: u16, seconds: f64) {
     }
 }
 
-/// All clients read and fill, with their default settings, while a fifth of the slots goes to and
-/// fro between three servers: no answer is wrong, and no error reaches who asks.
+/// All clients read and fill, with their default settings, while a fifth of the slots moves back
+/// and forth between three servers. No answer is wrong, and no client sees an error.
 #[test]
 fn clients_follow_slots_that_move() {
     const SECONDS: f64 = 6.0;
@@ -239,7 +239,7 @@ fn clients_follow_slots_that_move() {
     let there = ["0-5460", "5461-10921", "10922-16383"].map(str::to_owned);
     let away = ["0-2000", "2001-8000", "8001-16383"].map(str::to_owned);
     let begun = Instant::now();
-    // Slots go up, so that the last server gains and the first loses; and back.
+    // First slots move up, so that the last server gains and the first loses; then they move back.
     let turns = [(&away, [2, 1, 0]), (&there, [0, 1, 2])];
     for (slots, order) in turns.into_iter().cycle() {
         std::thread::sleep(Duration::from_millis(300));
@@ -260,7 +260,7 @@ fn clients_follow_slots_that_move() {
     }
 }
 
-/// redis-cli's and redis-benchmark's own words for clusters.
+/// The cluster commands of redis-cli and redis-benchmark.
 #[test]
 fn tools_know_the_cluster() {
     let run = |program: &str, args: &[&str]| {
@@ -292,7 +292,7 @@ fn tools_know_the_cluster() {
     }
 }
 
-/// Lines that other clients send when they connect, and what they need in the answers.
+/// Lines that other clients send when they connect, and the text that they need in the answers.
 #[test]
 fn what_other_clients_send_is_answered() {
     let cluster = Cluster::of(2, "");
@@ -320,7 +320,7 @@ fn what_other_clients_send_is_answered() {
     }
 }
 
-/// SORT's patterns and the commands of a script stay in the slot of the keys that are named.
+/// The patterns of SORT and the commands of a script must stay in the slot of the named keys.
 #[test]
 fn keys_that_are_not_named_are_refused() {
     let cluster = Cluster::of(2, "");
@@ -350,8 +350,8 @@ fn keys_that_are_not_named_are_refused() {
     }
 }
 
-/// A client that waits for a key of a slot that goes is sent where it went, and a subscriber of its
-/// shard channels is told that it hears no more.
+/// A client that blocks on a key is redirected when the key's slot moves, and a subscriber of a
+/// shard channel of that slot is told that its subscription has ended.
 #[test]
 fn who_waits_is_sent_on_when_a_slot_moves() {
     let cluster = Cluster::of(2, "");
@@ -376,7 +376,7 @@ fn who_waits_is_sent_on_when_a_slot_moves() {
     admin.ask(&format!("RPUSH {own} x"));
     assert!(String::from_utf8(stays.reply()).unwrap().contains(&own));
     assert_eq!(waits.ask("PING"), "+PONG\r\n");
-    // Where nobody has the slot, that is said.
+    // Where no server has the slot, the error says so.
     waits.send(format!("BLPOP {own} 0\r\n").as_bytes());
     while admin.info("blocked_clients") != "1" {}
     cluster.write(&["0-8191".to_owned(), "8192".to_owned()]);

@@ -1,4 +1,4 @@
-//! Lists, sets and sorted sets: beside a model, and large ones as small ones.
+//! Lists, sets and sorted sets: compared with a model, and large ones with small ones.
 
 use crate::client::Client;
 use crate::process::{serve, serve_command, start};
@@ -9,7 +9,7 @@ use wire::resp::{Reply, encode_command};
 #[path = "../collections/model.rs"]
 mod model;
 
-/// Scripts that are played, each with so many steps.
+/// Number of random scripts, and steps of each.
 const SCRIPTS: u64 = 60;
 const STEPS: u64 = 120;
 
@@ -18,7 +18,8 @@ fn random_commands_are_answered_as_a_model_answers_them() {
     let server = serve("--maxmemory 100mb");
     for seed in 0..SCRIPTS {
         let mut prng = Prng::new(seed);
-        // Commands of one kind follow each other mostly, or most would meet another kind.
+        // Most commands of a script are of one kind; otherwise most would meet a key of another
+        // type.
         let kind = prng.below(3);
         let mut script = vec![];
         for _ in 0..STEPS {
@@ -35,7 +36,7 @@ fn random_commands_are_answered_as_a_model_answers_them() {
     }
 }
 
-/// Sends a command about elements `0..count`, each after what `before` says.
+/// Sends a command with elements `0..count`, each behind its score if `scored`.
 fn fill(client: &mut Client, name: &str, key: &str, count: usize, scored: bool) {
     let all: Vec<usize> = (0..count).collect();
     for chunk in all.chunks(5_000) {
@@ -73,11 +74,16 @@ fn large_collections_have_the_names_that_clients_know() {
     fill_all(&mut client, "small:", 10);
     fill_all(&mut client, "large:", 10_000);
     client.ask("SADD whole 1 2 3");
+    let fields = |count| (0..count).map(|at| format!(" f{at} x")).collect::<String>();
+    client.ask(&format!("HSET packed{}", fields(512)));
+    client.ask(&format!("HSET beyond{}", fields(513)));
     for (key, kind, encoding) in [
         ("small:l", "list", "listpack"),
         ("small:s", "set", "listpack"),
         ("small:z", "zset", "listpack"),
         ("whole", "set", "intset"),
+        ("packed", "hash", "listpack"),
+        ("beyond", "hash", "hashtable"),
         ("large:l", "list", "quicklist"),
         ("large:s", "set", "hashtable"),
         ("large:z", "zset", "skiplist"),
@@ -85,11 +91,13 @@ fn large_collections_have_the_names_that_clients_know() {
         assert_eq!(client.value(&format!("TYPE {key}")), kind);
         assert_eq!(client.value(&format!("OBJECT ENCODING {key}")), encoding, "{key}");
     }
+    client.ask("CONFIG SET hash-max-listpack-entries 511");
+    assert_eq!(client.value("OBJECT ENCODING packed"), "hashtable");
     assert_eq!(count(&client.ask("SCAN 0 COUNT 100 TYPE zset")), 2);
     assert!(client.ask("SCAN 0 COUNT 100 TYPE zset").contains("large:z"));
 }
 
-/// A cursor shows what is there all the time exactly once, whatever comes, goes or scores anew.
+/// A cursor shows each member that stays exactly once, whatever is added, removed or scored anew.
 #[test]
 fn cursors_show_each_member_once() {
     const MEMBERS: usize = 10_000;
@@ -123,7 +131,7 @@ fn cursors_show_each_member_once() {
     }
 }
 
-/// What large collections take is charged while they grow, and given back, whatever makes them go.
+/// The bytes of large collections are charged while they grow, and freed whatever removes them.
 #[test]
 fn large_collections_are_charged() {
     let server = serve("--maxmemory 64mb");
@@ -147,7 +155,8 @@ fn large_collections_are_charged() {
         assert!((18..30).contains(&set), "{set} bytes a member of 13");
         assert!((50..75).contains(&zset), "{zset} bytes a member of 13 in two orders");
         let (grown, usage) = (used(&mut client) - before, usage.iter().sum::<u64>());
-        // Each part of the store has up to 64 KB at hand, and pages of `before` are filled now.
+        // Each part of the store has up to 64 KB in reserve, and free chunks in the pages of
+        // `before` fill up now.
         assert!((usage - usage / 10..usage + 210_000).contains(&grown), "{grown} for {usage}");
         end.split('|').for_each(|line| _ = client.ask(line));
         let begun = std::time::Instant::now();
@@ -158,7 +167,7 @@ fn large_collections_are_charged() {
     }
 }
 
-/// They are there again after a restart, with their lives, in their order.
+/// Collections survive a restart, with their times to live and their order.
 #[test]
 fn collections_are_saved() {
     let folder = tempfile::tempdir().unwrap();
@@ -195,7 +204,7 @@ fn collections_are_saved() {
     assert_eq!(client.value("ZRANK large:z element:0"), "1");
 }
 
-/// Memory stays within its limit while large and small collections push each other out.
+/// Memory stays within its limit while large and small collections evict each other.
 #[test]
 fn collections_are_evicted() {
     let server = serve("--maxmemory 16mb");
@@ -211,7 +220,7 @@ fn collections_are_evicted() {
     assert!(client.info("used_memory").parse::<u64>().unwrap() <= 16 << 20);
 }
 
-/// WATCH sees what becomes of a collection, in one piece or in a tree.
+/// WATCH notices changes of a collection, whether it is stored in one piece or in a tree.
 #[test]
 fn collections_are_watched() {
     let server = serve("");
@@ -236,7 +245,7 @@ fn collections_are_watched() {
     }
 }
 
-/// Numbers beyond what 64 bits hold, as redis-server 7.0 and Valkey 9.1 read them.
+/// Numbers beyond 64-bit floats, as redis-server 7.0 and Valkey 9.1 read them.
 #[test]
 fn numbers_beyond_all_are_refused() {
     let server = serve("");
@@ -263,10 +272,10 @@ fn numbers_beyond_all_are_refused() {
         ("SORT numbers", sort),
         ("SORT small", sort),
         ("SORT keys BY weight_*", sort),
-        // These read 80 bits.
+        // These commands read 80-bit floats.
         ("INCRBYFLOAT float 1e5000", float),
         ("HINCRBYFLOAT hash field 1e5000", float),
-        // Ends of ranges may be beyond all, and a time that is too short for a number is not 0.
+        // Ends of ranges may be out of range, and a timeout too small for a float is not 0.
         ("ZCOUNT zset -1e400 1e400", ":3"),
         ("ZRANGEBYSCORE zset (1e400 +inf", "*0"),
         ("BLPOP none 1e-400", "*-1"),

@@ -1,9 +1,9 @@
 //! `docs/compatibility.md`: every command of Redis 7.2 and memcached 1.6, supported or not.
 //!
-//! The page is made by this test from the server's own answers: `COMMAND LIST` says what is there,
-//! the recordings say what is compared with Redis and memcached byte for byte. It fails when the
-//! page does not say what the server does; `LARDER_WRITE=1 cargo test -p larder compatibility`
-//! writes it anew.
+//! This test makes the page from the server's own answers: `COMMAND LIST` says which commands
+//! exist, and the recordings say which are compared with Redis and memcached byte for byte. The
+//! test fails when the page differs from the server; `LARDER_WRITE=1 cargo test -p larder
+//! compatibility` writes the page anew.
 
 use crate::client::Client;
 use crate::process::{serve, serve_both};
@@ -12,11 +12,11 @@ use std::fmt::Write;
 use std::path::Path;
 use wire::resp::Reply;
 
-/// Commands of Redis 7.2, one a word, by group.
+/// Commands of Redis 7.2: one group a line, with its commands as words.
 const REDIS: &str = include_str!("compatibility/redis-7.2.txt");
 const MEMCACHED: &str = include_str!("compatibility/memcached-1.6.txt");
 
-/// First words of the lines of a recording that are requests.
+/// First words of the requests in a recording.
 fn recorded(text: &str) -> BTreeSet<String> {
     let requests = text.lines().step_by(2).zip(text.lines().skip(1).step_by(2));
     requests
@@ -72,7 +72,7 @@ fn page() -> String {
     out.push_str("\n## Commands of memcached 1.6\n\n| command | |\n|---|---|\n");
     for line in MEMCACHED.lines() {
         let (command, request) = line.split_once(": ").unwrap();
-        // Every reply ends with that to mn.
+        // `Text::ask` sends `mn` behind every request, so `mn` itself needs no request.
         let is_there = command == "mn" || text.ask(request) != "ERROR";
         let word = command.split(' ').next().unwrap();
         let mark = match (is_there, compared.contains(word) && word == command) {
@@ -85,7 +85,7 @@ fn page() -> String {
     out
 }
 
-/// Whoever calls a command of Redis that is not there learns why, and what is there.
+/// The error for a command of Redis that Larder lacks says why, and names an alternative.
 #[test]
 fn what_is_not_there_says_so() {
     let server = serve("");
@@ -124,7 +124,7 @@ fn the_page_says_what_the_server_does() {
     );
 }
 
-/// What COMMAND INFO says of a command: arity, the flags that matter here, keys, categories.
+/// The answer of COMMAND INFO for a command: arity, the flags that matter here, keys, categories.
 fn facts(client: &mut Client, name: &str) -> Option<String> {
     const FLAGS: &[&str] =
         &["write", "readonly", "denyoom", "admin", "pubsub", "fast", "no_auth", "no_multi"];
@@ -149,11 +149,12 @@ fn facts(client: &mut Client, name: &str) -> Option<String> {
     Some(format!("{} {flags:?} {keys:?} {:?}", number(1), words(6)))
 }
 
-/// Of every command and subcommand that is in both. Clients, proxies and rules of users rest on
-/// these.
+/// Compares every command and subcommand that Redis and Larder both have. Clients, proxies and ACL
+/// rules rely on these facts.
 #[test]
 fn facts_of_commands_are_those_of_redis() {
-    /// Newer Redis takes fewer arguments or more, MONITOR here more; a channel is no key.
+    /// Newer Redis takes other numbers of arguments, MONITOR here takes more, and a channel is no
+    /// key.
     const OTHERS: &[&str] = &[
         "command|getkeys",
         "command|getkeysandflags",

@@ -1,10 +1,11 @@
-//! CLIENT LIST and CLIENT KILL: which connections they mean, and what is shown of each.
+//! CLIENT LIST and CLIENT KILL: the connections that a filter selects, and the fields shown of
+//! each.
 
 use crate::client::Client;
 use crate::process::serve;
 use std::time::{Duration, Instant};
 
-/// The names of the connections that a filter chooses, in the order they came.
+/// The names of the connections that a filter selects, oldest first.
 fn listed(client: &mut Client, filter: &str) -> Vec<String> {
     let lines = client.value(&format!("CLIENT LIST {filter}"));
     let name =
@@ -96,7 +97,8 @@ fn every_filter_chooses() {
     assert_eq!(me.ask("CLIENT KILL NAME ear"), ":1\r\n");
 }
 
-/// CLIENT LIST behind a CLIENT KILL lacks who was killed, whichever thread it belongs to.
+/// A CLIENT LIST after a CLIENT KILL does not show the killed client, whichever thread it belongs
+/// to.
 #[test]
 fn who_is_killed_is_gone_at_once() {
     let server = serve("--io-threads 4");
@@ -140,7 +142,7 @@ fn a_line_shows_what_a_client_is_in_the_middle_of() {
     }
 }
 
-/// A client that leaves is not kept until something else happens.
+/// The server closes a connection after QUIT at once, without waiting for another event.
 #[test]
 fn quit_closes_at_once() {
     let server = serve("");

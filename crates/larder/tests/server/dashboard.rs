@@ -59,11 +59,11 @@ fn events_come_one_a_second() {
         seen += &String::from_utf8_lossy(&piece[..got]);
     }
     assert!(seen.contains("text/event-stream"));
-    // While it streams, probes are answered.
+    // The server answers probes while it streams.
     assert!(get(server.http_addr(), "/healthz").starts_with("HTTP/1.1 200"));
 }
 
-/// Whoever may not call INFO sees nothing.
+/// A client without the right to INFO sees no page.
 #[test]
 fn pages_are_behind_the_rules_of_metrics() {
     let server = serve("--requirepass secret");
@@ -100,13 +100,13 @@ fn a_browser_shows_what_the_report_says() {
     assert!(output.status.success(), "{errors}");
 }
 
-/// What dashboards and alerts of others ask for is there.
+/// The server exports every metric that the packaged dashboard and alerts name.
 #[test]
 fn every_metric_that_is_named_is_exported() {
     let server = serve("--maxmemory 100mb --dump-max 1mb --tenant web match prefix web:");
     let mut client = Client::new(server.addr());
     client.ask("SET web:1 x");
-    // What the loop expects is there once an epoch is over.
+    // Forecasts of the loop are exported once an epoch is over.
     let begun = Instant::now();
     let mut page = String::new();
     while !page.contains("larder_forecast_miss_ratio") {

@@ -1,8 +1,8 @@
-//! Prometheus' exporters for Redis and memcached: what they show of Larder, held against what they
-//! show of redis-server and memcached after the same traffic.
+//! Prometheus' exporters for Redis and memcached: the metrics that they show of Larder, compared
+//! with the metrics of redis-server and memcached after the same traffic.
 //!
-//! The exporters are those of the Go module proxy, which `.ci/run` builds; else those of the
-//! distribution. One that is not there is said to be skipped, and so is a server.
+//! The exporters come from the Go module proxy, where `.ci/run` builds them, or else from the
+//! distribution. A missing exporter or server is reported as skipped.
 
 use crate::client::Client;
 use crate::memcached::Text;
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A process that ends with its test.
+/// A process that is killed at the end of its test.
 struct Running(Child);
 
 impl Drop for Running {
@@ -39,7 +39,7 @@ fn start(programs: &[&str], args: &[&str]) -> Option<Running> {
     found
 }
 
-/// Waits until somebody listens.
+/// Waits until a server listens on this port of loopback.
 fn listening(port: u16) -> SocketAddr {
     let address = SocketAddr::from(([127, 0, 0, 1], port));
     let begun = Instant::now();
@@ -50,7 +50,7 @@ fn listening(port: u16) -> SocketAddr {
     address
 }
 
-/// The lines of metrics.
+/// The lines of samples of an exporter.
 fn scrape(port: u16) -> Vec<String> {
     let mut stream = TcpStream::connect(listening(port)).unwrap();
     stream.write_all(b"GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n").unwrap();
@@ -71,14 +71,14 @@ fn value(lines: &[String], name: &str) -> f64 {
     line.unwrap_or_else(|| panic!("no {name}")).parse().unwrap()
 }
 
-/// What redis_exporter shows of the server at `address`, after some traffic.
+/// The metrics that redis_exporter shows of the server at `address`, after some traffic.
 fn of_redis(address: SocketAddr) -> Option<Vec<String>> {
     let mut client = Client::new(address);
     for line in ["SET a 1", "SET b 2 EX 100", "GET a", "GET none", "INCR n", "NOSUCH", "HSET h f 1"]
     {
         client.ask(line);
     }
-    // Of quick commands one batch in 64 is timed.
+    // The server times one in 64 batches of quick commands.
     for _ in 0..200 {
         client.ask("GET a");
     }
@@ -117,7 +117,7 @@ fn redis_exporter() {
     assert!(missing.is_empty(), "redis-server has, and we do not: {missing:#?}");
 }
 
-/// What memcached's clients do, so that every counter has something to count.
+/// Sends requests of memcached's protocol so that every counter counts something.
 fn traffic(port: u16) {
     let mut client = Text::new(port);
     for request in ["set a 0 0 1|1", "get a", "get none", "incr a 1", "touch a 9", "delete a"] {
@@ -128,7 +128,7 @@ fn traffic(port: u16) {
     client.ask("cas b 0 0 1 1|2");
 }
 
-/// What memcached_exporter shows of the server at `port`, after some traffic.
+/// The metrics that memcached_exporter shows of the server at `port`, after some traffic.
 fn of_memcached(port: u16) -> Option<Vec<String>> {
     traffic(port);
     let at = free_port();
@@ -165,8 +165,8 @@ fn memcached(port: u16) -> Option<Running> {
     start(&["memcached"], &["-p", &port.to_string(), "-l", "127.0.0.1", "-U", "0", "-u", "root"])
 }
 
-/// The reports that memcached_exporter reads hold what it insists on (else it says that memcached
-/// is down), and every name that memcached 1.6 has in them and the exporter makes a metric of.
+/// The reports that memcached_exporter reads have the fields that it requires (without them it
+/// reports that memcached is down), and every field of memcached 1.6 that it exports as a metric.
 #[test]
 fn what_memcached_exporter_reads() {
     let (_server, port) = serve_both("--maxmemory 64mb");

@@ -1,4 +1,4 @@
-//! Few files: the limit of the system decides how many clients there may be.
+//! A low limit of open files decides how many clients the server admits.
 
 use crate::client::Client;
 use crate::http::fetch;
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-/// Few files: as many clients as there is room for, and files and probes have theirs.
+/// With few files the server lowers `maxclients`, and its own files and probes keep their share.
 #[test]
 fn clients_are_as_many_as_files_allow() {
     let more = format!("--http-port {} --maxclients 1000 --dir /tmp", free_port());
@@ -23,7 +23,7 @@ fn clients_are_as_many_as_files_allow() {
     }
     let refused = String::from_utf8(Client::new(server.addr()).reply()).unwrap();
     assert_eq!(refused, "-ERR max number of clients reached\r\n");
-    // Many more than there are files for.
+    // Far more connections than files.
     let crowd: Vec<_> = (0..100).map(|_| TcpStream::connect(server.addr()).unwrap()).collect();
     let silent: Vec<_> = (0..100).map(|_| TcpStream::connect(server.http_addr())).collect();
     assert_eq!(fetch(server.http_addr(), "GET /healthz").1, "alive\n");
@@ -42,11 +42,11 @@ fn clients_are_as_many_as_files_allow() {
     assert!(error.contains("ulimit -n is 30") && error.contains("raise it to 39"), "{error}");
 }
 
-/// Where files run out all the same, the log says so once.
+/// If files run out nevertheless, the log says so once.
 #[test]
 fn unaccepted_connections_are_told_once() {
     let server = start(&mut with_files(60, &serve_command("--maxclients 18")));
-    // The limit of a process can be lowered below what it has open.
+    // The limit of a process can be lowered below its number of open files.
     let pid = server.pid().to_string();
     let lowered = Command::new("prlimit").args(["--pid", &pid, "--nofile=16:16"]).status();
     if !lowered.is_ok_and(|status| status.success()) {

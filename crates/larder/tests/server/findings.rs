@@ -1,11 +1,11 @@
-//! LARDER ADVISE under load: each tenant has one fault, and that one is found.
+//! LARDER ADVISE under load: each tenant has one fault, and the server finds it.
 
 use crate::client::Client;
 use crate::process::{Server, serve};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The kinds of findings, by the tenant they are of; those of the whole cache under "".
+/// The kinds of findings, by tenant; findings about the whole cache are under "".
 fn found(client: &mut Client) -> BTreeMap<String, Vec<String>> {
     let text = client.value("LARDER ADVISE JSON");
     let all: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -17,7 +17,7 @@ fn found(client: &mut Client) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-/// What each tenant does in a step of a tenth of a second.
+/// The requests of all tenants in one step of a tenth of a second.
 fn step(at: u64) -> Vec<String> {
     let mut lines = vec![];
     let mut each = |count: u64, line: &dyn Fn(u64) -> String| lines.extend((0..count).map(line));
@@ -30,35 +30,35 @@ fn step(at: u64) -> Vec<String> {
         let large = "x".repeat(60_000);
         each(150, &|key| format!("SET large:large{key} {large}"));
     }
-    // Everything is there.
+    // `healthy` reads keys that are in the cache.
     each(50, &|key| format!("GET healthy:{}", (at * 50 + key) % 200));
-    // Two reads of five are of keys that nobody wrote.
+    // `cold` and `promised`: two reads of five are of keys that were never written.
     for tenant in ["cold", "promised"] {
         each(30, &|key| format!("GET {tenant}:{}", (at * 30 + key) % 200));
         each(20, &|key| format!("GET {tenant}:new{at}:{key}"));
     }
-    // Read again after half a second, and kept for 300 ms.
+    // `expiring`: keys are read again after half a second, and live for 300 ms.
     each(20, &|key| format!("SET expiring:{at}:{key} {small} PX 300"));
     each(20, &|key| format!("GET expiring:{at}:{key}"));
     each(20, &|key| format!("GET expiring:{}:{key}", at.saturating_sub(5)));
-    // Removed between two reads.
+    // `removed`: keys are deleted between two reads.
     each(20, &|key| format!("SET removed:{at}:{key} {small}"));
     each(20, &|key| format!("DEL removed:{}:{key}", at.saturating_sub(2)));
     each(20, &|key| format!("GET removed:{at}:{key}"));
     each(20, &|key| format!("GET removed:{}:{key}", at.saturating_sub(4)));
-    // Written twelve seconds after it was asked for.
+    // `early`: keys are written twelve seconds after the first read.
     each(if at < 120 { 20 } else { 0 }, &|key| format!("GET early:{at}:{key}"));
     if let Some(before) = at.checked_sub(120) {
         each(20, &|key| format!("SET early:{before}:{key} {small}"));
         each(20, &|key| format!("GET early:{before}:{key}"));
     }
-    // The large items hold nearly all, and one read in two hundred finds one.
+    // `large`: the large items hold nearly all bytes, and one read in two hundred hits one of them.
     each(100, &|key| format!("GET large:{}", (at * 100 + key) % 2_000));
     each(at % 2, &|_| format!("GET large:large{}", at % 150));
-    // One key has most of the reads.
+    // `hot`: one key gets most of the reads.
     each(150, &|_| "GET hot:1".to_owned());
     each(50, &|key| format!("GET hot:{}", (at * 50 + key) % 200));
-    // Nobody reads it.
+    // `written`: keys are written and never read.
     let medium = "x".repeat(1_000);
     each(100, &|key| format!("SET written:{at}:{key} {medium}"));
     lines
@@ -98,7 +98,7 @@ fn each_tenant_has_its_fault() {
     });
     let advice = client.value("LARDER ADVISE JSON");
     assert_eq!(found(&mut client), BTreeMap::from(expected), "{advice}");
-    // The same stands where machines look.
+    // INFO shows the same figures to programs.
     let line = client.info("tenant_cold");
     let ratio = line.split(',').find_map(|field| field.strip_prefix("miss_ratio=")).unwrap();
     assert!((0.35..0.45).contains(&ratio.parse::<f64>().unwrap()), "{line}");

@@ -1,6 +1,6 @@
-//! What web frameworks' cache stores and the client of .NET send, replayed as they send it: a
-//! sequence goes out in the batches in which it is sent, and every reply is looked at. Where
-//! redis-server is installed its replies to the same sequences must be the same.
+//! The requests of web frameworks' cache stores and of the .NET client. The test replays each
+//! sequence in its original batches and checks every reply. Where redis-server is installed, it
+//! must give the same replies to the same sequences.
 
 use crate::client::Client;
 use crate::process::{free_port, serve};
@@ -118,7 +118,7 @@ fn unescape(text: &str) -> Vec<u8> {
     split_line(format!("\"{text}\"").as_bytes()).unwrap().swap_remove(0)
 }
 
-/// Replays a sequence and looks at each reply.
+/// Replays a sequence and checks each reply.
 fn replay(address: SocketAddr, name: &str, sequence: Sequence) {
     let mut client = Client::new(address);
     for batch in sequence.trim().split("\n\n") {
@@ -141,7 +141,7 @@ fn replay(address: SocketAddr, name: &str, sequence: Sequence) {
     }
 }
 
-/// A redis-server that ends with its test, where one is installed.
+/// A redis-server that is killed at the end of its test, if one is installed.
 struct Redis(Child, SocketAddr);
 
 impl Redis {
@@ -185,10 +185,10 @@ fn cache_stores_of_frameworks() {
     }
 }
 
-/// Sixteen bytes that no text is: what StackExchange.Redis knows its own replies by.
+/// Sixteen bytes that are no valid text, by which StackExchange.Redis recognizes its own replies.
 const IDENTITY: &[u8] = b"\x00\r\n\xff\x80abc$-1\r\n\x01\x02\x03";
 
-/// The first batch on a connection that is to carry commands.
+/// The first batch on a connection for commands.
 fn handshake(password: Option<&str>) -> Vec<u8> {
     let mut bytes = vec![];
     let mut add = |words: &[&[u8]]| {
@@ -219,8 +219,8 @@ fn handshake(password: Option<&str>) -> Vec<u8> {
     bytes
 }
 
-/// Every command of the handshake is answered, in order: a reply too few and the client takes each
-/// later reply for that of another command.
+/// Checks that every command of the handshake is answered, in order. With one reply too few, the
+/// client would take each later reply for the reply to another command.
 fn shakes_hands(address: SocketAddr, password: Option<&str>) -> Client {
     let mut client = Client::new(address);
     client.send(&handshake(password));
@@ -259,7 +259,7 @@ fn shakes_hands(address: SocketAddr, password: Option<&str>) -> Client {
 fn stack_exchange_redis_shakes_hands() {
     let server = serve("--maxmemory 64mb --requirepass sesame");
     let mut client = shakes_hands(server.addr(), Some("sesame"));
-    // Its second connection, where RESP3 is off.
+    // The client's second connection, for subscriptions where RESP3 is off.
     let mut listener = Client::new(server.addr());
     listener.ask("AUTH sesame");
     let channel = "__Booksleeve_MasterChanged";
@@ -267,7 +267,7 @@ fn stack_exchange_redis_shakes_hands() {
     assert_eq!(reply, format!("*3\r\n$9\r\nsubscribe\r\n$26\r\n{channel}\r\n:1\r\n"));
     assert_eq!(client.ask(&format!("PUBLISH {channel} 1")), ":1\r\n");
     assert!(listener.reply().starts_with(b"*3\r\n$7\r\nmessage\r\n"));
-    // A look for the tie-breaker is no workload.
+    // The look-up of the tie-breaker key is no workload.
     assert_eq!(client.info("keyspace_misses"), "0", "on every connect it would be a miss");
     if let Some(redis) = Redis::start() {
         shakes_hands(redis.1, None);

@@ -1,4 +1,4 @@
-//! Hashes beyond what the recording has: lives of fields, memory, traces.
+//! Hashes beyond the recorded commands: times to live of fields, memory, traces.
 
 use crate::client::Client;
 use crate::process::serve;
@@ -85,7 +85,7 @@ fn fields_are_read_and_written_with_their_lives() {
     assert!(client.ask("HGETDEL s FIELDS 1 a").starts_with("-WRONGTYPE"));
 }
 
-/// A hash whose fields are all dead is dead itself, and the sweep finds it.
+/// A hash whose fields are all expired is expired itself, and the sweep removes it.
 #[test]
 fn the_last_field_takes_the_key_with_it() {
     let server = serve("");
@@ -106,13 +106,13 @@ fn the_last_field_takes_the_key_with_it() {
     }
 }
 
-/// To the byte: what a hash takes is charged to its tenant, and given back.
+/// The bytes of a hash are charged to its tenant, and freed, exactly.
 #[test]
 fn hashes_are_charged_to_their_tenant() {
     let server = serve("--maxmemory 64mb --tenant t match prefix t:");
     let mut client = Client::new(server.addr());
     let used = |client: &mut Client| client.tenant(1)["used"].as_u64().unwrap();
-    // The class of sizes is charged with its first page, and stays.
+    // The size class is charged with its first page, which stays.
     client.ask(&format!("HSET t:h a {}", "x".repeat(100_000)));
     client.ask("HDEL t:h a");
     let before = used(&mut client);
@@ -124,7 +124,7 @@ fn hashes_are_charged_to_their_tenant() {
     assert_eq!(used(&mut client), before);
 }
 
-/// Reads of a hash are reads of its key, also to the models; questions about it are not.
+/// Reads of a hash count as reads of its key, also for the models. Queries of its metadata do not.
 #[test]
 fn what_counts_as_a_read() {
     let server = serve("");

@@ -1,13 +1,13 @@
-//! Tools as clients of a server that means harm: what it says ends, and reaches no terminal as
-//! anything but text.
+//! Larder's tools as clients of a malicious server: its replies have bounds, and its control
+//! characters never reach a terminal.
 
 use crate::process::larder;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-/// A server that answers each request with these bytes, again and again where `again`, with a pause
-/// between two.
+/// Starts a server that answers each request with these bytes, repeatedly if `again`, with a pause
+/// between two answers.
 fn server(answer: &'static [u8], again: bool, pause: Duration) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -27,7 +27,7 @@ fn server(answer: &'static [u8], again: bool, pause: Duration) -> u16 {
     port
 }
 
-/// Runs a tool that must fail; the standard error, and how long it took.
+/// Runs a tool that must fail; returns its standard error and its running time.
 fn fails(words: &str) -> (String, Duration) {
     let begun = Instant::now();
     let output = larder(words).output().unwrap();
@@ -58,7 +58,7 @@ fn no_control_character_of_a_server_is_printed() {
     }
 }
 
-/// A reply that grows without end, and one whose bytes come so slowly that it never ends.
+/// A reply that grows without end, and a reply whose bytes arrive so slowly that it never ends.
 #[test]
 fn a_server_that_does_not_end_is_left() {
     static FLOOD: [u8; 1 << 16] = [b'x'; 1 << 16];

@@ -43,7 +43,7 @@ fn metrics_and_probes() {
     ] {
         assert!(body.contains(&format!("{line}\n")), "{line}: {body}");
     }
-    // Every sample belongs to a metric that was described before it.
+    // Every sample belongs to the metric described before it.
     let mut described = vec![];
     for line in body.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
@@ -66,7 +66,7 @@ fn metrics_and_probes() {
     assert!(fetch(address, "POST /metrics").0.contains("405"));
 }
 
-/// What the pilot expected of each pool stands beside what came of it.
+/// Each forecast of the pilot for a pool is exported beside the outcome.
 #[test]
 fn forecasts_stand_beside_outcomes() {
     let server = serve(&format!(
@@ -81,7 +81,7 @@ fn forecasts_stand_beside_outcomes() {
     let body = loop {
         for _ in 0..200 {
             at += 1;
-            // One pool's keys fit, the other's do not.
+            // The keys of one pool fit in memory, the keys of the other do not.
             let (few, many) = (base::hash::mix(at) % 100, base::hash::mix(at) % 5_000);
             for key in [format!("web:{few}"), format!("key:{many}")] {
                 if client.value(&format!("GET {key}")) == "(null)" {
@@ -93,7 +93,7 @@ fn forecasts_stand_beside_outcomes() {
         if body.contains("larder_forecast_miss_ratio{") {
             break body;
         }
-        // A busier server looks at too few of so few keys.
+        // Under more load the server would sample too few of these few keys.
         std::thread::sleep(std::time::Duration::from_millis(100));
         assert!(begun.elapsed() < std::time::Duration::from_secs(60), "no forecast: {body}");
     };
@@ -113,7 +113,7 @@ fn forecasts_stand_beside_outcomes() {
     assert!(body.contains("larder_epochs_total "), "{body}");
 }
 
-/// Every write that evicts is timed, by either protocol, and nothing else.
+/// Every write that evicts is timed, by either protocol, and no other write is.
 #[test]
 fn evictions_are_timed() {
     let http = free_port();
@@ -150,7 +150,7 @@ fn evictions_are_timed() {
     let us = client.info("eviction_pause_us_max").parse::<f64>().unwrap();
     assert!((us - most * 1e6).abs() < 0.1, "{us} {most}");
     assert!(client.info("eviction_pause_us_p99").parse::<f64>().unwrap() <= us);
-    // Redis' event, for what took milliseconds: none is asked for yet.
+    // Redis' event covers evictions of milliseconds, and no threshold is set yet.
     assert_eq!(client.ask("LATENCY LATEST"), "*0\r\n");
     assert_eq!(client.ask("CONFIG SET latency-monitor-threshold 1"), "+OK\r\n");
     let (latest, is_slow) = (client.ask("LATENCY LATEST"), us >= 1_000.0);
@@ -164,7 +164,7 @@ fn evictions_are_timed() {
     assert_eq!(client.ask("LATENCY GRAPH eviction-cycle"), none);
 }
 
-/// Two servers on one machine need no setting, but a port that was asked for must be had.
+/// Two servers on one machine need no setting, but a port that was asked for must be free.
 #[test]
 fn a_port_in_use_is_named() {
     let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
@@ -173,7 +173,7 @@ fn a_port_in_use_is_named() {
     assert!(error.contains("choose another http-port"), "{error}");
 }
 
-/// Classes of sizes are shown with their pages and, where it is known, what came of the forecast.
+/// Size classes are shown with their pages and, where it is known, the outcome of the forecast.
 #[test]
 fn pages_are_shown() {
     let server = serve(&format!(
@@ -199,7 +199,7 @@ fn pages_are_shown() {
     assert!(body.contains("larder_class_pages{class=\"web "), "{body}");
 }
 
-/// Connections that say half of something, or nothing, or read no answer, keep nobody out.
+/// Connections that send half a request, or nothing, or read no answer, keep no other client out.
 #[test]
 fn silence_keeps_no_place() {
     let server = serve(&format!("--http-port {} --http-maxclients 64", free_port()));
@@ -223,14 +223,14 @@ fn silence_keeps_no_place() {
             assert!(begun.elapsed() < Duration::from_secs(5), "{at}: {:?}", begun.elapsed());
         }
     }
-    // The last of them have their places, for some seconds.
+    // The last of the silent connections keep their places for some seconds.
     let last = silent.iter_mut().rev().find(|stream| stream.set_nonblocking(true).is_ok());
     assert!(last.unwrap().write(b"\r\n").is_ok());
     let begun = Instant::now();
     for mut stream in silent {
         stream.set_nonblocking(false).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        // Whatever was answered, the end comes, or an error that says so.
+        // The server closes every connection, whether it answered or not; a reset counts as closed.
         let mut rest = vec![];
         let timed_out = |error: std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
         assert!(!stream.read_to_end(&mut rest).is_err_and(timed_out), "it is still open");
@@ -238,13 +238,14 @@ fn silence_keeps_no_place() {
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }
 
-/// What is no HTTP, or too much of it, is told so, and the connection stays as HTTP says.
+/// Requests that are no HTTP, or too large, get an error, and the connection persists as HTTP
+/// requires.
 #[test]
 fn requests_are_bounded_and_connections_stay() {
     let server = serve(&format!("--http-port {}", free_port()));
     let answer = |bytes: &[u8]| {
         let mut stream = TcpStream::connect(server.http_addr()).unwrap();
-        // The server may close before all is sent.
+        // The server may close before all bytes are sent.
         let _ = stream.write_all(bytes);
         let mut all = vec![];
         let _ = stream.read_to_end(&mut all);
@@ -274,7 +275,7 @@ fn requests_are_bounded_and_connections_stay() {
     assert!(body.contains("allow: GET, HEAD"), "{body}");
 }
 
-/// A page of another site, whose name was given this machine's address, reads nothing.
+/// A page of another site reads nothing, even when its name resolves to this machine's address.
 #[test]
 fn a_name_that_anybody_can_register_is_refused() {
     let server = serve(&format!("--http-port {} --http-hosts cache.example.org", free_port()));
@@ -297,7 +298,7 @@ fn a_name_that_anybody_can_register_is_refused() {
     }
     let away = "Host: rebound.example.com\r\n";
     assert_eq!(ask("/healthz", away), "HTTP/1.1 200 OK", "a probe says one word");
-    // A name and a password are not a browser's to send unasked.
+    // A browser does not send a name and a password unasked.
     Client::new(server.addr()).ask("CONFIG SET requirepass sesame");
     let login = "Authorization: Basic ZGVmYXVsdDpzZXNhbWU=\r\n";
     assert_eq!(ask("/metrics", &format!("{away}{login}")), "HTTP/1.1 200 OK");

@@ -1,10 +1,11 @@
-//! Instructions that a request costs the server, from socket to socket, counted by callgrind: they
-//! do not depend on who else uses the machine. A change that costs more than 3 % is found here.
+//! The instructions that a request costs the server, from socket to socket, counted by callgrind.
+//! The count does not depend on other programs on the machine. The test finds a change that costs
+//! more than 3 %.
 //!
-//! No command is timed: the server times the first batches of each second, so a busy machine, which
-//! serves fewer a second, would count more instructions.
-//! They depend on how the binary was built. The budget is of the build that `.ci/run` tests, by the
-//! compiler of [`COMPILER`]; by another it is not looked at.
+//! No command is timed here. The server times the first batches of each second, so a busy machine,
+//! which serves fewer requests a second, would count more instructions.
+//! The count depends on the build of the binary. The budget holds for the build that `.ci/run`
+//! tests, with the compiler [`COMPILER`]; with another compiler the test is skipped.
 
 use super::client::Client;
 use super::process::{free_port, larder};
@@ -14,21 +15,21 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use wire::resp::encode_command;
 
-/// The compiler whose build the budget is of.
+/// The compiler for whose build the budget holds.
 const COMPILER: &str = "rustc 1.95.0";
-/// Command, depth of the pipeline, and instructions of a request.
+/// Command, depth of the pipeline, and budget of instructions for a request.
 const BUDGET: [(&str, usize, f64); 4] =
     [("GET", 1, 3_666.0), ("GET", 16, 2_385.0), ("SET", 1, 4_194.0), ("SET", 16, 2_992.0)];
-/// What may be missed.
+/// The share by which a count may exceed its budget.
 const TOLERANCE: f64 = 0.03;
 const KEYS: usize = 20_000;
-/// Batches that are counted together, and how often: the least counts, for what the server does by
-/// the clock comes on top.
+/// Batches counted together, and repetitions. The lowest count is used, because work that the
+/// server does by the clock only adds to it.
 const BATCHES: usize = 400;
 const ROUNDS: usize = 5;
 const VALUE: [u8; 200] = [b'x'; 200];
 
-/// The server under callgrind, which counts what its worker does.
+/// The server under callgrind, which counts the instructions of its worker.
 struct Counted(Child);
 
 impl Counted {
@@ -45,7 +46,7 @@ impl Counted {
         Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
-    /// Writes what was counted since the last time to a file of its own.
+    /// Writes the instructions counted since the last dump to a file of its own.
     fn dump(&self) {
         let pid = self.0.id().to_string();
         let output = Command::new("callgrind_control").args(["--dump", &pid]).output().unwrap();
@@ -69,13 +70,13 @@ fn connect(port: u16) -> Client {
     Client::new(([127, 0, 0, 1], port).into())
 }
 
-/// Sends batches, each once the replies to the one before are there.
+/// Sends batches, each after the replies to the previous batch.
 fn play(client: &mut Client, command: &str, depth: usize, batches: usize) {
     let mut key = 0;
     for _ in 0..batches {
         let mut bytes = vec![];
         for _ in 0..depth {
-            // Each key once before any again, in no order of the table.
+            // Each key once before any key again, in an order unrelated to the table.
             key = (key + 7_919) % KEYS;
             let name = format!("key:{key:012}");
             let words: &[&[u8]] = match command {
@@ -130,7 +131,7 @@ fn a_request_costs_no_more_instructions_than_it_did() {
         let rounds = (0..ROUNDS).map(|round| counted(&out, 2 + at * ROUNDS + round));
         let each = rounds.fold(f64::INFINITY, f64::min) / (depth * BATCHES) as f64;
         println!("{command} at depth {depth}: {each:.0} instructions, budget {budget}");
-        // A name in `--toggle-collect` that is the server's no more counts nothing.
+        // A name in `--toggle-collect` that no longer exists in the server counts nothing.
         assert!(each > budget / 4.0, "{command} at depth {depth}: {each:.0} instructions are none");
         if each > budget * (1.0 + TOLERANCE) {
             over.push(format!("{command} at depth {depth}: {each:.0}, budget {budget}"));

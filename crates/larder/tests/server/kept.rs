@@ -1,16 +1,16 @@
-//! What a version promised the next: files that it wrote, and names that it told.
+//! The promises of a version to the next: files that it wrote, and names that it published.
 //!
-//! `tests/kept` has a folder for each version whose files are still read, made by that version. A
-//! new format reads those of the version before, and this test says whether it does.
+//! `tests/kept` has a folder for each version whose files are still read, written by that version.
+//! A new format must read the files of the version before, and this test checks it.
 
 use crate::client::Client;
 use crate::process::{larder, serve_command, start};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Versions whose files are read: this one and the one before.
+/// Versions whose files are read: this version and the one before.
 const READ: &[&str] = &["0.1"];
-/// The version whose names are kept.
+/// The version whose published names must still exist.
 const NAMES: &str = "0.1";
 
 fn kept(version: &str, name: &str) -> PathBuf {
@@ -45,7 +45,7 @@ fn a_warm_restart_file_is_read() {
         ] {
             assert_eq!(client.value(line), value, "{version}: {line}");
         }
-        // Absolute times, of a century.
+        // The file stores absolute times of expiry, decades ahead.
         client.ask("SELECT 0");
         assert!(client.value("TTL web:long").parse::<u64>().unwrap() > 2_000_000_000);
     }
@@ -61,8 +61,8 @@ fn counts_of_a_model_are_read() {
     }
 }
 
-/// The fields of INFO by section, where they are the server's own and not a command's or an
-/// error's. Numbers at the end of a name count.
+/// The fields of INFO by section, without the fields of single commands and errors. Numbers at the
+/// end of a name are written as `N`.
 fn fields() -> String {
     const OF_THE_LOAD: &[&str] = &["Commandstats", "Errorstats", "Latencystats", "Modules"];
     let server = start(&mut serve_command("--tenant 'web match prefix web:'"));
@@ -105,7 +105,7 @@ fn fields_of_info_are_as_documented() {
     assert_eq!(made, written, "LARDER_WRITE=1 cargo test -p larder fields_of_info");
 }
 
-/// Names in backticks, as the pages have them.
+/// Names in backticks, as the pages write them.
 fn names(page: &str) -> Vec<&str> {
     page.split('`').skip(1).step_by(2).filter(|name| !name.contains(' ')).collect()
 }

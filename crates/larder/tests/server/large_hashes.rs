@@ -1,12 +1,12 @@
-//! Hashes of many fields: they answer as small ones do, are charged to the byte, and keep nobody
-//! waiting.
+//! Hashes of many fields: they answer as small ones do, are charged to the byte, and keep no other
+//! client waiting.
 
 use crate::client::Client;
 use crate::process::{serve, serve_command, start};
 use std::time::Duration;
 use wire::resp::Reply;
 
-/// `HSET` of so many fields from `from` on, in one command.
+/// Sends one `HSET` with a range of fields.
 fn hset(client: &mut Client, key: &str, fields: std::ops::Range<usize>) {
     let mut words = vec![b"HSET".to_vec(), key.into()];
     for at in fields {
@@ -41,7 +41,7 @@ fn ask_strings(client: &mut Client, line: &str) -> Vec<String> {
     strings(client.ask(line).as_bytes())
 }
 
-/// A hash of many fields is what a small one is: every command answers alike.
+/// A hash of many fields gives the same answers as a small one, for every command.
 #[test]
 fn large_hashes_answer_as_small_ones() {
     const FIELDS: usize = 20_000;
@@ -76,7 +76,7 @@ fn large_hashes_answer_as_small_ones() {
     assert_eq!(names(ask_strings(&mut client, "HRANDFIELD h 50")).len(), 50);
     assert_eq!(names(ask_strings(&mut client, "HRANDFIELD h 15000")).len(), 15_000);
     assert_eq!(ask_strings(&mut client, "HRANDFIELD h -500 WITHVALUES").len(), 1_000);
-    // A cursor shows what is there all the time exactly once, whatever comes and goes.
+    // A cursor shows each field that stays exactly once, whatever is added and removed.
     let (mut cursor, mut seen) = ("0".to_owned(), vec![]);
     loop {
         let mut reply = ask_strings(&mut client, &format!("HSCAN h {cursor} COUNT 100 NOVALUES"));
@@ -93,7 +93,7 @@ fn large_hashes_answer_as_small_ones() {
     assert_eq!(names(seen), fields);
     let found = ask_strings(&mut client, "HSCAN h 0 COUNT 1000000 MATCH field:1234*");
     assert_eq!(found.len(), 1 + 2 * 11, "with one, and with two digits more");
-    // Another name, another database, another value, and the end.
+    // The hash under another name, in another database, with another value, and after its end.
     assert_eq!(client.ask("COPY h copy"), ":1\r\n");
     assert_eq!(client.ask("COPY h copy"), ":0\r\n");
     assert_eq!(client.ask("RENAME copy moved"), "+OK\r\n");
@@ -115,8 +115,8 @@ fn large_hashes_answer_as_small_ones() {
     assert_eq!(client.value("EXISTS h"), "0", "the last field takes the key with it");
 }
 
-/// What a large hash takes is charged to its tenant while it grows, and given back, whatever makes
-/// it go; a hash that is moved is charged to whose it is then.
+/// The bytes of a large hash are charged to its tenant while it grows, and freed whatever removes
+/// it. A hash that is renamed is charged to its new tenant.
 #[test]
 fn large_hashes_are_charged_to_their_tenant() {
     let server = serve("--maxmemory 64mb --tenant t match prefix t: --tenant u match prefix u:");
@@ -129,7 +129,7 @@ fn large_hashes_are_charged_to_their_tenant() {
             std::thread::sleep(Duration::from_millis(20));
         }
     };
-    // The classes of sizes are charged with their first pages, and stay.
+    // The size classes are charged with their first pages, which stay.
     for key in ["t:first", "u:first", "t:h", "u:h"] {
         hset(&mut client, key, 0..500);
     }
@@ -144,7 +144,7 @@ fn large_hashes_are_charged_to_their_tenant() {
         let usage = client.value("MEMORY USAGE t:h").parse::<u64>().unwrap();
         assert!((600_000..1_100_000).contains(&usage), "{usage} bytes for 20 000 fields");
         let grown = used(&mut client, 1) - before[0];
-        // It fills the pages that hashes before it left.
+        // The hash fills the pages that earlier hashes left.
         assert!((usage / 5 * 4..usage + 70_000).contains(&grown), "{grown} for {usage}");
         client.ask(end);
         if *end == "FLUSH" {
@@ -164,7 +164,7 @@ fn large_hashes_are_charged_to_their_tenant() {
     assert!(used(&mut client, 1) > usage / 2);
 }
 
-/// Fields of a large hash die one by one, and with the last the hash.
+/// Fields of a large hash expire one by one, and the hash ends with the last field.
 #[test]
 fn fields_of_large_hashes_have_lives() {
     let server = serve("");
@@ -195,7 +195,7 @@ fn fields_of_large_hashes_have_lives() {
     assert_eq!(client.value("EXISTS h"), "0", "the last field takes the key with it");
 }
 
-/// WATCH sees what becomes of a large hash.
+/// WATCH notices changes of a large hash.
 #[test]
 fn large_hashes_are_watched() {
     let server = serve("");
@@ -213,7 +213,7 @@ fn large_hashes_are_watched() {
     }
 }
 
-/// Memory stays within its limit while large hashes push each other out.
+/// Memory stays within its limit while large hashes evict each other.
 #[test]
 fn large_hashes_are_evicted() {
     let server = serve("--maxmemory 16mb");
@@ -246,7 +246,7 @@ fn large_hashes_keep_nobody_waiting() {
         client.ask("DEL h");
         done.send(()).unwrap();
     });
-    // The same key, so the same part of the store.
+    // The key is the same, so it is in the same part of the store.
     let (mut other, mut waits) = (Client::new(address), vec![]);
     while finished.try_recv().is_err() {
         let asked = std::time::Instant::now();
@@ -256,7 +256,7 @@ fn large_hashes_keep_nobody_waiting() {
     }
     worker.join().unwrap();
     waits.sort_unstable();
-    // Once it took seconds; of a machine with other work some waits are long.
+    // A command that blocked the others would take seconds. On a busy machine some waits are long.
     let (most, longest) = (waits[waits.len() * 95 / 100], waits[waits.len() - 1]);
     assert!(
         most < Duration::from_millis(20) && longest < Duration::from_secs(1),
@@ -264,7 +264,7 @@ fn large_hashes_keep_nobody_waiting() {
     );
 }
 
-/// A large hash is there again after a restart, with its lives, and as large as before.
+/// A large hash survives a restart, with its times to live and its size.
 #[test]
 fn large_hashes_are_saved() {
     const FIELDS: usize = 20_000;

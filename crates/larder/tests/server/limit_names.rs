@@ -1,4 +1,4 @@
-//! Each limit's error names its setting: whoever meets one knows what to change.
+//! The error of each limit names its setting, so an operator knows what to change.
 
 use crate::client::Client;
 use crate::memcached::Text;
@@ -6,7 +6,8 @@ use crate::process::{Server, free_port, serve_both};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 
-/// Goes beyond a limit; the reply, or nothing where the connection is closed and the log says why.
+/// Exceeds a limit; returns the reply, or nothing where the connection is closed and the log names
+/// the setting.
 type Beyond = fn(&Server, u16) -> String;
 
 const MEGA: usize = 1 << 20;
@@ -20,12 +21,12 @@ fn text(port: u16, command: &str, bytes: usize) -> String {
     Text::new(port).ask(&format!("{command} {bytes}|{}", "x".repeat(bytes)))
 }
 
-/// The first reply that is not `done`.
+/// The first reply other than `done`.
 fn until_refused(done: &str, mut ask: impl FnMut(usize) -> String) -> String {
     (0..5_000).map(&mut ask).find(|reply| reply != done).expect("memory must be full")
 }
 
-/// A name, what the server is started with, and what goes beyond.
+/// Name of the setting, directives that start the server, and the request that exceeds the limit.
 const LIMITS: &[(&str, &str, Beyond)] = &[
     ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |server, _| {
         let mut client = Client::new(server.addr());
@@ -54,7 +55,7 @@ const LIMITS: &[(&str, &str, Beyond)] = &[
     ("client-query-buffer-limit", "--client-query-buffer-limit 1mb", |server, _| {
         let mut client = Client::new(server.addr());
         let begun = format!("*2\r\n$3\r\nGET\r\n${}\r\n", 8 * MEGA);
-        // The server may close before all is sent.
+        // The server may close before all bytes are sent.
         let _ = client.stream.write_all(begun.as_bytes());
         let _ = client.stream.write_all(&vec![b'x'; 4 * MEGA]);
         String::new()
@@ -177,7 +178,7 @@ fn each_limits_error_names_its_setting() {
     }
 }
 
-/// What memcached's clients look for stands in front of the setting.
+/// The words that memcached's clients look for stand before the setting.
 #[test]
 fn memcacheds_words_stand_in_front() {
     let of = |name: &str, at: usize| {
@@ -192,7 +193,7 @@ fn memcacheds_words_stand_in_front() {
     assert_eq!(of("maxmemory", 3), "SERVER_ERROR out of memory storing object (maxmemory)");
 }
 
-/// These lists have no error: the oldest entries make room.
+/// These lists give no error: the oldest entries are dropped.
 #[test]
 fn logs_are_as_long_as_their_settings_say() {
     let server = serve_both("--acllog-max-len 2 --slowlog-max-len 3 --user 'bob on >pw -@all'").0;
@@ -218,7 +219,7 @@ fn logs_are_as_long_as_their_settings_say() {
     assert_eq!(client.ask("SLOWLOG LEN"), ":3\r\n");
 }
 
-/// An address of this machine that is not its loopback; nothing is sent to find it.
+/// An address of this machine other than loopback. Finding it sends nothing.
 fn own_address() -> Option<std::net::IpAddr> {
     let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
     socket.connect("198.51.100.1:9").ok()?;
@@ -226,8 +227,8 @@ fn own_address() -> Option<std::net::IpAddr> {
     (!address.is_loopback() && !address.is_unspecified()).then_some(address)
 }
 
-/// Without a password clients of other machines are refused, and learn what to change. Who comes
-/// from an address of the machine other than the loopback counts as one.
+/// Without a password, clients of other machines are refused, and the error names the fix. A client
+/// from an address of this machine other than loopback counts as such a client.
 #[test]
 fn without_a_password_only_the_same_machine_is_served() {
     let Some(own) = own_address() else {
@@ -247,13 +248,13 @@ fn without_a_password_only_the_same_machine_is_served() {
     let mut stranger = TcpStream::connect(SocketAddr::new(own, memcached)).unwrap();
     std::io::Read::read_to_string(&mut stranger, &mut refused).unwrap();
     assert!(refused.starts_with("SERVER_ERROR protected mode: "), "{refused}");
-    // With a password strangers are served, and must give it.
+    // With a password remote clients are served once they have sent it.
     assert_eq!(friend.ask("CONFIG SET requirepass sesame"), "+OK\r\n");
     let mut stranger = Client::new(outside);
     assert!(stranger.ask("PING").starts_with("-NOAUTH"));
     assert_eq!(stranger.ask("AUTH sesame"), "+OK\r\n");
     assert_eq!(stranger.ask("PING"), "+PONG\r\n");
-    // Without either, everybody is.
+    // Without a password and without protected mode, every client is served.
     assert_eq!(friend.ask("CONFIG SET requirepass '' protected-mode no"), "+OK\r\n");
     assert_eq!(Client::new(outside).ask("PING"), "+PONG\r\n");
 }

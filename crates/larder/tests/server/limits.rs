@@ -1,4 +1,4 @@
-//! Limits: memory, clients, buffers, silence.
+//! Limits of memory, clients, buffers and idle time.
 
 use crate::client::Client;
 use crate::process::serve;
@@ -36,7 +36,7 @@ fn volatile_policies_evict_what_has_an_expiry() {
             assert_eq!(stored, "+OK\r\n", "{policy}: {i}");
         }
         assert!(client.info("evicted_keys").parse::<u64>().unwrap() > 1_500);
-        // These take the place of the others, until there are none.
+        // These keys replace the others, until only keys without an expiry are left.
         let more = (300..4_000).map(|i| client.ask(&format!("SET stays:{i} {value}")));
         let stored = more.take_while(|reply| reply == "+OK\r\n").count();
         assert!((500..3_000).contains(&stored), "{policy}: {stored}");
@@ -50,7 +50,8 @@ fn volatile_policies_evict_what_has_an_expiry() {
     }
 }
 
-/// A bit of a long value costs what a bit costs: copied whole each time, these would take minutes.
+/// Writing a bit of a long value does not copy the value. With a copy for each write this test
+/// would take minutes.
 #[test]
 fn a_bit_of_a_long_value_is_written_in_its_place() {
     let server = serve("");
@@ -106,7 +107,7 @@ fn an_unfinished_command_is_cut_at_its_limit() {
     let server = serve("--client-query-buffer-limit 1mb --proto-max-bulk-len 64mb");
     let mut client = Client::new(server.addr());
     client.send(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$60000000\r\n");
-    // Written from elsewhere: the server may close before all is sent.
+    // The whole value is never sent: the server may close before.
     let chunk = vec![b'x'; 1 << 16];
     let mut stream = client.stream.try_clone().unwrap();
     let sent = (0..1_000).take_while(|_| stream.write_all(&chunk).is_ok()).count();
@@ -122,7 +123,7 @@ fn a_reader_that_does_not_read_is_cut_at_its_limit() {
     let mut client = Client::new(server.addr());
     client.ask(&format!("SET big {}", "x".repeat(1 << 20)));
     let mut slow = Client::new(server.addr());
-    // One command whose reply is long: of several the later ones would wait.
+    // One command with a long reply, because later commands of a pipeline would wait.
     slow.send(format!("MGET{}\r\n", " big".repeat(100)).as_bytes());
     let begun = std::time::Instant::now();
     while client.info("client_output_buffer_limit_disconnections") != "1" {
@@ -167,7 +168,7 @@ fn keys_die_in_time_and_are_swept() {
     panic!("the dead are still there: {} left", client.value("DBSIZE"));
 }
 
-/// Wrong passwords are answered later and later, and nobody else waits for it.
+/// Replies to wrong passwords come later each time, and no other client waits for them.
 #[test]
 fn wrong_passwords_are_slowed_down() {
     let server = serve("--requirepass secret");
@@ -176,9 +177,9 @@ fn wrong_passwords_are_slowed_down() {
     for _ in 0..5 {
         assert!(guesser.ask("AUTH wrong").starts_with("-WRONGPASS"));
     }
-    // 25, 50, 100, 200, 400 ms.
+    // The five delays: 25, 50, 100, 200, 400 ms.
     assert!(start.elapsed() > Duration::from_millis(750), "{:?}", start.elapsed());
-    // A pipeline is answered in order, once the rest is over.
+    // A pipeline is answered in order, after the delay.
     let start = std::time::Instant::now();
     guesser.send(b"AUTH wrong\r\nAUTH secret\r\nPING\r\n");
     let mut other = Client::new(server.addr());

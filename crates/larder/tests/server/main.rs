@@ -1,5 +1,5 @@
-//! The server over a socket: what clients see, against the binary in a process of its own. With
-//! `--release` that is the binary as it is shipped, as `.ci/run` has it.
+//! The server as its clients see it over a socket: the binary in a process of its own. With
+//! `--release` that is the shipped binary, as `.ci/run` tests it.
 
 mod acl;
 mod atomic;

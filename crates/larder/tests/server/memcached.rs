@@ -1,7 +1,8 @@
-//! memcached's protocol: its replies as memcached 1.6.18 gives them, and the same data as Redis'.
+//! memcached's protocol: replies equal to those of memcached 1.6.18, and data shared with the Redis
+//! protocol.
 //!
-//! `memcached/record.py` recorded the replies. Each request goes to a fresh server, in both ways a
-//! client may send it: whole, and byte by byte.
+//! `memcached/record.py` recorded the replies. The recorded requests go to a fresh server, in both
+//! ways that a client may send them: whole, and byte by byte.
 
 use crate::client::Client;
 use crate::process::serve_both;
@@ -15,7 +16,7 @@ mod watching;
 
 const RECORDED: &str = include_str!("memcached/recorded.txt");
 
-/// A connection by memcached's protocol.
+/// A connection with memcached's protocol.
 pub(crate) struct Text {
     stream: BufReader<TcpStream>,
 }
@@ -32,14 +33,14 @@ impl Text {
         self.stream.get_mut().write_all(bytes).unwrap();
     }
 
-    /// A line without its end; empty once the server has closed.
+    /// A line without its end; empty once the server has closed the connection.
     pub(crate) fn line(&mut self) -> String {
         let mut line = vec![];
         self.stream.read_until(b'\n', &mut line).unwrap();
         String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned()
     }
 
-    /// The reply to a request, whose data stands behind a bar.
+    /// The reply to a request; the data of the request stands behind a bar.
     pub(crate) fn ask(&mut self, request: &str) -> String {
         self.send(&bytes_of(request));
         self.until_mn()
@@ -102,7 +103,7 @@ fn also_when_requests_arrive_byte_by_byte() {
     compare(true);
 }
 
-/// One item, whichever protocol wrote it.
+/// Both protocols see the same item, whichever wrote it.
 #[test]
 fn both_protocols_see_the_same_data() {
     let (server, port) = serve_both("--maxmemory 64mb --tenant t match prefix t:");
@@ -133,7 +134,8 @@ fn both_protocols_see_the_same_data() {
     assert!(text.ask("flush_all") == "OK" && redis.value("DBSIZE") == "0");
 }
 
-/// Ours alone: `U` tells what fetching the value took, and asks what it is counted as.
+/// Larder's own flag `U`: on a write it states the cost of a miss in microseconds, on a read it
+/// returns the cost that counts.
 #[test]
 fn what_a_miss_costs_is_told() {
     let (server, port) = serve_both("");
@@ -160,12 +162,12 @@ fn a_flush_may_wait() {
     }
 }
 
-/// What a client fetches after it has won is what a miss costs, also where the old value is still
-/// there.
+/// The time from winning a recache to the write counts as the cost of a miss, also while the old
+/// value is still there.
 #[test]
 fn recaching_is_a_fetch_that_is_timed() {
     let (server, port) = serve_both("--maxmemory 64mb");
-    // The stopwatch runs once the pilot has asked for samples.
+    // The server times misses once the pilot has asked for samples.
     std::thread::sleep(Duration::from_millis(300));
     let mut redis = Client::new(server.addr());
     let mut mean = || redis.tenant(0)["penalty_us"].as_u64().unwrap_or(0);
@@ -217,7 +219,7 @@ fn reports() {
     server.wait();
 }
 
-/// Newer than 1.6.18: what 1.6.45 answers.
+/// Flags newer than 1.6.18, with the replies of 1.6.45.
 #[test]
 fn flags_of_later_versions() {
     let (_server, port) = serve_both("");
@@ -257,7 +259,7 @@ fn the_last_delayed_flush_holds() {
     assert_eq!(client.ask("get a"), "VALUE a 0 1\r\nx\r\nEND");
 }
 
-/// The words of a request must not be split by those of Redis' typed lines.
+/// A request must not be split into words by the quoting rules of Redis' typed lines.
 #[test]
 fn quotes_are_bytes_like_others() {
     let (server, port) = serve_both("");

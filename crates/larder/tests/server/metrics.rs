@@ -1,6 +1,6 @@
-//! `docs/metrics.md`: every metric that a server tells, with its kind and its meaning.
+//! `docs/metrics.md`: every metric that a server exports, with its kind and its meaning.
 //!
-//! The page is made by this test from what a server answers; `LARDER_WRITE=1 cargo test -p larder
+//! This test makes the page from a server's answer; `LARDER_WRITE=1 cargo test -p larder
 //! metrics_are_as_documented` writes it anew.
 
 use crate::client::Client;
@@ -20,7 +20,7 @@ rules and a dashboard of Grafana that go by these names are in `packaging/`.
 |---|---|---|
 ";
 
-/// A row for each metric, in the order of names.
+/// A row for each metric, ordered by name.
 fn page(body: &str) -> String {
     let mut rows = vec![];
     let mut help = "";
@@ -55,7 +55,7 @@ fn metrics_are_as_documented() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     let begun = Instant::now();
-    // Some are there only when the pilot has looked.
+    // Some metrics exist only after the first epoch of the pilot.
     let is_write = std::env::var_os("LARDER_WRITE").is_some();
     let patience = Duration::from_secs(if is_write { 15 } else { 60 });
     loop {

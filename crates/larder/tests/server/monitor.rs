@@ -22,7 +22,7 @@ fn monitor_shows_commands_but_no_secrets() {
         line.contains(" [0 127.0.0.1:") && line.ends_with("] \"SET\" \"a\" \"b\\\"c\"\r\n"),
         "{line}"
     );
-    // A watcher may still leave.
+    // A client in MONITOR may still send QUIT.
     watcher.send(b"*1\r\n$4\r\nQUIT\r\n");
 }
 
@@ -53,7 +53,7 @@ fn a_trace_has_all_accesses_of_a_sampled_key() {
             assert_eq!(columns[3..], told);
         }
     }
-    // By the second reply all that was on its way at the first has arrived.
+    // All lines under way at the first reply have arrived by the second.
     for _ in 0..2 {
         some.send(b"PING\r\n");
         loop {
@@ -72,7 +72,7 @@ fn a_trace_has_all_accesses_of_a_sampled_key() {
     }
 }
 
-/// Without these a trace of a Larder would plan for one tenant whose misses cost nothing.
+/// Without these columns a trace of Larder would lead to a plan for one tenant with free misses.
 #[test]
 fn a_trace_tells_tenant_life_and_penalty() {
     let server = serve("--tenant web match prefix web: --recipe auto");
@@ -88,11 +88,12 @@ fn a_trace_tells_tenant_life_and_penalty() {
     assert_eq!((lines[2][6].as_str(), lines[2][10].as_str()), ("1", "web"));
     let (left, penalty) = (&lines[2][11], &lines[2][12]);
     assert!((50_000..=60_000).contains(&left.parse::<u64>().unwrap()), "{left} ms are left");
-    // A class of penalties spans a factor of two.
+    // A penalty class spans a factor of two.
     assert!((15_000..400_000).contains(&penalty.parse::<u64>().unwrap()), "{penalty} µs");
 }
 
-/// RESET makes a connection as it was when it began: it watches nothing, and is shown with no flag.
+/// RESET restores a connection to its initial state: it monitors nothing, and is shown without
+/// flags.
 #[test]
 fn reset_ends_monitor() {
     let server = serve("");

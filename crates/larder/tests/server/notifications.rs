@@ -1,10 +1,10 @@
-//! Keyspace notifications: which events are told at which channels, and to whom.
+//! Keyspace notifications: which events are sent on which channels, and to which clients.
 
 use crate::client::Client;
 use crate::memcached::Text;
 use crate::process::{Server, serve, serve_both};
 
-/// A client that listens to all events of keys in any database.
+/// A client subscribed to a pattern of channels.
 fn listener(server: &Server, pattern: &str) -> Client {
     let mut client = Client::new(server.addr());
     assert!(client.ask(&format!("PSUBSCRIBE {pattern}")).contains("psubscribe"));
@@ -120,7 +120,7 @@ fn classes_and_channels_are_as_chosen() {
     assert_eq!(heard(&mut ears), "0__:new newer");
 }
 
-/// Keys that only bob's clients can come by are told to them alone.
+/// Events of keys that belong to bob's clients reach only bob's clients.
 #[test]
 fn others_do_not_hear_of_keys_that_are_not_theirs() {
     let server = serve(
@@ -138,14 +138,16 @@ fn others_do_not_hear_of_keys_that_are_not_theirs() {
     assert_eq!(heard(&mut his), "0__:set secret");
 }
 
-/// What memcached's clients do is told in the words of the commands that do the same.
+/// Writes by memcached's clients send the same events as the equivalent Redis commands.
 #[test]
 fn memcacheds_writes_are_told() {
-    let (server, port) = serve_both("--notify-keyspace-events EAm");
+    let (server, port) = serve_both("--notify-keyspace-events EAmn");
     let mut text = Text::new(port);
+    Client::new(server.addr()).ask("RPUSH list 1");
     let mut ears = listener(&server, "__key*");
     for (line, events) in [
-        ("set a 0 0 1|1", &["set a"][..]),
+        ("set a 0 0 1|1", &["set a", "new a"][..]),
+        ("set list 0 0 1|1", &["set list"]),
         ("set a 0 100 1|1", &["set a", "expire a"]),
         ("add a 0 0 1|1", &[]),
         ("append a 0 0 1|1", &["append a"]),
@@ -159,9 +161,9 @@ fn memcacheds_writes_are_told() {
         ("gat 100 a", &["expire a"]),
         ("delete a", &["del a"]),
         ("delete a", &[]),
-        ("ms b 1 T100|1", &["set b", "expire b"]),
+        ("ms b 1 T100|1", &["set b", "expire b", "new b"]),
         ("ms b 1 MA|1", &["append b"]),
-        ("ms c 1 MA N100|1", &["set c", "expire c"]),
+        ("ms c 1 MA N100|1", &["set c", "expire c", "new c"]),
         ("mg b T100 v", &["expire b"]),
         ("ma b", &["incrby b"]),
         ("ma d N0", &["incrby d"]),
@@ -178,7 +180,7 @@ fn memcacheds_writes_are_told() {
     assert_eq!(heard(&mut ears), "__key-end x", "nothing more was told");
 }
 
-/// A field's death is told, also where nobody tracks.
+/// The expiry of a field sends an event, also without client-side tracking.
 #[test]
 fn deaths_of_fields_are_told() {
     let server = serve("--notify-keyspace-events Eh");

@@ -1,11 +1,11 @@
-//! What an operator looks at: the slow log, hot keys, the time of the sweep.
+//! The tools of an operator: the slow log, hot keys, the time of the sweep.
 
 use crate::client::Client;
 use crate::process::serve;
 use std::time::{Duration, Instant};
 use wire::resp::{Reply, encode_command};
 
-/// Each command of one read is in a group, and no group is missed.
+/// The commands of one read of the socket form groups, and the slow log misses no group.
 #[test]
 fn no_slow_command_is_missed() {
     let server = serve("--slowlog-log-slower-than 0 --slowlog-max-len 100");
@@ -20,7 +20,8 @@ fn no_slow_command_is_missed() {
     {
         assert_eq!(entries.matches(words).count(), 1, "{words}: {entries}");
     }
-    // Twenty of one pipeline are two groups; the largest of each is kept, and KEYS for itself.
+    // Twenty commands of one pipeline form two groups. The log keeps the largest command of each
+    // group, and KEYS on its own.
     client.ask("SLOWLOG RESET");
     client.ask("CONFIG SET slowlog-log-slower-than 0");
     client.ask("SLOWLOG RESET");
@@ -45,8 +46,8 @@ fn no_slow_command_is_missed() {
     assert!(!entries.contains("GET\r\n$1\r\na\r\n"), "{entries}");
 }
 
-/// A command that waits is kept when it ends, whether it was served or its time was over, and with
-/// the time that it worked.
+/// A blocking command is logged when it ends, whether it was served or timed out, with its working
+/// time.
 #[test]
 fn a_command_that_waits_is_kept_when_it_ends() {
     let server = serve("--slowlog-log-slower-than 0 --commandlog-reply-larger-than 5000");
@@ -80,7 +81,7 @@ fn a_command_that_waits_is_kept_when_it_ends() {
     assert_eq!(large.matches("BLPOP").count(), 1, "{large}");
 }
 
-/// Commands of a script and of a transaction are kept each for itself, and EXEC is not.
+/// Commands of a script and of a transaction are logged one by one, and EXEC is not logged.
 #[test]
 fn commands_within_are_kept() {
     let server = serve("--slowlog-log-slower-than 0");
@@ -106,7 +107,7 @@ fn commands_within_are_kept() {
     }
 }
 
-/// A GET that copies much is slow on any machine.
+/// A GET that copies 64 MB is slow on any machine.
 #[test]
 fn a_slow_get_is_kept() {
     let server = serve("--slowlog-log-slower-than 500");
@@ -205,7 +206,7 @@ fn the_time_of_the_sweep_is_shown() {
     }
 }
 
-/// Valkey's three logs: what took long, what has many bytes, what was answered with many.
+/// Valkey's three logs: slow commands, large requests, large replies.
 #[test]
 fn large_commands_and_replies_are_kept() {
     let server = serve("--slowlog-log-slower-than 0");
@@ -231,7 +232,7 @@ fn large_commands_and_replies_are_kept() {
     assert!(client.ask("COMMANDLOG LEN none").starts_with("-ERR type should be one of"));
 }
 
-/// Commands are counted all the same where none is timed.
+/// Commands are counted even when none is timed.
 #[test]
 fn nothing_is_timed_where_latency_tracking_is_off() {
     for (tracking, is_timed) in [("yes", true), ("no", false)] {

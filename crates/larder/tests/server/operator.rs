@@ -1,5 +1,5 @@
-//! What an operator meets: the first line of the log, probes, memcached's flags, limits that change
-//! while the server runs.
+//! The server as an operator sees it: the first line of the log, probes, memcached's flags, limits
+//! that change while the server runs.
 
 use crate::client::Client;
 use crate::memcached::Text;
@@ -67,7 +67,7 @@ fn memcacheds_own_flags() {
     assert!(server.wait().success());
 }
 
-/// A flag that takes rights away does so.
+/// The server becomes the user of memcached's flag `-u`.
 #[test]
 fn memcacheds_user_is_obeyed() {
     if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
@@ -83,7 +83,8 @@ fn memcacheds_user_is_obeyed() {
     assert_ne!(owner, 0);
 }
 
-/// In the background, with its number in a file, until the signal that ends memcached.
+/// memcached's flags `-d` and `-P`: the server runs in the background, with its process id in a
+/// file, until SIGUSR1.
 #[test]
 fn memcacheds_daemon() {
     let folder = tempfile::tempdir().unwrap();
@@ -113,7 +114,7 @@ fn memcacheds_daemon() {
     }
 }
 
-/// Flags that only tune memcached's insides are named, and HTTP does not open by itself.
+/// The log names flags that only tune memcached's internals, and HTTP stays off by default.
 #[test]
 fn memcacheds_defaults_and_what_has_no_effect() {
     let port = free_port();
@@ -135,7 +136,7 @@ fn memcacheds_addresses_with_ports() {
     assert_eq!(server.listening().len(), 2);
 }
 
-/// Flags that close something are obeyed.
+/// Flags that forbid commands are obeyed.
 #[test]
 fn memcacheds_restrictions_are_kept() {
     let port = free_port();
@@ -164,8 +165,8 @@ fn memcacheds_restrictions_are_kept() {
     }
 }
 
-/// Clients of the binary protocol get an answer that they understand; the log has one line a
-/// minute, however many there are.
+/// Clients of the binary protocol get an error that they understand. The log has one line a minute,
+/// however many clients there are.
 #[test]
 fn the_binary_protocol_is_refused_with_one_line() {
     let (server, port) = serve_both("");
@@ -185,8 +186,8 @@ fn the_binary_protocol_is_refused_with_one_line() {
     assert_eq!(server.log().matches("the binary").count(), 1, "{}", server.log());
 }
 
-/// In a container whose limit is changed while it runs. The container is a folder that is mounted
-/// where the machine has its control groups, which root alone may do.
+/// The memory limit of a container changes while the server runs. The container is a folder mounted
+/// over the machine's control groups, which only root may do.
 #[test]
 fn maxmemory_follows_the_container() {
     let folder = tempfile::tempdir().unwrap();
@@ -215,7 +216,7 @@ fn maxmemory_follows_the_container() {
     server.logged("maxmemory is now 96.0 MiB");
 }
 
-/// A quiet server times each call, and shows those of a container by their own names.
+/// A server with few calls times each of them, and lists subcommands under their own names.
 #[test]
 fn few_calls_are_all_timed() {
     let server = serve("");
@@ -236,7 +237,7 @@ fn few_calls_are_all_timed() {
     assert_eq!(client.ask("LATENCY HISTOGRAM get"), "*0\r\n");
 }
 
-/// What tools ask that no recording has.
+/// Requests of tools that no recording has.
 #[test]
 fn questions_of_tools() {
     let server = serve("");
@@ -244,7 +245,7 @@ fn questions_of_tools() {
     let error = client.ask("CLIENT MAINT_NOTIFICATIONS ON moving-endpoint-type internal-ip");
     assert!(error.starts_with("-ERR unknown subcommand 'MAINT_NOTIFICATIONS'"), "{error}");
     assert_eq!(client.ask("COMMAND GETKEYS MSET a 1 b 2"), "*2\r\n$1\r\na\r\n$1\r\nb\r\n");
-    // Counts that cannot be.
+    // Impossible counts.
     for call in ["LMPOP 0 a LEFT", "LMPOP 5 a LEFT", "SINTERCARD x a", "ZUNIONSTORE a -1 b"] {
         let told = client.ask(&format!("COMMAND GETKEYS {call}"));
         assert_eq!(told, "-ERR Invalid arguments specified for command\r\n", "{call}");
@@ -275,7 +276,7 @@ fn questions_of_tools() {
     assert!(client.reply().starts_with(b">3\r\n$8\r\nsmessage\r\n"));
 }
 
-/// TOUCH is a use of the key, as a read is, though it counts as neither hit nor miss.
+/// TOUCH is a use of the key, as a read is, but counts as neither hit nor miss.
 #[test]
 fn touch_ends_the_time_that_a_key_was_idle() {
     let server = serve("");

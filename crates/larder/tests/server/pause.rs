@@ -1,4 +1,4 @@
-//! CLIENT PAUSE: who waits, who does not, and that waiting ends.
+//! CLIENT PAUSE: which clients wait, which do not, and how the pause ends.
 
 use crate::client::Client;
 use crate::memcached::Text;
@@ -11,7 +11,7 @@ fn writes_wait_and_reads_do_not() {
     let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
     two.ask("SET a 1");
     assert_eq!(one.ask("CLIENT PAUSE 60000 WRITE"), "+OK\r\n");
-    // What came before a write in the same batch is answered at once.
+    // The commands before a write in the same batch are answered at once.
     two.send(b"GET a\r\nSET a 2\r\nGET a\r\n");
     assert_eq!(two.reply(), b"$1\r\n1\r\n");
     let mut text = Text::new(port);
@@ -25,7 +25,7 @@ fn writes_wait_and_reads_do_not() {
     assert_eq!(two.reply(), b"+OK\r\n");
     assert_eq!(two.reply(), b"$1\r\n2\r\n");
     assert_eq!(waiting.join().unwrap(), "STORED");
-    // A write waits when it is queued, or else the transaction that has it.
+    // A write waits when it is queued during the pause. If it was queued before, its EXEC waits.
     one.ask("CLIENT PAUSE 60000 WRITE");
     two.send(b"MULTI\r\nINCR a\r\nEXEC\r\n");
     assert_eq!(two.reply(), b"+OK\r\n");
@@ -43,7 +43,7 @@ fn writes_wait_and_reads_do_not() {
     assert_eq!(two.reply(), b"*1\r\n:4\r\n");
 }
 
-/// What would not write does not wait, and who waits is counted.
+/// Commands that would not write do not wait, and waiting clients are counted.
 #[test]
 fn who_waits_for_writes() {
     let server = serve("");
@@ -78,7 +78,7 @@ fn who_waits_for_writes() {
     }
 }
 
-/// Nor does a script wait that says of itself that it writes nothing.
+/// A script that declares that it writes nothing does not wait either.
 #[test]
 fn scripts_that_write_nothing_do_not_wait() {
     let server = serve("");
@@ -119,7 +119,7 @@ fn all_wait_and_it_ends_by_itself() {
     let server = serve("");
     let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
     let begun = Instant::now();
-    // Also what the same client sent behind it.
+    // A command that the same client sent behind the pause waits as well.
     one.send(b"CLIENT PAUSE 400\r\nPING\r\n");
     assert_eq!(one.reply(), b"+OK\r\n");
     assert_eq!(two.ask("PING"), "+PONG\r\n");
@@ -128,7 +128,8 @@ fn all_wait_and_it_ends_by_itself() {
     assert_eq!(two.ask("CLIENT KILL MAXAGE 1000"), ":0\r\n");
 }
 
-/// What a client sends meanwhile is not all received: it waits in its socket, and nothing is lost.
+/// The server stops reading from a client that waits. The rest stays in the socket, and nothing is
+/// lost.
 #[test]
 fn a_client_that_waits_may_send_far_ahead() {
     const COMMANDS: usize = 40_000;

@@ -1,4 +1,4 @@
-//! A server as its users have it: the binary, as a process of its own, on a free port.
+//! A server as its users run it: the binary, in a process of its own, on a free port.
 
 use crate::programs;
 use std::fs::File;
@@ -11,18 +11,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use wire::resp::split_line;
 
-/// A server process; it is killed with its test.
+/// A server process; it is killed at the end of its test.
 pub(crate) struct Server {
     child: Child,
-    /// What it says of itself once it listens.
+    /// The JSON document that the server prints once it listens.
     document: serde_json::Value,
     log: tempfile::NamedTempFile,
 }
 
-/// Words behind `larder` that it does by itself.
+/// Subcommands that `larder` runs itself; the lab has the others.
 const OWN: [&str; 4] = ["serve", "ping", "demo", "replay"];
 
-/// The binary, with words as one types them; the lab is built before a command that needs it.
+/// The binary with a typed command line. The lab is built before a command that needs it.
 pub(crate) fn larder(words: &str) -> Command {
     let words = split_line(words.as_bytes()).unwrap();
     let words: Vec<String> =
@@ -35,17 +35,17 @@ pub(crate) fn larder(words: &str) -> Command {
     command
 }
 
-/// A server on a free port, with these directives.
+/// Starts a server on a free port, with these directives.
 pub(crate) fn serve(arguments: &str) -> Server {
     start(&mut serve_command(arguments))
 }
 
-/// What starts it, for whoever has more to say.
+/// The command that starts a server; a caller may add to it.
 pub(crate) fn serve_command(arguments: &str) -> Command {
     larder(&format!("serve --json --port 0 --http-port 0 --io-threads 2 {arguments}"))
 }
 
-/// The same command, in a process that may open so many files.
+/// Runs a command in a process with a limit of open files.
 pub(crate) fn with_files(limit: u32, command: &Command) -> Command {
     let mut limited = Command::new("sh");
     limited.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\"")]);
@@ -53,13 +53,13 @@ pub(crate) fn with_files(limit: u32, command: &Command) -> Command {
     limited
 }
 
-/// A server for both protocols, and the port of memcached's.
+/// Starts a server for both protocols; also returns memcached's port.
 pub(crate) fn serve_both(arguments: &str) -> (Server, u16) {
     let (redis, port) = (free_port(), free_port());
     (serve(&format!("--port {redis} --memcached-port {port} {arguments}")), port)
 }
 
-/// What `larder serve` says of what it refuses to start with.
+/// The error of `larder serve` when it refuses these directives.
 pub(crate) fn refuses(arguments: &str) -> String {
     let output = larder(&format!("serve --http-port 0 {arguments}")).output().unwrap();
     assert!(!output.status.success(), "{arguments}: it started");
@@ -78,7 +78,7 @@ pub(crate) fn start(command: &mut Command) -> Server {
     Server { child, document, log }
 }
 
-/// The name of the group that a file is of, if it has one.
+/// The name of the group that owns a file, if the group has one.
 pub(crate) fn group_of(path: &Path) -> Option<String> {
     let number = std::fs::metadata(path).unwrap().gid().to_string();
     let groups = std::fs::read_to_string("/etc/group").unwrap();
@@ -89,7 +89,7 @@ pub(crate) fn group_of(path: &Path) -> Option<String> {
     })
 }
 
-/// A port that is free, and below those that the system gives to whoever asks for any.
+/// A free port below the range that the system assigns by itself.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = 12_000 + std::process::id() % 10_000;
@@ -107,7 +107,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Where metrics are.
+    /// The address of the HTTP port.
     pub(crate) fn http_addr(&self) -> SocketAddr {
         self.document["http"].as_str().unwrap().parse().unwrap()
     }
@@ -122,18 +122,18 @@ impl Server {
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the server ends by itself.
     pub(crate) fn wait(mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
 
-    /// Ends it as a service manager does.
+    /// Ends the server as a service manager does, with SIGTERM.
     pub(crate) fn stop(self) {
         self.signal("-TERM");
         assert!(self.wait().success());
     }
 
-    /// Ends it without a warning.
+    /// Kills the server without warning.
     pub(crate) fn kill(self) {
         drop(self);
     }
@@ -142,7 +142,7 @@ impl Server {
         std::fs::read_to_string(self.log.path()).unwrap_or_default()
     }
 
-    /// Waits for words in the log; the line that has them.
+    /// Waits until the log has a line with these words; returns the line.
     pub(crate) fn logged(&self, words: &str) -> String {
         let begun = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! The protocol: cuts, pipelines, versions, ends.
+//! The Redis protocol: split commands, pipelines, versions, closed connections.
 
 use crate::client::Client;
 use crate::process::serve;
@@ -7,7 +7,7 @@ use std::net::Shutdown;
 use std::time::{Duration, Instant};
 use wire::resp::encode_command;
 
-/// Waits until `done`, or says what was waited for.
+/// Waits until `done` returns true; fails after a minute with the name of the condition.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
@@ -37,8 +37,8 @@ fn a_pipeline_is_answered_in_order_and_in_full() {
     sender.join().unwrap();
 }
 
-/// A client may send a whole pipeline before it reads anything: what waits for it must be kept,
-/// beyond what the socket takes.
+/// A client may send a whole pipeline before it reads anything. The server must hold the replies
+/// that the socket does not take.
 #[test]
 fn replies_wait_for_a_slow_reader() {
     let server = serve("");
@@ -63,7 +63,7 @@ fn replies_wait_for_a_slow_reader() {
     assert_eq!(client.ask("PING"), "+PONG\r\n");
 }
 
-/// Values larger than any buffer come back as they were sent, however they arrive.
+/// Values larger than any buffer are returned unchanged, however they were split.
 #[test]
 fn large_values_survive() {
     let server = serve("");
@@ -135,7 +135,8 @@ fn hello_says_who_answers() {
     assert_eq!(client.ask("GET nokey"), "$-1\r\n");
 }
 
-/// Clients killed in the middle of a command must leave nothing: no connection, no bytes.
+/// Clients that disconnect in the middle of a command leave nothing behind: no connection, no
+/// bytes.
 #[test]
 fn clients_that_break_off_leave_nothing() {
     let server = serve("");
@@ -147,7 +148,7 @@ fn clients_that_break_off_leave_nothing() {
         client.send(&command[..round.min(command.len())]);
         client.send(&vec![b'x'; round * 100]);
     }
-    // The last may not even have been let in yet.
+    // The server may not even have accepted the last client yet.
     until("them to have come", || watcher.info("total_connections_received") == "101");
     until("them to be gone", || watcher.info("connected_clients") == "1");
     assert_eq!(watcher.value("DBSIZE"), "0");
@@ -245,7 +246,7 @@ fn a_walk_finds_every_key_once_the_keys_stand_still() {
     assert_eq!(client.value("DBSIZE"), "5000");
 }
 
-/// What tools ask must not look like work: neither hits, nor misses, nor recency.
+/// Queries of tools do not count as work: neither hits, nor misses, nor recency.
 #[test]
 fn tools_leave_no_trace() {
     let server = serve("");
@@ -284,7 +285,7 @@ fn tools_leave_no_trace() {
     assert_eq!(client.value("OBJECT FREQ k"), "1");
 }
 
-/// A web page may have a browser send anything behind lines of HTTP: nothing of it is carried out.
+/// A web page can have a browser send any bytes behind lines of HTTP. The server runs none of them.
 #[test]
 fn requests_of_http_are_closed() {
     let server = serve("");
@@ -307,7 +308,7 @@ fn requests_of_http_are_closed() {
     assert_eq!(lines, 1, "once a minute is enough");
 }
 
-/// As in Valkey; redis-server 7 asks for an end.
+/// BITCOUNT with a start and no end, as in Valkey; redis-server 7 requires an end.
 #[test]
 fn bits_are_counted_from_a_start() {
     let server = serve("");

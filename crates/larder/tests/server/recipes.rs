@@ -1,4 +1,4 @@
-//! What every recipe of the list keeps on the live server: a new one is tested by its name in the
+//! The promises of every recipe on the live server. A new recipe is tested as soon as it is in the
 //! list.
 
 use crate::client::Client;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 use tune::recipe;
 
-/// The memory of the servers here.
+/// The memory of each server in this test.
 const MEMORY: u64 = 4 << 20;
 
-/// Reads keys of three tenants through the cache, and holds each answer against what was written.
-/// The penalty of a miss is told with the write.
+/// Reads keys of three tenants through the cache, and compares each answer with the value written.
+/// Each write after a miss states its cost.
 fn read_through(client: &mut Client, recipe: &str, round: u64) {
     for at in 0..600 {
         for (tenant, keys, length, cost) in
@@ -47,7 +47,7 @@ fn each_recipe_steers_a_server() {
         ));
         let mut client = Client::new(server.addr());
         let begun = Instant::now();
-        // A recipe that looks at nothing has no epochs.
+        // A recipe that does not steer has no epochs.
         let wanted = if recipe.steers() { 20 } else { 0 };
         let epochs = (0..).find_map(|round| {
             read_through(&mut client, name, round);
@@ -65,8 +65,8 @@ fn each_recipe_steers_a_server() {
         let info = client.ask("INFO memory");
         let used = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap();
         assert!(used.parse::<u64>().unwrap() <= MEMORY, "{name}: {used}");
-        // The data stays when another recipe takes over and this one returns; pages that move
-        // meanwhile evict a few items.
+        // The data stays when another recipe takes over and this one returns; page moves meanwhile
+        // evict a few items.
         let held = |client: &mut Client| client.value("DBSIZE").parse::<u64>().unwrap();
         let before = held(&mut client);
         for next in ["static", name] {

@@ -1,12 +1,12 @@
-//! `larder replay` against the servers that people run: redis-server and memcached as Debian has
-//! them, beside a Larder. Where they are not installed a test says so and passes.
+//! `larder replay` against the servers that people run: redis-server and memcached of Debian,
+//! beside Larder. A test skips a server that is not installed: it says so and passes.
 
 use crate::capture::Stranger;
 use crate::memcached::Text;
 use crate::process::{larder, serve_both};
 use serde_json::Value;
 
-/// What a replay printed as JSON, and what it said.
+/// The JSON document that a replay printed, and its standard error.
 fn replay(words: &str) -> (Value, String) {
     let output = larder(&format!("replay {words} --json")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -14,7 +14,8 @@ fn replay(words: &str) -> (Value, String) {
     (printed.unwrap_or_else(|error| panic!("{error}: {said}")), said)
 }
 
-/// The same requests to all at once; none of them holds all keys, and none lies.
+/// Three servers get the same requests at once; no server holds all keys, and no server counts
+/// falsely.
 #[test]
 fn servers_of_all_kinds_are_compared() {
     let Some(redis) = Stranger::redis("--maxmemory 2mb --maxmemory-policy allkeys-lru") else {
@@ -39,12 +40,12 @@ fn servers_of_all_kinds_are_compared() {
         assert!(ratio > 0.05 && ratio < 0.9, "{name}: {ratio}");
         assert!(peer["median"]["latency_us"]["p9999"].as_f64().unwrap() > 0.0);
     }
-    // What the client counted the server counted too.
+    // The server counted the same misses as the client.
     let told = stat(memcached.port, "get_misses");
     assert_eq!(peers[1]["rounds"][0]["tenants"][0]["misses"].as_u64(), Some(told));
 }
 
-/// Emptied before each round, a server starts each of them cold: the misses are the same.
+/// A server that is flushed before each round starts each round cold, so the misses are the same.
 #[test]
 fn rounds_begin_with_empty_servers() {
     let Some(memcached) = Stranger::memcached("-m 64") else { return };
@@ -63,7 +64,7 @@ fn rounds_begin_with_empty_servers() {
     }
 }
 
-/// A refusal of memcached's is counted, and the requests behind it get their own answers.
+/// An error of memcached is counted, and later requests get their own answers.
 #[test]
 fn objects_that_are_too_large_for_memcached_are_errors() {
     let Some(memcached) = Stranger::memcached("-m 64") else { return };
@@ -76,12 +77,12 @@ fn objects_that_are_too_large_for_memcached_are_errors() {
     let first = report["first_error"].as_str().unwrap();
     assert!(first.contains("object too large"), "{first}");
     let [large, small] = [0, 1].map(|at| &report["tenants"][at]);
-    // Every read is a miss, and the write that follows it is refused.
+    // Every read misses, and the write that follows is refused.
     assert_eq!(large["errors"], 40, "{large}");
     assert_eq!((&small["errors"], small["misses"].as_u64()), (&0.into(), Some(10)), "{small}");
 }
 
-/// A count of the server's own.
+/// A counter of the server's `stats`.
 fn stat(port: u16, name: &str) -> u64 {
     let mut text = Text::new(port);
     text.send(b"stats\r\n");

@@ -1,7 +1,7 @@
-//! Replies, byte for byte as redis-server 7.0.15 gives them, and to scripts as 7.2.6 does.
+//! Replies to commands, byte for byte those of redis-server 7.0.15, and to scripts those of 7.2.6.
 //!
-//! `replies/record.py` recorded them. Each command goes to a fresh server over one connection, in
-//! both ways a client may send it: whole, and byte by byte.
+//! `replies/record.py` recorded them. The recorded commands go to a fresh server over one
+//! connection, in both ways that a client may send them: whole, and byte by byte.
 
 use crate::client::Client;
 use crate::process::serve;
@@ -10,13 +10,13 @@ use wire::resp::{encode_command, split_line};
 const RECORDED: &str = include_str!("replies/recorded.txt");
 const SCRIPTS: &str = include_str!("replies/scripts_recorded.txt");
 
-/// The bytes a line of the recording stands for.
+/// The bytes that an escaped line of the recording stands for.
 fn unescape(text: &str) -> Vec<u8> {
     let text = text.replace('"', "\\\"");
     split_line(format!("\"{text}\"").as_bytes()).unwrap().swap_remove(0)
 }
 
-/// A reply without the setting that the error of a limit names at its end.
+/// A reply without the setting that Larder names at the end of a limit's error.
 fn without_setting(reply: Vec<u8>) -> Vec<u8> {
     let text = String::from_utf8_lossy(&reply);
     let named = text.strip_suffix(")\r\n").filter(|text| text.starts_with("-ERR "));
@@ -69,7 +69,7 @@ fn every_reply_is_that_of_redis() {
     compare(RECORDED, false);
 }
 
-/// A command that arrives byte by byte must be answered as one that arrives whole.
+/// A command that arrives byte by byte gets the same reply as one that arrives whole.
 #[test]
 fn also_when_commands_arrive_byte_by_byte() {
     compare(RECORDED, true);

@@ -1,5 +1,5 @@
-//! Clients that behave badly, and many of them: what is cut is cut at its limit, the error names
-//! the setting, and no item is evicted for it. (`limits.rs` has the limits of a single client.)
+//! Many clients, and clients that behave badly: each is closed at its limit, the error names the
+//! setting, and no item is evicted for it. (`limits.rs` has the limits of a single client.)
 
 use crate::client::Client;
 use crate::process::{serve, serve_both};
@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Files this process may open.
+/// The number of files that this process may open.
 fn files() -> u64 {
     let text = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Max open files"));
@@ -15,8 +15,8 @@ fn files() -> u64 {
     soft.unwrap_or(1_024)
 }
 
-/// `busy` clients at work among `idle` silent ones: every reply is right, nothing is evicted, and
-/// the silent are still there at the end.
+/// Runs `busy` working clients among `idle` silent ones: every reply is right, nothing is evicted,
+/// and the silent clients are still connected at the end.
 fn crowd(idle: usize, busy: usize, rounds: usize) {
     let needed = (idle + busy) as u64 + 200;
     let (idle, busy) = if needed > files() {
@@ -32,7 +32,7 @@ fn crowd(idle: usize, busy: usize, rounds: usize) {
     let mut workers: Vec<_> = (0..busy).map(|_| Client::new(address)).collect();
     let begun = Instant::now();
     for round in 0..rounds {
-        // All at once, and only then are the replies read.
+        // All clients send first; then their replies are read.
         for (number, client) in workers.iter_mut().enumerate() {
             client.send(
                 format!("SET k:{number} {round}\r\nINCR all\r\nGET k:{number}\r\n").as_bytes(),
@@ -61,13 +61,13 @@ fn crowd(idle: usize, busy: usize, rounds: usize) {
     drop(silent);
 }
 
-/// Each side is a process of its own, so 12 000 open files are enough (`ulimit -n`).
+/// Client and server are separate processes, so 12 000 open files are enough (`ulimit -n`).
 #[test]
 fn busy_clients_among_idle_ones() {
     crowd(10_000, 1_000, 100);
 }
 
-/// A client of a server that it filled with 2 000 items of a kilobyte.
+/// A client of a server, after it wrote 2 000 items of a kilobyte.
 fn filled(address: SocketAddr) -> Client {
     let mut client = Client::new(address);
     for at in 0..2_000 {
@@ -76,8 +76,9 @@ fn filled(address: SocketAddr) -> Client {
     client
 }
 
-/// Slow readers, and writers who never end: they are cut, and every item stays. Buffers take at
-/// most two fifths of `maxmemory` from items, so that many are left free.
+/// Slow readers, and clients that never finish a write: the server closes them, and every item
+/// stays. Buffers take at most two fifths of `maxmemory` from items, and this test leaves more than
+/// that free.
 #[test]
 fn no_item_is_evicted_for_bad_clients() {
     let server = serve(
@@ -117,7 +118,7 @@ fn no_item_is_evicted_for_bad_clients() {
     drop((slow, unfinished));
 }
 
-/// A command whose bytes trickle in is answered when it is whole, and holds up nobody.
+/// A command whose bytes trickle in is answered when it is complete, and holds up no other client.
 #[test]
 fn half_written_commands_wait_alone() {
     let server = serve("");
@@ -137,25 +138,25 @@ fn half_written_commands_wait_alone() {
     assert_eq!(other.value("GET k"), "abcde");
 }
 
-/// A number of kilobytes that the system tells of a process.
+/// A field of `/proc/PID/status` in kilobytes.
 fn status_kb(pid: u32, name: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Kilobytes of memory that a process has.
+/// Resident memory of a process in kilobytes.
 fn resident_kb(pid: u32) -> u64 {
     status_kb(pid, "VmRSS:")
 }
 
-/// Kilobytes that a process had at most.
+/// Peak resident memory of a process in kilobytes.
 fn peak_kb(pid: u32) -> u64 {
     status_kb(pid, "VmHWM:")
 }
 
-/// What will be refused is not built first: it takes no memory and makes no item leave, with and
-/// without eviction, for a tenant's max too.
+/// A value that will be refused is not built first. It uses no memory and evicts no item, with and
+/// without eviction, and for a tenant's max too.
 #[test]
 fn what_is_refused_is_not_built() {
     for policy in ["allkeys-lru", "noeviction"] {
@@ -183,7 +184,7 @@ fn what_is_refused_is_not_built() {
             "RENAME long t:a",
         ];
         if policy == "noeviction" {
-            // Twice as long as what is free.
+            // Twice as long as the free memory.
             lines.extend(["SETRANGE a 60000000 x", "SETRANGE long 60000000 x"]);
         }
         for line in lines {
@@ -198,7 +199,8 @@ fn what_is_refused_is_not_built() {
         text.read_exact(&mut reply).unwrap();
         assert_eq!(&reply, b"SERVER_ERROR");
         let grown = peak_kb(server.pid()).saturating_sub(before) >> 10;
-        // The request itself is held, and what its buffer was before it grew.
+        // The server holds the request itself, and the old copy of its buffer while the buffer
+        // grows.
         assert!(grown < 260, "{policy}: {grown} MB more for what was refused");
         assert_eq!(client.info("evicted_keys"), "0", "{policy}");
         assert_eq!(client.value("STRLEN long"), "20000001");
@@ -206,7 +208,7 @@ fn what_is_refused_is_not_built() {
     }
 }
 
-/// A long text is no number, whatever is in it.
+/// A text of 10 000 digits is no number.
 #[test]
 fn a_long_text_is_no_number() {
     let server = serve("");
@@ -216,9 +218,9 @@ fn a_long_text_is_no_number() {
     assert_eq!(client.ask("INCR n"), "-ERR value is not an integer or out of range\r\n");
 }
 
-/// Clients of either protocol that ask for a hundred megabytes each and read nothing: their
-/// replies do not pile up, nobody waits for them, and once they read each gets all of it, also
-/// where it has said that it sends no more.
+/// Clients of either protocol that ask for a hundred megabytes each and read nothing. Their replies
+/// do not pile up, and no other client waits for them. Once they read, each gets every byte, even
+/// after it has closed its sending side.
 #[test]
 fn replies_do_not_pile_up() {
     const ASKED: usize = 100;
@@ -288,15 +290,16 @@ fn an_eager_reader_gives_way() {
     }
     reading.join().unwrap();
     waits.sort_unstable();
-    // On a machine with other work some waits are long; once there was but one, to the end.
+    // On a busy machine some waits are long. A server that did not give way would answer a single
+    // PING, at the end.
     let (pings, most) = (waits.len(), waits[waits.len() * 9 / 10]);
     assert!(pings > 20 && most < Duration::from_millis(200), "{pings} pings, {most:?}");
 }
 
-/// 512 MB.
+/// The size of a large value: 512 MB.
 const LARGE: usize = 512 << 20;
 
-/// Sends the first words of a request, `size` bytes of a value, and the end of a line.
+/// Sends the head of a request, `size` bytes of a value, and the end of a line.
 fn send_large(stream: &mut TcpStream, first: &str, size: usize) {
     stream.write_all(first.as_bytes()).unwrap();
     let chunk = vec![b'x'; 1 << 20];
@@ -306,7 +309,7 @@ fn send_large(stream: &mut TcpStream, first: &str, size: usize) {
     stream.write_all(b"\r\n").unwrap();
 }
 
-/// Reads what is expected: a line, `size` bytes of a value, and more.
+/// Checks that the reply is a head, `size` bytes of a value, and a tail.
 fn expect_large(stream: &mut TcpStream, first: &str, size: usize, last: &str) {
     let mut head = vec![0; first.len()];
     stream.read_exact(&mut head).unwrap();
@@ -327,7 +330,7 @@ fn patient(port: u16) -> TcpStream {
     stream
 }
 
-/// Refused where the settings say so, before any of it is kept.
+/// The settings refuse a large value before the server keeps any of it.
 #[test]
 fn a_value_of_512_mb_is_refused_by_setting() {
     let (server, port) = serve_both("--maxmemory 64mb --proto-max-bulk-len 100mb");
@@ -338,13 +341,13 @@ fn a_value_of_512_mb_is_refused_by_setting() {
     let error = String::from_utf8(big.reply()).unwrap();
     assert!(error.contains("invalid bulk length (proto-max-bulk-len 104857600)"), "{error}");
     assert_eq!(big.reply(), b"", "what follows would be taken for commands");
-    // Within the protocol's limit, and above the memory there is.
+    // This value is within the protocol's limit, and above the free memory.
     let error = client.ask(&format!("SET b {}", "x".repeat(90 << 20)));
     assert!(error.starts_with("-OOM ") && error.contains("'maxmemory'"), "{error}");
     let error = client.ask("SETRANGE a 536870911 x");
     assert!(error.contains("proto-max-bulk-len"), "{error}");
     assert_eq!((client.value("GET a"), client.info("evicted_keys")), ("1".into(), "0".into()));
-    // By memcached's protocol the value is read over, and the connection goes on.
+    // With memcached's protocol the server skips the value, and the connection goes on.
     let mut text = patient(port);
     send_large(&mut text, &format!("set b 0 0 {LARGE}\r\n"), LARGE);
     text.write_all(b"get a\r\n").unwrap();
@@ -354,7 +357,7 @@ fn a_value_of_512_mb_is_refused_by_setting() {
     assert_eq!(client.value("GET a"), "1");
 }
 
-/// Served, by either protocol, where the settings say so.
+/// The settings allow a large value, by either protocol.
 #[test]
 fn a_value_of_512_mb_is_served_by_setting() {
     let more = "--maxmemory 2gb --proto-max-bulk-len 600mb --memcached-item-size-max 600mb";
@@ -370,7 +373,7 @@ fn a_value_of_512_mb_is_served_by_setting() {
     assert_eq!(Client::new(server.addr()).info("evicted_keys"), "0");
 }
 
-/// Each limit says which setting it is.
+/// The error of each limit names its setting.
 #[test]
 fn the_errors_of_limits_name_their_settings() {
     let server =

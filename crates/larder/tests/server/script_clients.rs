@@ -1,5 +1,6 @@
-//! Scripts of the shape that clients and frameworks send: locks, rate limiters, compare-and-swap,
-//! tagged caches. The commands, keys and arguments are theirs; the words of the scripts are ours.
+//! Scripts in the shape that clients and frameworks send: locks, rate limiters, compare-and-swap,
+//! tagged caches. Commands, keys and arguments are the originals; the text of the scripts is our
+//! own.
 
 use crate::client::Client;
 use crate::process::{Server, serve};
@@ -10,12 +11,12 @@ fn connected() -> (Server, Client) {
     (server, client)
 }
 
-/// Runs a script; the value of its reply.
+/// Runs a script; returns the value of its reply.
 fn eval(client: &mut Client, script: &str, rest: &str) -> String {
     client.value(&format!("EVAL \"{script}\" {rest}"))
 }
 
-/// A lock that only its holder lets go of: redis-py's Lock, Redlock, Laravel's locks.
+/// A lock that only its holder can release: redis-py's Lock, Redlock, Laravel's locks.
 #[test]
 fn a_lock_is_released_by_its_holder_alone() {
     const RELEASE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then \
@@ -60,7 +61,7 @@ fn a_lock_is_extended_by_its_holder_alone() {
     assert!(left <= 10_000, "{left}");
 }
 
-/// Redisson's lock: a hash of holders, counted, so that a holder may lock again.
+/// Redisson's lock: a hash of holders with counts, so that a holder may lock again.
 #[test]
 fn a_lock_is_taken_again_by_its_holder() {
     const LOCK: &str = "if redis.call('exists', KEYS[1]) == 0 \
@@ -89,7 +90,7 @@ fn a_lock_is_taken_again_by_its_holder() {
     assert_eq!(ask.value("EXISTS lock"), "0");
 }
 
-/// A window that counts: Laravel, rack-attack, rate-limiter-flexible.
+/// A counting window: Laravel, rack-attack, rate-limiter-flexible.
 #[test]
 fn hits_are_counted_in_a_window() {
     const HIT: &str = "redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX') \
@@ -114,7 +115,7 @@ fn hits_are_counted_in_a_window() {
     }
 }
 
-/// A bucket of tokens in a hash, with fractions: Redisson, Spring Cloud Gateway.
+/// A token bucket in a hash, with fractions: Redisson, Spring Cloud Gateway.
 #[test]
 fn tokens_fill_a_bucket() {
     const TAKE: &str = "local rate, most, now, want = tonumber(ARGV[1]), tonumber(ARGV[2]), \
@@ -138,7 +139,7 @@ fn tokens_fill_a_bucket() {
     assert_eq!(client.value("HGET bucket tokens"), "0");
 }
 
-/// Bucket4j: a state of any bytes changes only from what was seen.
+/// Bucket4j: a binary state is replaced only if it still equals the one that was read.
 #[test]
 fn a_state_is_swapped_where_it_is_the_one_that_was_seen() {
     const SWAP: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then \
@@ -154,7 +155,7 @@ fn a_state_is_swapped_where_it_is_the_one_that_was_seen() {
     assert_eq!(ask.value("GET state"), "new");
 }
 
-/// Symfony's tagged items: sets of keys, emptied and renamed in one step.
+/// Symfony's tagged items: a script deletes the set of a tag and all its items in one step.
 #[test]
 fn tags_are_dropped_with_their_items() {
     const TAG: &str = "for at = 2, #KEYS do redis.call('sadd', KEYS[at], KEYS[1]) end \

@@ -1,5 +1,5 @@
-//! Whatever a script does it can be ended, takes no more memory than it may, and leaves nothing
-//! that the next one sees. (`scripts.rs` has the rest.)
+//! Every script can be ended, uses no more memory than it may, and leaves nothing that the next
+//! script sees. (`scripts.rs` has the rest.)
 
 use crate::client::Client;
 use crate::process::{Server, serve};
@@ -16,7 +16,7 @@ pub(crate) fn begin(client: &mut Client, script: &str) {
     client.send(format!("*3\r\n$4\r\nEVAL\r\n${len}\r\n{script}\r\n$1\r\n0\r\n").as_bytes());
 }
 
-/// Asks until the reply begins so.
+/// Repeats a command until its reply begins with `wanted`.
 fn until(client: &mut Client, line: &str, wanted: &str) {
     let begun = Instant::now();
     loop {
@@ -62,7 +62,8 @@ fn nothing_keeps_a_script_from_being_killed() {
         until(&mut two, "GET x", "-BUSY");
         let asked = Instant::now();
         assert!(two.ask("FUNCTION STATS").starts_with("-BUSY"), "{script}");
-        // Again, from one who does not wait for the first answer; it may have ended meanwhile.
+        // A second kill, sent without waiting for the first reply; the script may have ended
+        // meanwhile.
         two.send(b"SCRIPT KILL\r\nSCRIPT KILL\r\n");
         assert_eq!(two.reply(), b"+OK\r\n", "{script}");
         let again = two.reply();
@@ -95,7 +96,7 @@ fn nothing_keeps_a_function_from_being_killed() {
     until(&mut two, "FUNCTION STATS", "*4\r\n$14\r\nrunning_script\r\n$-1");
 }
 
-/// Waits for the end of a server; how long that took, and whether the status is 0.
+/// Waits for the end of a server; returns the time, and whether the status is 0.
 fn ends(server: Server) -> (Duration, bool) {
     let asked = Instant::now();
     let status = server.wait();
@@ -110,7 +111,7 @@ fn the_server_ends_whatever_a_script_does() {
         for by_command in [true, false] {
             let server = serve("--busy-reply-threshold 20 --io-threads 1");
             let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
-            // What comes behind it does not begin any more.
+            // The second copy does not start any more.
             begin(&mut one, script);
             begin(&mut one, script);
             until(&mut two, "GET x", "-BUSY");
@@ -125,14 +126,15 @@ fn the_server_ends_whatever_a_script_does() {
     }
 }
 
-/// What a server has taken at most, in bytes.
+/// The peak memory of a server, in bytes.
 fn peak(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     1_024 * line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
 }
 
-/// Scripts may take 32 MB here. What they make others allocate is bounded by that too.
+/// Scripts may use 32 MB here. The same bound holds for memory that other parts of the server
+/// allocate for a script.
 #[test]
 fn what_a_script_makes_others_allocate_is_its_memory() {
     let server = serve("--maxmemory 64mb --proto-max-bulk-len 512mb");
@@ -175,7 +177,8 @@ fn what_a_script_makes_others_allocate_is_its_memory() {
     assert!(server.log().len() < 20_000, "lines of the log are short");
 }
 
-/// A script that changes all that it reaches, and one that shows all that it reaches.
+/// Two scripts: one changes every value that it can reach, the other lists every value that it can
+/// reach.
 const CHANGES: &str = "
     local seen, type, pcall, pairs, rawset = {}, type, pcall, pairs, rawset
     local setmetatable, getmetatable = setmetatable, getmetatable
@@ -227,7 +230,7 @@ const SHOWS: &str = "
 fn nothing_that_a_script_changes_is_seen_by_the_next() {
     let server = serve("");
     let mut client = Client::new(server.addr());
-    // Reading a name that does not exist is an error, so the last line asks by rawget.
+    // Reading a name that does not exist is an error, so the last line uses rawget.
     let shows = SHOWS.replace("planted == nil", "rawget(_G, 'planted') == nil");
     let before = eval(&mut client, &shows);
     assert!(before.starts_with('$') && before.len() > 1_000, "{before}");
@@ -243,7 +246,7 @@ fn nothing_that_a_script_changes_is_seen_by_the_next() {
     }
 }
 
-/// As many texts come back at once as the prelude gives.
+/// An array of texts is returned whole, whatever its length.
 #[test]
 fn arrays_of_texts_are_replied() {
     let server = serve("");
@@ -255,7 +258,7 @@ fn arrays_of_texts_are_replied() {
     }
 }
 
-/// A command that is not here says why, in a script as well.
+/// The error for a command that Larder lacks gives the reason, in a script as well.
 #[test]
 fn a_command_that_is_absent_says_why_in_a_script() {
     let server = serve("");
@@ -271,7 +274,8 @@ fn a_command_that_is_absent_says_why_in_a_script() {
     assert!(!eval(&mut client, "return redis.call('nosuch')").contains("not supported"));
 }
 
-/// As many values as the stack of a function in C has places, and as many go on to a command.
+/// `unpack` returns as many values as the stack of a C function holds, and a command takes as many
+/// arguments.
 #[test]
 fn many_values_are_unpacked() {
     let server = serve("");

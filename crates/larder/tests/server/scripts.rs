@@ -1,5 +1,5 @@
-//! Scripts beyond single replies: what bounds them, what others see of them, what they may not do.
-//! (`replies/scripts.txt` has the replies, `script_clients.rs` what clients send.)
+//! Scripts beyond single replies: their bounds, their effects on others, and their restrictions.
+//! (`replies/scripts.txt` has the replies, `script_clients.rs` the scripts that clients send.)
 
 use crate::client::Client;
 use crate::process::serve;
@@ -10,7 +10,7 @@ fn eval(client: &mut Client, script: &str) -> String {
     client.ask(&format!("EVAL \"{script}\" 0"))
 }
 
-/// Asks until the reply begins so.
+/// Repeats a command until its reply begins with `wanted`.
 fn until(client: &mut Client, line: &str, wanted: &str) {
     let begun = Instant::now();
     loop {
@@ -24,7 +24,7 @@ fn until(client: &mut Client, line: &str, wanted: &str) {
 
 #[test]
 fn a_script_that_does_not_end_is_killed() {
-    // By a client of another thread, and of its own.
+    // Killed by a client of another thread, and by a client of the same thread.
     for threads in [3, 1] {
         kill_scripts(threads);
     }
@@ -50,8 +50,8 @@ fn kill_scripts(threads: usize) {
     }
 }
 
-/// With a single thread its other clients are answered meanwhile, each in order, and what the
-/// script's own client sends waits.
+/// On a single thread the server answers other clients during a script, each in order. The commands
+/// of the script's own client wait.
 #[test]
 fn clients_of_the_thread_of_a_script_are_answered() {
     let server = serve("--busy-reply-threshold 50 --io-threads 1");
@@ -74,7 +74,7 @@ fn clients_of_the_thread_of_a_script_are_answered() {
     assert_eq!(two.info("connected_clients"), "2");
 }
 
-/// The client of a script has sent much before it and behind it, in pieces: none is lost.
+/// A client sends much before its script and behind it, in pieces: no command is lost.
 #[test]
 fn what_surrounds_a_long_script_is_answered() {
     for driver in ["auto", "no"] {
@@ -98,7 +98,7 @@ fn what_surrounds_a_long_script_is_answered() {
     }
 }
 
-/// What has written is not ended half way.
+/// A script that has written is not killed half way.
 #[test]
 fn a_script_that_wrote_is_not_killed() {
     let server = serve("--busy-reply-threshold 20 --io-threads 3");
@@ -130,7 +130,7 @@ fn memory_of_scripts_is_bounded() {
     assert_eq!(client.info("number_of_functions"), "1");
 }
 
-/// As many arguments as a stack of Lua has places for, and an error for more.
+/// A command takes as many arguments as fit on the stack of Lua, and more give an error.
 #[test]
 fn commands_of_scripts_have_many_arguments() {
     let server = serve("");
@@ -149,7 +149,7 @@ fn commands_of_scripts_have_many_arguments() {
     assert!(all.starts_with("*20000\r\n$2\r\nk1\r\n"));
 }
 
-/// Bounds whose difference is no number of 32 bits end the script, and not the server.
+/// Bounds whose difference exceeds 32 bits end the script, and not the server.
 #[test]
 fn unpack_bears_any_bounds() {
     let server = serve("");
@@ -179,7 +179,7 @@ fn unpack_bears_any_bounds() {
     assert!(error.contains("bad argument #1 to 'unpack' (table expected, got number)"), "{error}");
 }
 
-/// Scripts that EVAL brought make room for newer ones, those of SCRIPT LOAD stay.
+/// Scripts from EVAL make room for newer ones; scripts from SCRIPT LOAD stay.
 #[test]
 fn scripts_are_forgotten_when_they_are_many() {
     let server = serve("");
@@ -193,7 +193,7 @@ fn scripts_are_forgotten_when_they_are_many() {
     assert_eq!(client.info("number_of_cached_scripts"), "501");
     assert_eq!(client.info("evicted_scripts"), "101");
     assert_eq!(eval(&mut client, "return 0"), ":0\r\n");
-    // What is asked for stays.
+    // A script that is used again stays.
     client.ask("SCRIPT FLUSH");
     client.ask("CONFIG RESETSTAT");
     assert_eq!(client.info("evicted_scripts"), "0");
@@ -214,7 +214,7 @@ fn scripts_are_forgotten_when_they_are_many() {
     assert_eq!(exist, "*3\r\n:1\r\n:1\r\n:0\r\n");
 }
 
-/// A set has no order, and a script sees it in one.
+/// A set has no order, but a script sees it sorted.
 #[test]
 fn a_script_sees_a_set_in_order() {
     let server = serve("");
@@ -236,7 +236,7 @@ fn a_script_sees_a_set_in_order() {
     assert_eq!(client.ask("LRANGE l 0 0"), "*1\r\n$1\r\ne\r\n");
 }
 
-/// A script whose reply is an error has failed, and the error is counted once.
+/// A script that replies with an error counts as failed, and its error counts once.
 #[test]
 fn a_script_that_replies_an_error_has_failed() {
     let server = serve("");
@@ -274,7 +274,7 @@ fn what_a_script_may_not_is_counted() {
     }
 }
 
-/// No script changes what others see.
+/// No script changes the environment of other scripts.
 #[test]
 fn a_script_leaves_nothing_behind() {
     let server = serve("");
@@ -310,8 +310,8 @@ fn a_script_leaves_nothing_behind() {
     assert_eq!(eval(&mut client, check), wanted);
 }
 
-/// The names that redis-server 7.0.15 shows to a script, and those of Valkey beside them: `server`
-/// and `os`, which holds the clock alone.
+/// The names that redis-server 7.0.15 shows to a script, and two more of Valkey: `server` and `os`,
+/// which holds only the clock.
 const GLOBALS: &str = "ARGV KEYS _G _VERSION assert bit cjson cmsgpack collectgarbage coroutine \
                        error gcinfo getmetatable ipairs load loadstring math next os pairs pcall \
                        rawequal rawget rawset redis select server setmetatable string struct \
@@ -337,7 +337,7 @@ fn a_script_sees_the_names_of_the_servers() {
     }
 }
 
-/// The client's own state is what it was.
+/// A script leaves the state of its client unchanged.
 #[test]
 fn the_client_is_as_it_was_after_a_script() {
     let server = serve("");
@@ -351,7 +351,7 @@ fn the_client_is_as_it_was_after_a_script() {
     assert_eq!(client.ask("EXEC"), "*2\r\n+OK\r\n:2\r\n");
 }
 
-/// Two threads, two keys: nobody sees one changed without the other.
+/// Two threads and two keys: no script sees one key changed without the other.
 #[test]
 fn scripts_run_alone() {
     let server = serve("--io-threads 3");
@@ -416,7 +416,7 @@ fn a_full_server_runs_what_frees() {
     assert_eq!(eval(&mut client, "return redis.call('del', 'key:0')"), ":1\r\n");
 }
 
-/// What a script does is seen: by MONITOR, by counts, by listeners, by caches of clients.
+/// MONITOR, counters, listeners and client-side caches see the commands of a script.
 #[test]
 fn what_a_script_does_is_seen() {
     let server = serve("--notify-keyspace-events KEA");
@@ -457,7 +457,7 @@ fn functions_outlive_what_loads_them() {
     let loads = client.ask("FUNCTION LOAD \"#!lua name=slow\\nwhile true do end\"");
     assert!(loads.contains("FUNCTION LOAD timeout"), "{loads}");
     assert_eq!(client.value("FCALL next 0"), "4");
-    // What DUMP wrote comes back.
+    // FUNCTION RESTORE loads the output of DUMP.
     client.send(b"*2\r\n$8\r\nFUNCTION\r\n$4\r\nDUMP\r\n");
     let dump = client.reply();
     let at = dump.iter().position(|byte| *byte == b'\n').unwrap() + 1;

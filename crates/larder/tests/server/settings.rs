@@ -1,4 +1,4 @@
-//! Who may come in, and settings that change while the server runs.
+//! Access with passwords, and settings that change while the server runs.
 
 use crate::client::Client;
 use crate::process::{larder, refuses, serve, serve_command, start};
@@ -39,7 +39,7 @@ fn nothing_is_reachable_without_the_password() {
     assert!(client.ask("PING").starts_with("-NOAUTH"));
 }
 
-/// A stranger must not make the server keep much.
+/// A client without the password must not make the server keep many bytes.
 #[test]
 fn strangers_may_send_little() {
     let server = serve("--requirepass sesame");
@@ -66,13 +66,14 @@ fn a_password_set_while_it_runs_holds_for_newcomers() {
     assert_eq!(Client::new(server.addr()).ask("PING"), "+PONG\r\n");
 }
 
-/// All there are, as `larder serve --directives` lists them.
+/// All directives, as `larder serve --directives` lists them.
 fn directives() -> Vec<serde_json::Value> {
     let listed = larder("serve --directives --json").output().unwrap().stdout;
     serde_json::from_slice(&listed).unwrap()
 }
 
-/// Every directive shows a value, and those that may be set take their own value back.
+/// Every directive shows a value, and every directive that CONFIG SET may change accepts its own
+/// value.
 #[test]
 fn every_directive_shows_and_takes_its_value() {
     let server = serve("--maxmemory 100mb --tenant a match db 1");
@@ -155,7 +156,7 @@ fn a_port_in_use_is_named() {
     assert!(error.contains("cannot listen") && error.contains("choose another port"), "{error}");
 }
 
-/// The command line wins over the environment, which wins over the file.
+/// The command line wins over the environment, and the environment over the file.
 #[test]
 fn directives_come_from_the_environment_too() {
     let mut command = serve_command("--timeout 7");
@@ -197,10 +198,10 @@ fn every_directive_is_a_variable_and_a_flag() {
     }
 }
 
-/// Those without a default as well: each is shown as it was given.
+/// Directives without a default are variables and flags too: each shows the given value.
 #[test]
 fn what_has_no_default_is_a_variable_and_a_flag_too() {
-    // Users stand in one of the two.
+    // Users come from `aclfile` or from `requirepass`, so each round leaves one of them out.
     let rounds =
         [(false, "aclfile"), (true, "aclfile"), (false, "requirepass"), (true, "requirepass")];
     for (by_flag, without) in rounds {
@@ -222,7 +223,7 @@ fn what_has_no_default_is_a_variable_and_a_flag_too() {
             "tls-protocols" => "TLSv1.3".into(),
             "tenant" => "web match prefix web:".into(),
             "notify-keyspace-events" => "AKE".into(),
-            // The others are paths.
+            // The other directives are paths.
             _ => path(name),
         };
         let all = directives();
@@ -265,7 +266,7 @@ fn maxmemory_may_be_a_share_of_the_machine() {
     assert_eq!(client.info("maxmemory"), (5u64 << 20).to_string(), "a size stays as it is");
 }
 
-/// What is written anew may be read by those who could read it before, and by nobody else.
+/// A rewritten file is readable for its former readers, and for no other user.
 #[test]
 fn files_that_are_written_keep_their_mode() {
     use std::os::unix::fs::PermissionsExt;
@@ -291,7 +292,7 @@ fn files_that_are_written_keep_their_mode() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left beside them");
 }
 
-/// What will hardly do what is meant is said when it is set.
+/// A setting that cannot have its effect gives a warning or an error when it is set.
 #[test]
 fn what_cannot_work_is_said_at_once() {
     let server = serve("--tenant web match user bob --warm-restart-file /nonexistent/warm");
@@ -307,7 +308,7 @@ fn what_cannot_work_is_said_at_once() {
     server.logged("more than the");
     assert_eq!(client.ask("CONFIG SET maxmemory 1mb"), "+OK\r\n");
     server.logged("a restart with this limit holds more");
-    // A start with the limit holds as much.
+    // A start with this limit holds as much.
     let small = serve("--maxmemory 1mb");
     let mut other = Client::new(small.addr());
     assert_eq!(other.ask("CONFIG SET maxmemory 1000kb"), "+OK\r\n");
@@ -328,7 +329,7 @@ fn what_cannot_work_is_said_at_once() {
     assert!(error.contains("dump-max needs a folder"), "{error}");
 }
 
-/// The files that Debian installs start the server, with one line for what means nothing here.
+/// The stock files of Debian start the server, with one log line for the directives without effect.
 #[test]
 fn stock_files_start_the_server() {
     for (name, text) in [
@@ -337,12 +338,12 @@ fn stock_files_start_the_server() {
     ] {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("stock.conf");
-        // Where it writes is not for a test to choose.
+        // A test must not write to the paths of the file.
         let is_path =
             |line: &&str| !["logfile", "dir", "port"].iter().any(|word| line.starts_with(word));
         let lines: Vec<&str> = text.lines().filter(is_path).collect();
         std::fs::write(&file, lines.join("\n") + "\nenable-debug-command no\n").unwrap();
-        // As the unit of Debian has it.
+        // The flags of Debian's unit.
         let arguments = "--json --port 0 --http-port 0 --io-threads 1 --daemonize no --pidfile ''";
         let server = start(&mut larder(&format!("serve {} {arguments}", file.display())));
         let mut client = Client::new(server.addr());
@@ -355,7 +356,7 @@ fn stock_files_start_the_server() {
     }
 }
 
-/// Every setting of Redis can be asked for.
+/// CONFIG GET shows every setting of Redis.
 #[test]
 fn every_setting_of_redis_is_shown() {
     let server = serve("");
@@ -371,7 +372,7 @@ fn percentiles_of_times_are_as_chosen() {
     let server = serve("");
     let mut client = Client::new(server.addr());
     client.ask("CONFIG SET latency-tracking-info-percentiles '50 99.99'");
-    // One batch in 64 is timed.
+    // The server times one batch in 64.
     for at in 0..500 {
         client.ask(&format!("SET key {at}"));
     }

@@ -1,7 +1,7 @@
-//! Sizes that shift: memory freed by one size must serve another.
-//! Also where others want the processors, and the thread that watches resident memory comes late.
-//! `cargo x soak 130 shift` does it for longer, and compares hits. Only with optimisation, or the
-//! server would be too slow to tell anything.
+//! Sizes that shift: memory freed by one size must serve another, also when other programs want the
+//! processors and the thread that watches resident memory is late. `cargo x soak 130 shift` runs
+//! longer, and compares hits. The test needs an optimised build, because the server would otherwise
+//! be too slow.
 
 use crate::client::Client;
 use crate::process::serve;
@@ -10,12 +10,12 @@ use std::time::Duration;
 
 const LIMIT: u64 = 256 << 20;
 const PAGE: u64 = 4096;
-/// Written at each range of sizes, by all writers: more than memory holds.
+/// Bytes that all writers together write at each range of sizes: more than memory holds.
 const VOLUME: u64 = 3 * LIMIT / 2;
-/// The longest value of each range; the shortest has 16 bytes.
+/// The longest value of each range, as a power of two; the shortest has 16 bytes.
 const LONGEST: [u32; 4] = [10, 13, 16, 10];
 
-/// Writes values of log-uniform sizes until `VOLUME` was written at each range.
+/// Writes values of log-uniform sizes until `VOLUME` bytes were written at each range.
 fn write(client: &mut Client, seed: u64, written: &AtomicU64) {
     let mut prng = base::Prng::new(seed);
     let body = "x".repeat(1 << 16);
@@ -36,7 +36,7 @@ fn write(client: &mut Client, seed: u64, written: &AtomicU64) {
     }
 }
 
-/// Resident memory at its highest, as a share of the limit, with so many busy threads beside it.
+/// Peak of resident memory as a share of the limit, beside `busy` spinning threads.
 fn peak(busy: u32) -> f64 {
     let server = serve(&format!("--maxmemory {LIMIT}"));
     let pid = Client::new(server.addr()).info("process_id");

@@ -1,4 +1,4 @@
-//! Signals, sent to the binary: SIGHUP reads certificates anew and ends nothing, SIGTERM ends.
+//! Signals, sent to the binary: SIGHUP reads files again and ends nothing, SIGTERM ends the server.
 
 use crate::client::Client;
 use crate::process::{serve, serve_command};
@@ -17,7 +17,7 @@ fn a_hangup_ends_nothing() {
     assert_eq!(client.reply(), b"");
 }
 
-/// `larder serve 2>&1 | head -1`: what cannot be logged is not told, and ends no thread.
+/// `larder serve 2>&1 | head -1`: log lines that cannot be written are dropped, and end no thread.
 #[test]
 fn a_server_whose_log_nobody_reads_is_ended() {
     let mut command = serve_command("");

@@ -33,7 +33,7 @@ fn both_protocols_at_a_path() {
     assert!(!memcached.exists(), "the socket goes with the server");
 }
 
-/// io_uring may be forbidden, where this runs too.
+/// The kernel may forbid io_uring, also where this test runs.
 #[test]
 fn what_threads_wait_with_is_told() {
     let api = |server: &crate::process::Server| {
@@ -49,7 +49,7 @@ fn what_threads_wait_with_is_told() {
     }
 }
 
-/// The group of the sockets is as it is named, for both protocols.
+/// The sockets of both protocols belong to the group that `unixsocketgroup` names.
 #[test]
 fn the_sockets_have_the_group_that_was_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! How a server starts, what it says when it cannot, and what it takes over while it runs.
+//! How a server starts, its errors when it cannot, and the changes that it reads while it runs.
 
 use crate::client::Client;
 use crate::process::{free_port, larder, refuses, serve, start};
@@ -9,7 +9,7 @@ fn error_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Waits for a state of the world.
+/// Waits until `holds` returns true; fails after a minute.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
@@ -18,7 +18,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The command ends when the server serves, and says why where it does not.
+/// The command ends once the server serves, or with an error that says why it does not.
 #[test]
 fn a_server_in_the_background_serves_or_says_why_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -49,7 +49,8 @@ fn a_server_in_the_background_serves_or_says_why_not() {
     assert!(error.contains("did not start"), "{error}");
 }
 
-/// A path of another machine in a file is a warning, as with Redis; one that was typed is not.
+/// A pidfile that cannot be written gives a warning if a file names it, as with Redis, and an error
+/// if the command line names it.
 #[test]
 fn a_pidfile_that_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +83,7 @@ fn settings_that_cannot_hold_are_refused() {
             assert!(error.contains(part), "{arguments}: {error}");
         }
     }
-    // The least that is taken holds items.
+    // The smallest limit that is accepted holds items.
     let server = serve("--maxmemory 64kb");
     let mut client = Client::new(server.addr());
     assert_eq!(client.ask("SET a 1"), "+OK\r\n");
@@ -115,7 +116,7 @@ fn larder_ping_is_typed_as_the_others_are() {
     assert!(larder("ping --help").output().unwrap().status.success());
 }
 
-/// What a client says is never more than a part of a line of the log.
+/// A client's text is never more than a part of one log line.
 #[test]
 fn a_line_of_the_log_is_one_line() {
     let server = serve("");
@@ -143,7 +144,8 @@ fn the_level_of_the_log_can_be_changed() {
     assert!(client.ask("CONFIG GET loglevel").contains("notice"));
 }
 
-/// What the files say anew holds; what was set since and no file speaks of stays.
+/// Settings that the files change take effect. Settings that were made since the start and that no
+/// file mentions stay.
 #[test]
 fn a_hangup_reads_the_files_anew() {
     let folder = tempfile::tempdir().unwrap();
@@ -190,7 +192,7 @@ fn a_hangup_reads_the_files_anew() {
     assert!(line.contains("maxmemory"), "{line}");
 }
 
-/// A directive that does nothing here is not taken where somebody would rely on it.
+/// CONFIG SET refuses a directive without effect if an operator would rely on it.
 #[test]
 fn what_would_do_nothing_is_refused() {
     let server = serve("");
@@ -205,7 +207,7 @@ fn what_would_do_nothing_is_refused() {
     server.logged("'hz' means nothing here");
 }
 
-/// What CONFIG REWRITE writes starts the server, whatever stands in includes.
+/// A file that CONFIG REWRITE wrote starts the server, whatever its includes say.
 #[test]
 fn a_rewritten_file_with_includes_starts() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! With a password nothing is reachable without it: no command of either protocol, by no kind of
+//! With a password nothing can be reached without it: no command of either protocol, on no kind of
 //! socket, and nothing over HTTP but the two probes.
 
 use crate::client::Client;
@@ -14,10 +14,10 @@ use wire::resp::Reply;
 
 const MEMCACHED: &str = include_str!("compatibility/memcached-1.6.txt");
 
-/// What a client may send before it has given its password.
+/// Commands that a client may send before it has sent its password.
 const GREETINGS: [&str; 4] = ["auth", "hello", "quit", "reset"];
 
-/// Names and arities of a reply to COMMAND, subcommands included.
+/// Adds the names and arities in a reply to COMMAND, including subcommands.
 fn add_calls(of: &Reply<'_>, calls: &mut Vec<(String, i64)>) {
     let Reply::Array(commands) = of else { return };
     for command in commands {
@@ -26,7 +26,7 @@ fn add_calls(of: &Reply<'_>, calls: &mut Vec<(String, i64)>) {
             panic!("{fields:?}")
         };
         let Reply::Array(subcommands) = &fields[9] else { panic!("{fields:?}") };
-        // One that is only its subcommands cannot be called itself.
+        // A container command cannot be called without a subcommand.
         if subcommands.is_empty() || *arity != -2 {
             calls.push((String::from_utf8_lossy(name).into_owned(), *arity));
         }
@@ -34,7 +34,7 @@ fn add_calls(of: &Reply<'_>, calls: &mut Vec<(String, i64)>) {
     }
 }
 
-/// A line for every command and subcommand, with as many arguments as it asks for.
+/// A line for every command and subcommand, with as many arguments as it requires.
 fn lines(client: &mut Client) -> Vec<String> {
     let (reply, mut calls) = (client.ask("COMMAND"), vec![]);
     add_calls(&Reply::decode(reply.as_bytes()).unwrap().unwrap().0, &mut calls);
@@ -87,14 +87,14 @@ fn every_command_asks_for_the_password() {
             assert!(stranger.ask("GET private").starts_with("-NOAUTH"), "after {line}");
         }
     }
-    // Nothing was queued, heard or watched by them: these count nobody.
+    // The refused commands queued, subscribed and watched nothing.
     assert_eq!(client.ask("PUBLISH 1 x"), ":0\r\n");
     assert_eq!(client.info("pubsub_clients"), "0");
     assert_eq!(client.value("DBSIZE"), "1");
     assert_eq!(client.value("GET private"), "1");
 }
 
-/// Also where the users stand in a file of memcached's.
+/// Users may come from the ACL or from memcached's token file.
 #[test]
 fn every_request_of_memcacheds_asks_for_the_token() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,7 +117,7 @@ fn every_request_of_memcacheds_asks_for_the_token() {
             let data = if data.is_empty() { String::new() } else { format!("{data}\r\n") };
             text.send(format!("{line}\r\n{data}").as_bytes());
             let reply = text.line();
-            // Writing is how a client brings its password.
+            // A memcached client sends its password as a `set`.
             let refused = match line.split(' ').next().unwrap() {
                 "set" => "CLIENT_ERROR authentication failure",
                 _ => "CLIENT_ERROR unauthenticated",
@@ -130,7 +130,7 @@ fn every_request_of_memcacheds_asks_for_the_token() {
     }
 }
 
-/// Status, head and body of an answer, to a request with these further lines.
+/// Status, head and body of the answer to a request with these additional lines.
 fn fetch(address: SocketAddr, path: &str, lines: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -142,7 +142,7 @@ fn fetch(address: SocketAddr, path: &str, lines: &str) -> (u16, String, String) 
     (status, head.to_owned(), body.to_owned())
 }
 
-/// The line of HTTP's Basic authentication.
+/// The header line of HTTP's Basic authentication.
 fn basic(user: &str, password: &str) -> String {
     let mut text = vec![];
     wire::memcached::encode_key(&mut text, format!("{user}:{password}").as_bytes());
@@ -179,7 +179,7 @@ fn pages_are_for_who_may_call_info() {
     client.ask("AUTH sesame");
     let log = client.ask("ACL LOG");
     assert!(log.contains("\r\nhttp\r\n") && log.contains("\r\nwatcher\r\n"), "{log}");
-    // The default user's own rights count where it needs no password.
+    // Where the default user needs no password, its own rights count.
     client.ask("CONFIG SET requirepass ''");
     assert_eq!(fetch(http, "/metrics", "").0, 200);
     client.ask("ACL SETUSER default -info");
@@ -187,7 +187,8 @@ fn pages_are_for_who_may_call_info() {
     assert_eq!(status("watcher", "look"), 200);
 }
 
-/// Wrong passwords over HTTP count with those of the other protocols, and others do not wait.
+/// Wrong passwords over HTTP count together with wrong passwords of the other protocols, and other
+/// clients do not wait.
 #[test]
 fn guessing_over_http_is_slow() {
     let server = serve(&format!("--http-port {} --requirepass sesame", free_port()));
@@ -196,7 +197,7 @@ fn guessing_over_http_is_slow() {
     for _ in 0..4 {
         assert_eq!(fetch(http, "/metrics", &basic("default", "wrong")).0, 401);
     }
-    // 25, 50, 100, 200 ms, and then 400, each counted from the failure before.
+    // The delays are 25, 50, 100, 200 and then 400 ms, each counted from the previous failure.
     assert!(begun.elapsed() >= Duration::from_millis(365), "{:?}", begun.elapsed());
     let begun = Instant::now();
     assert!(Client::new(server.addr()).ask("AUTH wrong").starts_with("-WRONGPASS"));
@@ -209,7 +210,7 @@ fn guessing_over_http_is_slow() {
     assert_eq!(guess.join().unwrap(), 401);
 }
 
-/// A head without an end, rubbish, and a connection that stays.
+/// A head without an end, bytes that are no HTTP, and a connection that persists.
 #[test]
 fn http_reads_within_bounds() {
     let server = serve(&format!("--http-port {}", free_port()));
@@ -223,7 +224,7 @@ fn http_reads_within_bounds() {
     for at in 0..2_000 {
         let _ = write!(line, "X-{at}: {}\r\n", "x".repeat(100));
     }
-    // The server may close before all is sent.
+    // The server may close before all bytes are sent.
     let _ = endless.write_all(line.as_bytes());
     let mut page = vec![0; 12];
     if endless.read_exact(&mut page).is_ok() {

@@ -1,4 +1,4 @@
-//! What a service manager is told: that the server is ready, and that it ends.
+//! Messages to the service manager: the server is ready, and the server ends.
 
 use crate::process::{serve_command, start};
 use std::os::unix::net::UnixDatagram;

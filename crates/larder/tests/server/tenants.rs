@@ -1,10 +1,10 @@
-//! Tenants: whose a key is, and who sees it.
+//! Tenants: which tenant a key belongs to, and which clients see it.
 
 use crate::client::Client;
 use crate::process::{free_port, serve};
 use std::net::SocketAddr;
 
-/// Items of a tenant, as INFO counts them.
+/// Number of items of a tenant, from INFO.
 fn keys(client: &mut Client, tenant: &str) -> String {
     let line = client.info(&format!("tenant_{tenant}"));
     line.split(',').find_map(|field| field.strip_prefix("items=")).unwrap().to_owned()
@@ -61,8 +61,8 @@ fn a_user_and_a_port_have_a_key_space_of_their_own() {
     assert_eq!(bob.value("GET k"), "1", "RESET makes bob anybody again");
 }
 
-/// A rule that changes at run time takes effect for connected clients, and what belonged to
-/// another tenant before is forgotten: it would be out of date if the rule came back.
+/// A rule that changes at run time takes effect for connected clients. The server deletes keys that
+/// belonged to another tenant before, because they would be out of date if the rule returned.
 #[test]
 fn rules_change_while_it_runs() {
     let server = serve("--maxmemory 64mb");
@@ -93,7 +93,7 @@ fn rules_change_while_it_runs() {
     assert_eq!(client.value("GET a:1"), "new", "a refused change changes nothing");
 }
 
-/// A tenant never uses more than its max, and below its min nobody else's writes evict it.
+/// A tenant never exceeds its max, and below its min the writes of others do not evict it.
 #[test]
 fn bounds_are_kept() {
     let server = serve(
@@ -117,7 +117,7 @@ fn bounds_are_kept() {
     assert!(client.info("used_memory").parse::<u64>().unwrap() <= 8 << 20);
 }
 
-/// LHD has as many candidates as it needs, however many tenants there are, also when one comes.
+/// LHD draws enough candidates for any number of tenants, also when a tenant is added.
 #[test]
 fn lhd_has_enough_candidates() {
     for (flags, k) in

@@ -1,5 +1,5 @@
-//! Dump and load: by command among writers, through a server that is killed, and by itself when a
-//! load comes and goes.
+//! Dump and load: by command beside writers, with a server that is killed, and automatically for a
+//! periodic load.
 
 use crate::client::Client;
 use crate::process::{Server, serve_command, start};
@@ -16,13 +16,13 @@ fn periodic(folder: &Path, more: &str) -> Server {
     start(command.arg("--dir").arg(folder).args(more.split_whitespace()))
 }
 
-/// What is shown of a tenant.
+/// The entry of a tenant in LARDER TIDES JSON.
 fn tides(client: &mut Client, tenant: usize) -> Value {
     let all: Value = serde_json::from_str(&client.value("LARDER TIDES JSON")).unwrap();
     all[tenant].clone()
 }
 
-/// Waits until so many dumps or loads have ended; what is shown then.
+/// Waits until `count` dumps or loads have ended; returns the entry of the first tenant.
 fn ended(client: &mut Client, what: &str, count: u64) -> Value {
     let begun = Instant::now();
     loop {
@@ -44,7 +44,7 @@ fn what_was_left_alone_comes_back_and_nothing_old_does() {
     let filler = "x".repeat(100);
     client.ask_all((0..KEYS).map(|at| format!("SET key:{at} {at}-{filler}")));
     assert!(client.ask("LARDER DUMP").starts_with('+'));
-    // Some are changed while they leave, others once they have left.
+    // Some keys change during the dump, others after it.
     let change = |client: &mut Client, turn: usize| {
         client.ask_all((0..1_000).map(|at| format!("SET key:{} new", 20 * at + turn)));
         client.ask_all((0..1_000).map(|at| format!("DEL key:{}", 20 * at + turn + 1)));
@@ -70,7 +70,7 @@ fn what_was_left_alone_comes_back_and_nothing_old_does() {
         match at % 20 {
             0 | 5 => assert_eq!(value, Some("new"), "key:{at}"),
             1 | 6 => assert_eq!(value, None, "key:{at}"),
-            // Told to die; one that was away when it was told is as it was.
+            // PEXPIRE. A key that was on the disk at that time is unchanged.
             2 | 7 => assert!(value.is_none() || value == Some(&*old), "key:{at}: {value:?}"),
             3 | 8 => {
                 let longer = old + "+";
@@ -83,7 +83,7 @@ fn what_was_left_alone_comes_back_and_nothing_old_does() {
     assert!(server.log().contains("items dumped") && server.log().contains("items loaded"));
 }
 
-/// A flush while items are away, and a change of the rules whose they are.
+/// A flush while items are on the disk, and a change of the tenant that owns them.
 #[test]
 fn a_flush_and_a_new_rule_reach_what_is_away() {
     let folder = tempfile::tempdir().unwrap();
@@ -129,7 +129,7 @@ fn what_may_not_be_says_why() {
     assert_eq!(client.value("DBSIZE"), "5000", "what has no copy stays");
 }
 
-/// Whatever becomes of the server, the next one starts empty, and the folder is.
+/// However the server ends, the next one starts empty, with an empty folder.
 #[test]
 fn killed_at_any_moment_nothing_comes_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,7 +150,7 @@ fn killed_at_any_moment_nothing_comes_back() {
             ended(&mut client, "dumps", 1);
             client.ask("LARDER LOAD");
         }
-        // Meanwhile a client writes and reads what it wrote.
+        // Meanwhile a client writes, and reads its own writes.
         last.clear();
         let until = Instant::now() + Duration::from_millis(40 + 67 * round);
         let mut at = 0;
@@ -168,11 +168,11 @@ fn killed_at_any_moment_nothing_comes_back() {
     }
 }
 
-/// From one peak to the next, in seconds, and how much of it is peak.
+/// Seconds from one peak to the next, and the share of the period that is peak.
 const PERIOD: f64 = 4.0;
 const PEAK: f64 = 0.4;
 
-/// Reads and misses so far: in all, and in the first tenth of each peak.
+/// Reads and misses so far: of the whole run, and of the first tenth of each peak.
 #[derive(Debug, Default)]
 struct Counts {
     all: [AtomicU64; 2],
@@ -187,14 +187,14 @@ impl Counts {
         }
     }
 
-    /// Reads and misses, in all and at the start of peaks.
+    /// Reads and misses, of the whole run and of the starts of peaks.
     fn now(&self) -> [u64; 4] {
         let load = |counts: &[AtomicU64; 2], at: usize| counts[at].load(Ordering::Relaxed);
         [load(&self.all, 0), load(&self.all, 1), load(&self.start, 0), load(&self.start, 1)]
     }
 }
 
-/// Reads so many keys at a rate that changes, and writes those that are missing.
+/// Reads `keys` keys at a rate that changes over time, and writes the missing ones.
 fn apply_load(
     address: SocketAddr,
     (prefix, keys): (&str, f64),
@@ -211,10 +211,10 @@ fn apply_load(
         let now = began.elapsed().as_secs_f64();
         owed += (now - last) * rate(now);
         last = now;
-        // After a pause of the machine not everything is made up for.
+        // After a pause of the machine the load does not catch up completely.
         let reads = (owed as usize).min(200);
         owed -= owed.floor();
-        // The square makes some more popular than others.
+        // The square makes some keys more popular than others.
         let key = |prng: &mut base::Prng| (keys * prng.unit() * prng.unit()) as u64;
         let read: Vec<_> = (0..reads).map(|_| key(&mut prng)).collect();
         let values = client.ask_all(read.iter().map(|key| format!("GET {prefix}{key}")));
@@ -225,7 +225,7 @@ fn apply_load(
     }
 }
 
-/// A server with two tenants, which may dump or not.
+/// A server with two tenants and this `dump-max`; 0 disables dumps.
 fn two_tenants(folder: &Path, dump_max: &str, recipe: &str) -> Server {
     let more = format!("--maxmemory 3mb --dump-bucket 0.2 --dump-max {dump_max} --recipe {recipe}");
     let mut command = serve_command(&more);
@@ -234,10 +234,10 @@ fn two_tenants(folder: &Path, dump_max: &str, recipe: &str) -> Server {
     start(command.arg("--dir").arg(folder))
 }
 
-/// A square wave beside a load that stays, on a server that may dump and on one that may not. The
-/// one finds the period, dumps in a valley, and loads before the peak or as it begins; without a
-/// recipe that divides memory the peaks of the other begin with more misses. What is steady is
-/// left alone.
+/// A square wave beside a steady load, on a server with dumps and on one without. The first server
+/// finds the period, dumps in a valley, and loads before the peak or as it begins. Without a recipe
+/// that divides memory, the peaks of the second server begin with more misses. The steady tenant is
+/// never dumped.
 fn valleys_and_peaks(recipe: &str) {
     let folder = tempfile::tempdir().unwrap();
     let servers = ["64mb", "0"].map(|max| two_tenants(folder.path(), max, recipe));
@@ -251,7 +251,7 @@ fn valleys_and_peaks(recipe: &str) {
         for (address, counts) in address.iter().zip(&counts) {
             let (ends, nobody) = (&ends, &nobody);
             scope.spawn(move || apply_load(*address, ("tides:", 4e3), began, square, counts, ends));
-            // In a valley it asks for several times what memory holds.
+            // In a valley the steady tenant reads several times as many bytes as memory holds.
             let even = |_| 3_000.0;
             scope.spawn(move || apply_load(*address, ("steady:", 4e4), began, even, nobody, ends));
         }
@@ -262,7 +262,7 @@ fn valleys_and_peaks(recipe: &str) {
             }
             std::thread::sleep(Duration::from_millis(50));
         };
-        // Three periods to see that there is one; more where the machine is busy.
+        // Three periods are needed to detect the period; more where the machine is busy.
         let is_back = |shown: &Value| {
             shown["load"]["by"] == "flood" && shown["load"]["items"].as_u64() > Some(0)
         };
@@ -291,7 +291,7 @@ fn valleys_and_peaks(recipe: &str) {
         let (with, without) = (ratio(0), ratio(1));
         println!("{recipe}: misses in all, and in the first tenth of peaks");
         println!("{recipe}: {with:.4?} with dumps, {without:.4?} without");
-        // The classes of predis move more than dumps do in so short a time.
+        // In such a short time the classes of predis move more memory than dumps do.
         let is_warmer = recipe == "predis" || with.1 < without.1;
         assert!(is_warmer, "peaks begin no warmer: {with:.4?} {without:.4?}");
     });
@@ -303,7 +303,7 @@ fn a_valley_is_seen_and_the_peak_awaited() {
     valleys_and_peaks("predis");
 }
 
-/// Whatever divides the memory, or if nothing does.
+/// A cache dumps under any recipe, also under one that does not divide memory.
 #[test]
 fn a_plain_cache_dumps_too() {
     valleys_and_peaks("static");

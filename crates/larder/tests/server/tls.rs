@@ -35,7 +35,7 @@ impl Papers {
         papers
     }
 
-    /// A certificate and its key, in two files of this name.
+    /// Writes a certificate and its key to two files with this name.
     fn write(&self, name: &str) {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec!["localhost".into()]).unwrap();
@@ -59,7 +59,7 @@ impl Papers {
         )
     }
 
-    /// A connection, with the certificate of that name if one is given.
+    /// Connects, with the client certificate of that name if one is given.
     fn connect(&self, port: u16, certificate: Option<&str>) -> Tls {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(self.path("ca.pem")).unwrap()).unwrap();
@@ -92,7 +92,7 @@ struct Tls {
 }
 
 impl Tls {
-    /// The reply to what is sent; `None` once the connection has ended.
+    /// Sends a request and returns its reply; `None` once the connection has ended.
     fn ask(&mut self, request: &[u8]) -> Option<Vec<u8>> {
         self.stream.write_all(request).ok()?;
         self.stream.flush().ok()?;
@@ -115,7 +115,7 @@ impl Tls {
         }
     }
 
-    /// The certificate the server showed.
+    /// The certificate that the server presented.
     fn shown(&self) -> Vec<u8> {
         self.stream.conn.peer_certificates().unwrap()[0].to_vec()
     }
@@ -128,7 +128,7 @@ fn serve_tls(papers: &Papers, more: &str) -> (Server, u16) {
 
 const PONG: Option<&[u8]> = Some(b"+PONG\r\n");
 
-/// A client's certificate opens the connection; it is no password.
+/// A client's certificate opens the connection, but does not replace the password.
 #[test]
 fn a_certificate_is_no_password() {
     let (papers, port) = (Papers::new(), free_port());
@@ -153,13 +153,13 @@ fn both_ports_see_the_same_data() {
     let mut tls = papers.connect(port, None);
     assert_eq!(tls.ask(b"SET a 1\r\n").unwrap(), b"+OK\r\n");
     assert_eq!(plain.value("GET a"), "1");
-    // Several commands in one record, one command in several.
+    // Several commands in one record, and one command in several records.
     tls.stream.write_all(b"PING\r\nGET a\r\nPI").unwrap();
     tls.stream.flush().unwrap();
     assert_eq!(tls.reply().as_deref(), PONG);
     assert_eq!(tls.reply().unwrap(), b"$1\r\n1\r\n");
     assert_eq!(tls.ask(b"NG\r\n").as_deref(), PONG);
-    // Whoever speaks no TLS gets no data there.
+    // A client without TLS gets no data on this port.
     let mut wrong = TcpStream::connect(("127.0.0.1", port)).unwrap();
     wrong.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     wrong.write_all(b"GET a\r\n").unwrap();
@@ -169,7 +169,8 @@ fn both_ports_see_the_same_data() {
     assert_eq!(plain.ask("PING"), "+PONG\r\n");
 }
 
-/// Values larger than any buffer, in both directions; replies that nobody reads for a while.
+/// Values larger than any buffer, in both directions, and replies that the client leaves unread for
+/// a while.
 #[test]
 fn large_values_and_slow_readers() {
     let papers = Papers::new();
@@ -188,7 +189,7 @@ fn large_values_and_slow_readers() {
         assert_eq!(&reply[10..reply.len() - 2], &value[..]);
     }
     assert_eq!(tls.ask(b"PING\r\n").as_deref(), PONG);
-    // The last reply comes whole before the connection ends.
+    // The last reply is complete before the connection ends.
     tls.stream.write_all(b"GET k\r\nQUIT\r\n").unwrap();
     tls.stream.flush().unwrap();
     std::thread::sleep(Duration::from_millis(100));
@@ -197,8 +198,8 @@ fn large_values_and_slow_readers() {
     assert_eq!(tls.reply(), None);
 }
 
-/// A client that pipelines small requests and reads nothing is served no further with TLS either,
-/// and gets everything once it reads.
+/// With TLS too, a client that pipelines small requests and reads no reply is not served beyond a
+/// bound, and gets every reply once it reads.
 #[test]
 fn small_requests_of_a_slow_reader_wait() {
     let papers = Papers::new();
@@ -258,7 +259,7 @@ fn certificates_are_changed_while_it_runs() {
     assert_eq!(new.ask(b"PING\r\n").as_deref(), PONG);
     assert_ne!(new.shown(), old.shown());
     assert_eq!(old.ask(b"PING\r\n").as_deref(), PONG, "who is connected stays so");
-    // What does not fit together is refused, and all stays as it was.
+    // A key that does not match the certificate is refused, and the settings stay unchanged.
     let client = papers.path("client.key").display().to_string();
     for wrong in ["/nosuch", &path, &client] {
         let error = admin.ask(&format!("CONFIG SET tls-key-file {wrong}"));

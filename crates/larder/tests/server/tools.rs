@@ -1,4 +1,4 @@
-//! Tools that others wrote: run where they are installed, else said to be skipped.
+//! Tools of other projects, run where they are installed and otherwise reported as skipped.
 
 use crate::client::Client;
 use crate::process::{serve, serve_both};
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Whether a program is installed.
+/// Whether a program is installed; a missing program is reported as skipped.
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
@@ -23,7 +23,7 @@ fn redis_cli_stat() {
     }
     let server = serve("");
     Client::new(server.addr()).ask("SET a 1");
-    // It writes to a pipe a page at a time, so let it write many lines.
+    // redis-cli writes to a pipe in blocks, so the test reads many lines.
     let port = server.addr().port().to_string();
     let mut cli = Command::new("redis-cli")
         .args(["-p", &port, "--stat", "-i", "0.01"])
@@ -31,7 +31,8 @@ fn redis_cli_stat() {
         .spawn()
         .unwrap();
     let lines = BufReader::new(cli.stdout.take().unwrap()).lines();
-    // keys, memory, clients, blocked, requests, connections: once the client above has left.
+    // keys, memory, clients, blocked, requests, connections: right once the first client has
+    // disconnected.
     let is_right = |line: &String| {
         let words: Vec<&str> = line.split_whitespace().collect();
         words.len() >= 6 && (words[0], words[2], words[3]) == ("1", "1", "0")
@@ -71,7 +72,7 @@ fn redis_cli_pipe_latency_and_interactive_start() {
     let latency = run(&["--latency", "--raw"], "");
     let numbers: Vec<f64> = latency.split_whitespace().map(|word| word.parse().unwrap()).collect();
     assert!(numbers.len() == 4 && numbers[3] > 1.0, "{latency}");
-    // As one types: it asks for COMMAND DOCS when it starts.
+    // Input as a person types it: redis-cli sends COMMAND DOCS when it starts.
     let typed = run(&[], "GET key:7\nINCR key:7\n");
     assert_eq!(typed, "7\n8\n");
 }
@@ -95,7 +96,7 @@ fn redis_benchmark() {
     assert!(!text.contains("ERR"), "{text}");
 }
 
-/// What memcached-tool sends in its modes display, stats, settings, dump and sizes.
+/// The requests of memcached-tool in its modes display, stats, settings, dump and sizes.
 #[test]
 fn what_memcached_tool_asks() {
     let (_server, port) = serve_both("");
@@ -126,7 +127,7 @@ fn what_memcached_tool_asks() {
     assert_eq!(ask("get a\r\n"), "VALUE a 0 3\r\nabc\r\nEND\r\n");
 }
 
-/// Where Debian's package of memcached has it.
+/// The path in Debian's package of memcached.
 const MEMCACHED_TOOL: &str = "/usr/share/memcached/scripts/memcached-tool";
 
 #[test]
@@ -145,7 +146,7 @@ fn memcached_tool() {
         assert!(output.status.success(), "{mode}: {errors}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    // A line for the one class, with one item in it.
+    // One line for the single size class, with one item in it.
     let shown = tool("display");
     let class: Vec<&str> = shown.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!((class[0], class[4]), ("1", "1"), "{shown}");
@@ -156,7 +157,7 @@ fn memcached_tool() {
     assert!(dumped.contains("add hello 0 ") && dumped.contains("\r\nworld\r\n"), "{dumped}");
 }
 
-/// `watch connevents`: a line for each client that comes, and one for each that goes.
+/// `watch connevents`: a line for each client that connects, and one for each that disconnects.
 #[test]
 fn connections_can_be_watched() {
     let (_server, port) = serve_both("");

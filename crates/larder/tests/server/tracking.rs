@@ -1,10 +1,10 @@
-//! Client side caches: who is told of which change, whoever makes it.
+//! Client-side caches: which clients are told of which change, whoever makes it.
 
 use crate::client::Client;
 use crate::memcached::Text;
 use crate::process::{Server, serve, serve_both};
 
-/// A client of version 3 that tracks with these options.
+/// A RESP3 client that tracks with these options.
 fn tracks(server: &Server, options: &str) -> Client {
     let mut client = Client::new(server.addr());
     client.ask("HELLO 3");
@@ -12,7 +12,7 @@ fn tracks(server: &Server, options: &str) -> Client {
     client
 }
 
-/// What a client is told of one key.
+/// The invalidation message for one key.
 fn invalid(key: &str) -> String {
     format!(">2\r\n$10\r\ninvalidate\r\n*1\r\n${}\r\n{key}\r\n", key.len())
 }
@@ -21,7 +21,7 @@ fn told(client: &mut Client) -> String {
     String::from_utf8(client.reply()).unwrap()
 }
 
-/// Nothing more has been told: the next reply is the one to this.
+/// Checks that no message is waiting: the next reply is the reply to ECHO.
 fn hears_nothing(client: &mut Client) {
     std::thread::sleep(std::time::Duration::from_millis(150));
     assert_eq!(client.ask("ECHO end"), "$3\r\nend\r\n");
@@ -44,11 +44,11 @@ fn of_what_was_read_once() {
     Text::new(port).ask("set c 0 0 1|1");
     assert_eq!(told(&mut reader), invalid("c"));
     hears_nothing(&mut reader);
-    // Its own writes too, unless it asked not to be told.
+    // A client is told of its own writes too, unless it sets NOLOOP.
     reader.send(b"GET a\r\nSET a 4\r\n");
     let all = [told(&mut reader), told(&mut reader), told(&mut reader)];
     assert_eq!(all, ["$1\r\n3\r\n".to_owned(), "+OK\r\n".to_owned(), invalid("a")]);
-    // A transaction reads as well.
+    // A read in a transaction is tracked as well.
     reader.send(b"MULTI\r\nGET a\r\nEXEC\r\n");
     assert!((0..3).map(|_| told(&mut reader)).any(|reply| reply.starts_with("*1")));
     writer.ask("RENAME d a");
@@ -62,7 +62,7 @@ fn of_what_was_read_once() {
     hears_nothing(&mut reader);
 }
 
-/// The command that switches it on and the first that is tracked may come in one batch.
+/// The command that enables tracking and the first tracked read may arrive in one batch.
 #[test]
 fn from_the_next_command_on() {
     let server = serve("");
@@ -114,7 +114,7 @@ fn only_of_what_is_wanted() {
     hears_nothing(&mut reader);
 }
 
-/// A client of version 2 has another one that listens.
+/// A RESP2 client redirects its messages to another connection.
 #[test]
 fn by_another_connection() {
     let server = serve("");
@@ -132,7 +132,7 @@ fn by_another_connection() {
     while !reader.ask("CLIENT TRACKINGINFO").contains("broken_redirect") {}
 }
 
-/// What leaves by itself is told, too.
+/// Expired and evicted keys are reported, too.
 #[test]
 fn of_the_dead_and_the_evicted() {
     let server = serve("--maxmemory 1mb --io-threads 1");
@@ -147,7 +147,7 @@ fn of_the_dead_and_the_evicted() {
     assert_eq!(told(&mut reader), invalid("key:old"));
 }
 
-/// Of all that a batch changes BCAST hears in one message for each prefix.
+/// BCAST gets all changes of a batch in one message for each prefix.
 #[test]
 fn of_several_keys_at_once() {
     let server = serve("");
@@ -161,7 +161,7 @@ fn of_several_keys_at_once() {
     hears_nothing(&mut reader);
 }
 
-/// Nobody is told of a key that he may not read.
+/// No client is told of a key that it may not read.
 #[test]
 fn only_of_what_may_be_read() {
     let server = serve("--user 'bob on >pw %R~open:* %W~* +@all'");
@@ -187,13 +187,13 @@ fn of_fields_that_die() {
     assert_eq!(told(&mut reader), invalid("h"));
     assert_eq!(reader.ask("HGET h a"), "_\r\n");
     assert_eq!(told(&mut all), invalid("h"));
-    // One that is given a life later.
+    // A field that gets a time to live later.
     writer.ask("HPEXPIRE h 100 FIELDS 1 b");
     assert_eq!(told(&mut reader), invalid("h"));
     assert_eq!([told(&mut all), told(&mut all)], [invalid("h"), invalid("h")]);
 }
 
-/// Its own write is not told, and the death that follows at once is.
+/// NOLOOP hides the client's own write, but not the expiry right after it.
 #[test]
 fn of_short_lives() {
     let server = serve("");
@@ -227,7 +227,8 @@ fn the_table_is_bounded_and_counted() {
     assert_eq!(admin.info("tracking_total_keys"), "40");
 }
 
-/// What a client changes itself it is told behind the reply to that, and before the next reply.
+/// The message about a client's own write comes after the reply to the write, and before the next
+/// reply.
 #[test]
 fn of_its_own_writes_in_their_order() {
     let server = serve("");
@@ -237,14 +238,14 @@ fn of_its_own_writes_in_their_order() {
     let expected = ["_\r\n", "+OK\r\n", &invalid("a"), "$1\r\n1\r\n", "+OK\r\n", "+QUEUED\r\n"];
     assert_eq!(all[..6], expected);
     assert_eq!(all[6..], ["*1\r\n+OK\r\n".to_owned(), invalid("a")]);
-    // With no replies it is told all the same.
+    // The message comes even when replies are switched off.
     client.send(b"GET a\r\nCLIENT REPLY OFF\r\nSET a 3\r\nCLIENT REPLY ON\r\n");
     let mut all: Vec<String> = (0..3).map(|_| told(&mut client)).collect();
     all.sort();
     assert_eq!(all, ["$1\r\n2\r\n".to_owned(), "+OK\r\n".to_owned(), invalid("a")]);
 }
 
-/// A client that has left is nobody to tell, though its side of the connection stays open.
+/// A client that sent QUIT can no longer be told, even while its side of the connection stays open.
 #[test]
 fn a_client_that_quit_breaks_the_redirection() {
     let server = serve("");
@@ -260,7 +261,7 @@ fn a_client_that_quit_breaks_the_redirection() {
     assert_eq!(told(&mut reader), broken);
 }
 
-/// Each prefix is compared with those that are near it, however many there are.
+/// Each prefix is compared only with prefixes near it, however many there are.
 #[test]
 fn many_prefixes_take_a_moment() {
     let server = serve("");
@@ -269,7 +270,7 @@ fn many_prefixes_take_a_moment() {
     let prefixes = (0..10_000).map(|at| format!(" PREFIX p:{at}:")).collect::<Vec<_>>().concat();
     let began = std::time::Instant::now();
     assert_eq!(client.ask(&format!("CLIENT TRACKING ON BCAST{prefixes}")), "+OK\r\n");
-    // A debug build on a busy machine; comparing all pairs takes minutes.
+    // The bound suits a debug build on a busy machine; comparing all pairs takes minutes.
     assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
     for (more, what) in [
         ("PREFIX p:77:x", "'p:77:x' overlaps with an existing prefix 'p:77:'"),

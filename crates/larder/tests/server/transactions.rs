@@ -1,15 +1,15 @@
-//! MULTI and EXEC: what is refused when it is queued, and that an array has as many replies as it
-//! says.
+//! MULTI and EXEC: the commands refused when they are queued, and arrays with as many replies as
+//! they announce.
 
 use crate::client::Client;
 use crate::process::serve;
 
-/// Asks each line; the replies.
+/// Sends each line; returns the replies.
 fn all(client: &mut Client, lines: &[&str]) -> Vec<String> {
     lines.iter().map(|line| client.ask(line)).collect()
 }
 
-/// Without replies there is nothing to wait for but that of the next PING.
+/// Sends a line that gets no reply; only the next PING has one to wait for.
 fn quiet(client: &mut Client, line: &str) {
     client.send(format!("{line}\r\n").as_bytes());
 }
@@ -30,7 +30,7 @@ fn an_array_has_as_many_replies_as_it_says() {
     assert!(reply.starts_with("*5\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n"), "{reply}");
     assert!(reply.ends_with(":0\r\n$1\r\nx\r\n"), "{reply}");
     assert_eq!(client.ask("PING"), "+PONG\r\n");
-    // A reply to one channel is one reply, in version 3 as well.
+    // SUBSCRIBE to one channel gives one reply, with RESP3 as well.
     client.ask("HELLO 3");
     all(&mut client, &["MULTI", "SUBSCRIBE a"]);
     assert_eq!(client.ask("EXEC"), "*1\r\n>3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n");
@@ -52,7 +52,7 @@ fn what_cannot_be_stored_is_refused_when_it_is_queued() {
     assert!(client.ask("EXEC").starts_with("-EXECABORT"), "all or nothing");
     all(&mut client, &["MULTI", "GET nothing", "DEL key:0"]);
     assert_eq!(client.ask("EXEC"), "*2\r\n$-1\r\n:1\r\n", "what needs no memory is carried out");
-    // Memory may become less between the two.
+    // Memory may become scarce between queueing and EXEC.
     client.ask("CONFIG SET maxmemory 100mb");
     all(&mut client, &["MULTI", "SET other 1"]);
     Client::new(server.addr()).ask("CONFIG SET maxmemory 1");
@@ -71,7 +71,8 @@ fn a_refused_exec_ends_the_transaction() {
     assert_eq!(client.value("EXISTS a"), "0");
 }
 
-/// What is sent to listeners is no reply, so it comes though replies are switched off.
+/// A confirmation of SUBSCRIBE is a message and no reply, so it is sent even when replies are
+/// switched off.
 #[test]
 fn subscriptions_are_confirmed_without_replies() {
     let server = serve("");
@@ -87,7 +88,7 @@ fn subscriptions_are_confirmed_without_replies() {
     assert!(client.ask("PING").contains("pong"));
 }
 
-/// The death of a field is a change of the hash.
+/// The expiry of a field is a change of the hash.
 #[test]
 fn a_watched_field_that_dies_is_seen() {
     let server = serve("");
@@ -100,7 +101,7 @@ fn a_watched_field_that_dies_is_seen() {
     assert_eq!(client.ask("EXEC"), "*1\r\n$1\r\n2\r\n");
 }
 
-/// Each key of WATCH is found at once, however many there are.
+/// Each key of WATCH is looked up directly, however many there are.
 #[test]
 fn watching_many_keys_takes_a_moment() {
     let server = serve("");
@@ -111,7 +112,8 @@ fn watching_many_keys_takes_a_moment() {
     for _ in 0..4 {
         assert_eq!(client.ask(&line), "+OK\r\n");
     }
-    // A debug build on a busy machine; one look through all keys for each of them takes minutes.
+    // The bound suits a debug build on a busy machine; a scan of all keys for each key takes
+    // minutes.
     assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
     assert!(client.ask("CLIENT INFO").contains(" watch=20000 "));
     Client::new(server.addr()).ask("SET key:19999 1");

@@ -13,7 +13,7 @@ fn warm(folder: &Path, more: &[&str]) -> Server {
     start(serve_command("").arg("--warm-restart-file").arg(file).args(more))
 }
 
-/// What a client reads of a key that is not there.
+/// The value of a missing key, as the client shows it.
 const NOTHING: &str = "(null)";
 
 fn folder() -> tempfile::TempDir {
@@ -64,8 +64,8 @@ fn what_was_there_is_there_again() {
     assert!(info.contains("rdb_last_load_keys_loaded:5004") && info.contains("async_loading:0"));
 }
 
-/// memcached's flags and numbers are part of a value; a number given out before the restart is
-/// given to nothing else after it.
+/// memcached's flags and cas numbers are part of a value. A cas number issued before the restart is
+/// not issued again after it.
 #[test]
 fn flags_and_cas_are_kept() {
     let folder = folder();
@@ -85,7 +85,7 @@ fn flags_and_cas_are_kept() {
     let cas = before.split(' ').nth(4).unwrap().split('\r').next().unwrap().parse::<u64>().unwrap();
     assert_eq!(ask("set a 42 0 1|2"), "STORED");
     assert_eq!(ask(&format!("cas a 0 0 1 {}|3", cas + 1)), "EXISTS");
-    // What was to be flushed later is.
+    // A delayed flush happens although the server restarts meanwhile.
     assert_eq!(ask("flush_all 1"), "OK");
     server.stop();
     std::thread::sleep(Duration::from_millis(1_100));
@@ -94,7 +94,7 @@ fn flags_and_cas_are_kept() {
     assert_eq!(ask("get a"), "END");
 }
 
-/// Tenants are found by their names, and what they no longer own stays behind.
+/// Tenants are found by their names, and keys that they no longer own are not restored.
 #[test]
 fn tenants_keep_their_own() {
     let folder = folder();
@@ -114,7 +114,7 @@ fn tenants_keep_their_own() {
     assert_eq!([client.value("GET a:1"), client.value("GET c:1")], [NOTHING, NOTHING]);
 }
 
-/// Functions are there for the first client, from the file and from a copy; those that were deleted
+/// Functions are restored for the first client, from the file and from a copy. Deleted functions
 /// are not.
 #[test]
 fn functions_are_kept() {
@@ -153,7 +153,8 @@ fn functions_are_kept() {
     }
 }
 
-/// A copy is made while clients are served, and no start reads it by itself: it may be out of date.
+/// A copy is made while clients are served. No start reads it by itself, because it may be out of
+/// date.
 #[test]
 fn a_copy_is_for_whoever_wants_it() {
     let folder = folder();
@@ -178,7 +179,7 @@ fn a_copy_is_for_whoever_wants_it() {
     assert!(!folder.path().join("warm").exists());
 }
 
-/// One line says why, and the cache starts empty.
+/// One log line says why, and the cache starts empty.
 #[test]
 fn what_is_not_whole_is_refused() {
     let folder = folder();
@@ -219,8 +220,8 @@ fn what_is_not_whole_is_refused() {
     server.logged("restored 1000 items");
 }
 
-/// What the pilot knew it knows at once, before the first request: the division of the memory, each
-/// tenant's policy, the curves, what fetches cost.
+/// The pilot has its knowledge at once, before the first request: the division of the memory, each
+/// tenant's policy, the curves, the costs of misses.
 #[test]
 fn the_plan_is_there_at_once() {
     let folder = folder();
@@ -238,7 +239,7 @@ fn the_plan_is_there_at_once() {
     let mut client = Client::new(server.addr());
     let value = "x".repeat(400);
     let (mut prng, begun) = (base::Prng::new(1), Instant::now());
-    // Until the loop has moved memory to the tenant that can use it.
+    // Wait until the loop has moved memory to the tenant that can use it.
     let (before, curve) = loop {
         let keys: Vec<_> = (0..1_000).map(|_| prng.below(30_000)).collect();
         let replies = client.ask_all(keys.iter().map(|key| format!("GET w:{key}")));
@@ -250,11 +251,12 @@ fn the_plan_is_there_at_once() {
             break (shares, curve);
         }
         assert!(begun.elapsed() < Duration::from_secs(90), "nothing is learned: {shares}");
-        // A busier server looks at fewer keys: of so few it would see too little.
+        // Under more load the server samples fewer keys, and too few of these.
         std::thread::sleep(Duration::from_millis(200));
     };
     assert!(share(&before, "wide").2 > 0.0, "no fetch was timed: {before}");
-    // Until the division has come to where it was to go: what is saved is that of the last epoch.
+    // Wait until the division has reached its target, because the saved division is that of the
+    // last epoch.
     let mut before = before;
     loop {
         std::thread::sleep(Duration::from_millis(2_200));
@@ -287,7 +289,7 @@ fn the_plan_is_there_at_once() {
     assert!(again.len() > curve.len() / 2, "{again}");
 }
 
-/// Recipes that keep a model, each with what the test asks of it.
+/// Recipes that keep a model, with the settings that this test needs.
 const RECIPES: [&str; 4] = [
     "dlru:interval=5000:rate=0.25",
     "kredis:epoch=0.5:rate=1",
@@ -295,8 +297,8 @@ const RECIPES: [&str; 4] = [
     "predis:epoch=0.5:rate=1",
 ];
 
-/// Reads by two tenants, of which one reads more than there is room for; what is missed is written,
-/// and costs more or less.
+/// Reads by two tenants; one of them reads more than fits. Missing keys are written with a high or
+/// a low cost.
 fn two_tenants(client: &mut Client, prng: &mut base::Prng, reads: usize) {
     let value = "x".repeat(400);
     let keys: Vec<_> = (0..reads)
@@ -321,8 +323,8 @@ fn curve(client: &mut Client, tenant: &str) -> Vec<(f64, f64)> {
     points.map(|point| (point[0].as_f64().unwrap(), point[1].as_f64().unwrap())).collect()
 }
 
-/// What is forecast: the curves of the tenants, or where pools are classes of penalties, of which
-/// no tenant has a curve, the budget and the miss ratio of each class.
+/// The forecasts: the curves of the tenants. Where the pools are penalty classes, and no tenant has
+/// a curve, the budget and the miss ratio of each class.
 fn curves(client: &mut Client, recipe: &str) -> Vec<Vec<(f64, f64)>> {
     if !recipe.starts_with("predis") {
         return ["wide", "narrow"].map(|tenant| curve(client, tenant)).into();
@@ -340,7 +342,7 @@ fn pools(client: &mut Client) -> Vec<serde_json::Value> {
     last.map_or(vec![], |epoch| epoch["pools"].as_array().unwrap().clone())
 }
 
-/// Share of each pool in all budgets, by its name.
+/// Share of each pool in the sum of budgets, by name.
 fn division(client: &mut Client) -> BTreeMap<String, f64> {
     let pools = pools(client);
     let budget = |pool: &serde_json::Value| pool["budget"].as_f64().unwrap();
@@ -349,16 +351,15 @@ fn division(client: &mut Client) -> BTreeMap<String, f64> {
     pools.iter().map(|pool| (name(pool), budget(pool) / all)).collect()
 }
 
-/// The largest difference of two curves. Where pools are classes of penalties there is none to
-/// compare: a forecast is of the memory that a class holds just then. Samples, rate, budgets and
-/// the memory of the models tell that they are there.
+/// The largest difference between two curves. Where the pools are penalty classes, no curves can be
+/// compared, because a forecast holds for the memory that a class has at that moment. There,
+/// samples, rate, budgets and the memory of the models show that the models were restored.
 fn apart(recipe: &str, one: &[(f64, f64)], other: &[(f64, f64)]) -> f64 {
     if recipe.starts_with("predis") { 0.0 } else { difference(one, other) }
 }
 
-/// The largest difference of two curves. They are shown in even steps of the memory that is
-/// divided, which is not quite the same after a restart: where a curve is steep a step tells
-/// nothing.
+/// The largest difference between two curves. Their points are even steps of the divided memory,
+/// which differs a little after a restart. So steps on a steep part of a curve are left out.
 fn difference(one: &[(f64, f64)], other: &[(f64, f64)]) -> f64 {
     assert_eq!(one.len(), other.len());
     let is_flat = |at: &usize| {
@@ -374,8 +375,8 @@ fn plan(client: &mut Client) -> serde_json::Value {
     serde_json::from_str(&client.value("LARDER PLAN JSON")).unwrap()
 }
 
-/// Whether models were built, and the last `epochs` moved next to nothing: what is saved on its way
-/// from one division to the next goes on its way after the restart.
+/// Whether models were built, and the last `epochs` epochs moved next to nothing. A division saved
+/// in the middle of a move goes on moving after the restart.
 fn is_at_rest(status: &serde_json::Value, epochs: usize) -> bool {
     let history = status["history"].as_array().unwrap();
     let memory = status["memory"].as_f64().unwrap();
@@ -385,9 +386,9 @@ fn is_at_rest(status: &serde_json::Value, epochs: usize) -> bool {
         && status["model_bytes"].as_f64().is_some_and(|bytes| bytes > 0.0)
 }
 
-/// Under each recipe the models of the next run are those of this one: the same curves at once, as
-/// many samples and as much memory of theirs, the same K and the same budgets; and more reads make
-/// of them what they would have made before.
+/// Under each recipe the restored models equal the saved ones: the same curves at once, as many
+/// samples, as much memory for models, the same K and the same budgets. Further reads change them
+/// as they would have before the restart.
 #[test]
 fn models_are_there_again() {
     for recipe in RECIPES {
@@ -395,7 +396,7 @@ fn models_are_there_again() {
         let arguments = [
             "--maxmemory",
             "8mb",
-            // As many shards as there are threads for, though memory is small.
+            // Small pages allow one shard for each thread, though memory is small.
             "--slab-page-size",
             "4kb",
             "--recipe",
@@ -412,12 +413,12 @@ fn models_are_there_again() {
             || curves(&mut client, recipe).iter().any(Vec::is_empty)
         {
             two_tenants(&mut client, &mut prng, 1_000);
-            // A busier server looks at fewer keys.
+            // Under more load the server samples fewer keys.
             std::thread::sleep(Duration::from_millis(250));
             assert!(begun.elapsed() < Duration::from_secs(60), "{recipe}: nothing is learned");
         }
-        // The epoch that is not over ends, or goes on: nothing comes any more. What was planned
-        // last is carried out, and so is what is planned once the pools have cooled off.
+        // No more requests come, whether the current epoch ends or not. The last plan is carried
+        // out, and so is a plan made after the pools have cooled off.
         std::thread::sleep(Duration::from_millis(1_200));
         while !is_at_rest(&plan(&mut client), 5) {
             std::thread::sleep(Duration::from_millis(250));
@@ -433,7 +434,7 @@ fn models_are_there_again() {
         let saved = std::fs::read(&path).unwrap();
         let server = warm(folder.path(), &arguments);
         server.logged("restored");
-        // A look, and under predis an epoch, whose record tells of the classes.
+        // Time for one tick, and under predis for an epoch, whose record lists the classes.
         std::thread::sleep(Duration::from_millis(1_200));
         let mut client = Client::new(server.addr());
         let (after, now) = (plan(&mut client), shares(&mut client));
@@ -441,7 +442,7 @@ fn models_are_there_again() {
             let off = apart(recipe, one, other);
             assert!(off < 0.025, "{recipe}: a curve is off by {off}: {one:?} {other:?}");
         }
-        // Under dlru no epoch has ended yet, but it has a single pool.
+        // Under dlru no epoch has ended yet, but dlru has a single pool.
         let again = division(&mut client);
         assert!(
             again.len() == divided.len() || again.is_empty() && divided.len() == 1,
@@ -462,7 +463,7 @@ fn models_are_there_again() {
         let bytes = |status: &serde_json::Value| status["model_bytes"].as_f64().unwrap();
         let (old, new) = (bytes(&status), bytes(&after));
         assert!(new > 0.7 * old && new < 1.5 * old, "{recipe}: {old} bytes of models, now {new}");
-        // The loop goes on with them: no beginner's curve comes.
+        // The loop continues with the restored models, and not with a curve of a fresh start.
         let epoch = |client: &mut Client| plan(client)["epoch"].as_u64().unwrap();
         let first = epoch(&mut client);
         while epoch(&mut client) < first + 2 {
@@ -475,7 +476,7 @@ fn models_are_there_again() {
         assert!(off < 0.1, "{recipe}: later the curve is off by {off}: {before:?} {later:?}");
         server.kill();
 
-        // Models that are torn are refused, and with them all the rest.
+        // If the models are damaged, the whole file is refused.
         let head = u64::from_le_bytes(saved[12..20].try_into().unwrap()) as usize;
         let models = 12 + 13 + head;
         assert_eq!(saved[models + 8], 2, "the block of what the pilot knows");
@@ -490,7 +491,7 @@ fn models_are_there_again() {
     }
 }
 
-/// What the models hold: the keys they watch, mostly.
+/// Bytes of the models, mostly for the keys that they watch.
 fn model_bytes(client: &mut Client) -> u64 {
     let status: serde_json::Value =
         serde_json::from_str(&client.value("LARDER PLAN JSON")).unwrap();
@@ -509,13 +510,13 @@ fn share(all: &serde_json::Value, name: &str) -> (f64, f64, f64) {
     (number("budget") / budgets.sum::<f64>(), number("k"), number("penalty_us"))
 }
 
-/// What a key may hold: what was last written, or one of several where a server died before it had
-/// answered. That it holds nothing is always right.
+/// The values that a key may hold: the last one written, or one of several where a server was
+/// killed before it answered. A missing key is always right.
 type Model = HashMap<u64, Vec<String>>;
 
 const KEYS: u64 = 12_000;
 
-/// Writes, deletes and reads, and looks that every value read is right.
+/// Writes, deletes and reads, and checks that every value read is allowed.
 fn work(client: &mut Client, model: &mut Model, prng: &mut base::Prng, version: &mut u64) {
     let keys: Vec<_> = (0..400).map(|_| prng.below(KEYS)).collect();
     let (writes, reads) = keys.split_at(150);
@@ -538,7 +539,7 @@ fn value(key: u64, version: u64) -> String {
     format!("{key}:{version}:{}", "x".repeat((key % 900) as usize))
 }
 
-/// Reads; how many were there.
+/// Reads the keys, checks their values, and returns the number of hits.
 fn check(client: &mut Client, model: &mut Model, keys: &[u64]) -> usize {
     let replies = client.ask_all(keys.iter().map(|key| format!("GET {key}")));
     let mut hits = 0;
@@ -552,9 +553,9 @@ fn check(client: &mut Client, model: &mut Model, keys: &[u64]) -> usize {
     hits
 }
 
-/// A hundred times the server ends at a random moment: killed while it restores, while it saves,
-/// while it copies, or in order, and then perhaps the file is damaged. No value that it serves
-/// is another than the last that was written.
+/// The server ends a hundred times at a random moment: killed while it restores, while it saves,
+/// while it copies, or stopped in order; and then the file may be damaged. Every value that it
+/// serves is the last one written.
 #[test]
 fn killed_at_a_hundred_points_it_never_serves_a_wrong_value() {
     let folder = folder();
@@ -596,7 +597,7 @@ fn killed_at_a_hundred_points_it_never_serves_a_wrong_value() {
             server.signal("-USR1");
             work(&mut client, &mut model, &mut prng, &mut version);
         }
-        // Nobody waits for the answers to these.
+        // The client does not wait for the replies to these writes.
         let mut last = vec![];
         for _ in 0..prng.below(50) {
             let key = prng.below(KEYS);
@@ -632,7 +633,8 @@ fn killed_at_a_hundred_points_it_never_serves_a_wrong_value() {
     assert!(restored > 10 && torn > 0 && refused > 3, "{restored} {torn} {refused}");
 }
 
-/// What lies where a file will be is not followed, and its mode is not kept.
+/// A link planted at the path of a file is not followed, and the mode of a planted file is not
+/// kept.
 #[test]
 fn planted_files_decide_nothing() {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -658,7 +660,7 @@ fn planted_files_decide_nothing() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "no part is left");
 }
 
-/// A file whose items are damaged leaves no function behind either.
+/// A file with damaged items restores no functions either.
 #[test]
 fn a_file_that_is_refused_is_refused_whole() {
     let folder = folder();
@@ -719,7 +721,7 @@ fn an_earlier_history_keeps_nobody_from_starting() {
     assert_eq!(Client::new(server.addr()).value("GET key"), "value");
 }
 
-/// A save that fails is seen by whoever looks: at INFO, at the metrics, at the exit status.
+/// A failed save is visible in INFO, in the metrics and in the exit status.
 #[test]
 fn a_failed_save_is_told() {
     let outer = folder();

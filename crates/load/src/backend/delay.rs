@@ -1,26 +1,26 @@
-//! An answer that takes a drawn time: a database far away.
+//! A wait of random length, which stands for a database far away.
 
 use anyhow::{Context, bail};
 use base::Prng;
 use std::f64::consts::TAU;
 use std::time::Duration;
 
-/// How the time of an answer is distributed.
+/// The distribution of the time of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// Always the same time.
     Fixed(Duration),
-    /// Exponential, by its mean.
+    /// Exponential, with its mean.
     Exponential(Duration),
-    /// Log-normal, by its median and the standard deviation of its logarithm.
+    /// Log-normal, with its median and the standard deviation of its logarithm.
     LogNormal(Duration, f64),
-    /// Uniform, from one time to another.
+    /// Uniform between two times.
     Uniform(Duration, Duration),
 }
 
 impl Distribution {
-    /// Reads `1ms`, `fixed 1ms`, `exp 1ms`, `lognormal 1ms 0.5` or `uniform 1ms-5ms`; colons do
-    /// for blanks.
+    /// Reads `1ms`, `fixed 1ms`, `exp 1ms`, `lognormal 1ms 0.5` or `uniform 1ms-5ms`; colons may
+    /// replace the blanks.
     ///
     /// # Errors
     /// A sentence that shows the forms.
@@ -44,7 +44,7 @@ impl Distribution {
             }
             ["uniform", range] => {
                 let (low, high) = range.split_once('-').with_context(forms)?;
-                // `uniform 1-5ms`: the unit of the second serves both.
+                // `uniform 1-5ms`: the unit of the second time serves both.
                 let unit = high.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
                 let (low, high) =
                     (duration(low).or_else(|_| duration(&format!("{low}{unit}"))), duration(high));
@@ -64,7 +64,7 @@ impl Distribution {
             Self::Fixed(time) => time,
             Self::Exponential(mean) => mean.mul_f64(-prng.unit().ln()),
             Self::LogNormal(median, deviation) => {
-                // Box and Muller's transform; one of its two numbers.
+                // The Box-Muller transform; one of its two numbers.
                 let normal = (-2.0 * prng.unit().ln()).sqrt() * (TAU * prng.unit()).cos();
                 median.mul_f64((deviation * normal).exp())
             }
@@ -72,7 +72,7 @@ impl Distribution {
         }
     }
 
-    /// The mean of what is drawn.
+    /// The mean of the distribution.
     pub fn mean(&self) -> Duration {
         match *self {
             Self::Fixed(mean) | Self::Exponential(mean) => mean,
@@ -84,7 +84,7 @@ impl Distribution {
     }
 }
 
-/// Reads a time with its unit: `250us`, `1.5ms`, `2s`. At most an hour.
+/// Reads a time with its unit: `250us`, `1.5ms`, `2s`; at most one hour.
 fn duration(text: &str) -> anyhow::Result<Duration> {
     let split = text.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    /// A penalty that is off in the mean would shift every latency that is reported.
+    /// A delay with a wrong mean would shift every reported latency.
     #[test]
     fn draws_have_the_mean_they_say() {
         for text in ["fixed 1ms", "exp 2ms", "lognormal 1ms 0.7", "uniform 1ms-5ms"] {

@@ -1,9 +1,10 @@
-//! `file:PATH`: the values one behind the other in a file, one positioned read for each miss.
+//! `file:PATH`: all values of a tenant one after another in a file, with one positioned read for
+//! each miss.
 //!
-//! A tenant's values are in `PATH.TENANT`, and where each begins is known in memory: what a miss
-//! takes is the read of a block, from the disk or from the kernel's page cache, and no search.
-//! Behind the values stand the index, the trace's name and a footer; the file gets its name only
-//! when it is whole.
+//! A tenant's values are in `PATH.TENANT`, and memory holds the offset of each value. So a miss
+//! costs the read of a block, from the disk or from the kernel's page cache, and no search. The
+//! index, the trace's name and a footer follow the values. The file gets its name only when it is
+//! complete.
 //!
 //! ```text
 //! value value … │ hash offset size, hash offset size, … │ name of the trace │ footer
@@ -24,24 +25,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) const KIND: Kind =
     Kind { prefix: "file:", open: |path, _| Ok(Arc::new(Values::new(path))) };
-/// How it is written.
+/// The form of the argument, for errors and help.
 pub(super) const FORM: &str = "file:PATH";
 
 /// Bytes of an object's entry: the hash of its key, where its value begins, and its size.
 const ENTRY: usize = 24;
 /// Bytes of the footer: requests, objects, bytes of the trace's name, and [`MARK`].
 const FOOTER: usize = 32;
-/// Says that a file is one of these.
+/// The last word of the footer, which identifies such a file.
 const MARK: u64 = u64::from_le_bytes(*b"larder 1");
 
-/// Where the value of the key with this hash is, and its size. Two keys of one hash would be seen:
-/// a value tells whose it is.
+/// Offset and size of each value, by the hash of its key. A collision of two hashes would be
+/// noticed, because a value depends on its key.
 type Index = HashMap<u64, (u64, u64)>;
 
-/// The files of all tenants.
+/// The value files of all tenants.
 pub struct Values {
     path: String,
-    /// The files that are read, by tenant: threads share an index.
+    /// The open files, by tenant, so that threads share an index.
     open: Mutex<HashMap<String, Arc<Opened>>>,
 }
 
@@ -51,13 +52,13 @@ struct Opened {
 }
 
 impl Values {
-    /// The files whose names begin with `path`; they need not exist.
+    /// Names the files that begin with `path`; they need not exist.
     pub fn new(path: &str) -> Self {
         Self { path: path.to_owned(), open: Mutex::default() }
     }
 
-    /// The file of `tenant`. What may not stand in a name, or might be taken for a folder, is
-    /// written in hexadecimal.
+    /// The path of the file of `tenant`. Characters that a file name cannot hold, or that could
+    /// name a folder, are written in hexadecimal.
     fn of(&self, tenant: &str) -> PathBuf {
         let mut path = format!("{}.", self.path);
         for byte in tenant.bytes() {
@@ -153,7 +154,7 @@ impl Filler for FileFiller {
     }
 }
 
-/// The end of a file, and where what stands before it begins.
+/// The end of a file, with the offsets of the parts before it.
 struct Footer {
     requests: u64,
     objects: u64,

@@ -1,12 +1,12 @@
-//! What is asked on a miss: a database, a wait, or one after the other.
+//! The backend, which answers misses: a database, a wait, or both in sequence.
 //!
-//! An answer is the seed of the value, and costs the time of a real query (`postgres://…`) and of
-//! a drawn wait (`delay:…`), one after the other, as a database behind a network does. Waits of
-//! one connection run beside each other; what an answer really took is measured by who waits.
+//! An answer is the seed of the value. It costs the time of a real query (`postgres://…`) and of a
+//! random wait (`delay:…`), one after the other, as with a database behind a network. Waits of one
+//! connection overlap; the caller measures the actual time of an answer.
 //!
-//! A kind of database is a [`Kind`]: files are here, and those that bring a client library along
-//! are handed in by the program that has them ([`ELSEWHERE`]). Before a replay each tenant has its
-//! objects put into the database, from the same trace; a later run over that trace finds them.
+//! A kind of database is a [`Kind`]. The kind for files is here. A program that links a client
+//! library passes its kinds in ([`ELSEWHERE`]). Before a replay the objects of each tenant are put
+//! into the database, from the same trace; a later run over that trace finds them.
 
 mod delay;
 mod file;
@@ -22,26 +22,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Connections to each database unless stated.
+/// The default number of connections to each database.
 pub(super) const POOL: usize = 16;
-/// Most bytes of a key: longer keys fit no index of the database servers.
+/// Most bytes of a key, because longer keys fit no index of the database servers.
 pub const KEY_MAX: usize = 2_048;
-/// Longer values fit no cache that is asked, and hardly a row.
+/// Most bytes of a value, because longer values fit no tested cache, and hardly a row.
 const VALUE_MAX: u64 = 512 << 20;
 
-/// A kind of database: how it is written, and what opens it.
+/// A kind of database: the form of its argument, and the function that opens it.
 #[derive(Debug)]
 pub struct Kind {
-    /// Text that an argument of this kind begins with.
+    /// The beginning of an argument of this kind.
     pub prefix: &'static str,
-    /// Opens it, from the text behind the prefix and the number of connections.
+    /// Opens the database, from the text behind the prefix and the number of connections.
     pub open: Open,
 }
 
-/// Opens a database.
+/// A function that opens a database.
 pub type Open = fn(&str, usize) -> anyhow::Result<Arc<dyn Database>>;
 
-/// Kinds that are always here.
+/// The kinds of this crate.
 const KINDS: [Kind; 1] = [file::KIND];
 
 /// Prefix and form of the kinds that `larder-lab` has, if it was built with its databases.
@@ -51,100 +51,101 @@ pub const ELSEWHERE: [(&str, &str); 3] = [
     ("mysql://", "mysql://user[:password]@host[:port]/db"),
 ];
 
-/// Forms of all kinds.
+/// The forms of all kinds.
 fn forms() -> impl Iterator<Item = &'static str> {
     [file::FORM].into_iter().chain(ELSEWHERE.iter().map(|(_, form)| *form))
 }
 
-/// A place where the objects of tenants are.
+/// A store of the objects of tenants.
 pub trait Database: Send + Sync {
-    /// What it is called in sentences: no password is in it.
+    /// The name in messages, without a password.
     fn name(&self) -> String;
 
-    /// Whether a replay may fill it on its own, and not only `--prepare`.
+    /// Whether a replay may fill the database by itself, and not only `--prepare`.
     fn is_filled_at_once(&self) -> bool;
 
-    /// What the objects of `tenant` were filled from, if they were.
+    /// The origin of the objects of `tenant`; `None` if the tenant has no objects.
     ///
     /// # Errors
-    /// The database cannot be asked.
+    /// The database does not answer.
     fn origin(&self, tenant: &str) -> anyhow::Result<Option<Origin>>;
 
-    /// Begins to fill in the objects of `tenant` from `origin`, in place of those it had.
+    /// Begins to store the objects of `tenant` from `origin`, in place of its old objects.
     ///
     /// # Errors
-    /// The database cannot be written.
+    /// The database does not accept writes.
     fn filler(&self, tenant: &str, origin: &Origin) -> anyhow::Result<Box<dyn Filler>>;
 
-    /// A thread's way to the objects of `tenant`, which were filled in.
+    /// A reader of the stored objects of `tenant`, for one thread.
     ///
     /// # Errors
-    /// The database cannot be asked, or has no such objects.
+    /// The database does not answer, or has no objects of the tenant.
     fn reader(&self, tenant: &str) -> anyhow::Result<Box<dyn Reader>>;
 }
 
-/// Takes the objects of a tenant; what is dropped before its end does not count as filled.
+/// Stores the objects of a tenant. A filler that is dropped before its end does not count as
+/// filled.
 pub trait Filler {
     /// Adds the object if its key is new.
     ///
     /// # Errors
-    /// The database refuses it.
+    /// The database refuses the object.
     fn add(&mut self, key: &[u8], size: u64) -> anyhow::Result<()>;
 
-    /// Notes down that all objects of the origin are there.
+    /// Records that all objects of the origin are stored.
     ///
     /// # Errors
-    /// The database refuses some of it.
+    /// The database refuses a part of the objects, or the record.
     fn finish(self: Box<Self>) -> anyhow::Result<Filled>;
 }
 
-/// Asks for the objects of a tenant.
+/// Reads the objects of a tenant.
 pub trait Reader: Send {
-    /// The seed of the value of `key`, after the value was read.
+    /// Reads the value of `key`; returns its seed.
     ///
     /// # Errors
-    /// The query failed, there is no such object, or its value is not what was filled in.
+    /// The query failed, there is no such object, or its value is not the stored one.
     fn get(&mut self, key: &[u8]) -> anyhow::Result<u64>;
 }
 
-/// What the objects of a tenant were filled from.
+/// The source of a tenant's objects in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The trace, as named on the command line.
     pub trace: String,
-    /// Requests whose objects are there.
+    /// Number of requests whose objects are stored.
     pub requests: u64,
 }
 
 impl Origin {
-    /// Whether what was filled from `self` holds all that `other` asks for.
+    /// Whether the objects stored from `self` include all objects that `other` needs.
     pub fn covers(&self, other: &Self) -> bool {
         self.trace == other.trace && self.requests >= other.requests
     }
 }
 
-/// What a filler put into the database.
+/// The amount that a filler put into the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Filled {
-    /// Objects.
+    /// Number of objects.
     pub rows: u64,
-    /// Bytes of their values.
+    /// Bytes of the values.
     pub bytes: u64,
 }
 
-/// What the misses of a tenant cost.
+/// The cost of a tenant's misses.
 #[derive(Clone, Debug, Default)]
 pub struct Backend {
-    /// The database that is asked; without one the answer is computed.
+    /// The database that is queried; without one the answer is computed.
     pub database: Option<Arc<dyn Database>>,
-    /// Waits that are added.
+    /// Waits that are added to the query.
     pub delays: Vec<Distribution>,
 }
 
 impl Backend {
     /// Reads `file:PATH`, `postgres://bench@localhost/bench`, `delay:exp 1ms` and the like, or
-    /// several separated by commas; `+1ms` behind a database stands for `,delay:1ms`. `more` are
-    /// kinds of databases beside those of this crate.
+    /// several separated by commas; `+1ms` behind a database means `,delay:1ms`. `more` are kinds
+    /// of databases besides those of this crate.
     ///
     /// # Errors
     /// A sentence that shows the forms.
@@ -152,7 +153,8 @@ impl Backend {
         Self::read(text, &mut BTreeMap::new(), POOL, more)
     }
 
-    /// Reads several; those that name the same database share at most `pool` connections to it.
+    /// Reads several backends; backends with the same database share at most `pool` connections to
+    /// it.
     ///
     /// # Errors
     /// A sentence that shows the forms.
@@ -176,7 +178,7 @@ impl Backend {
             let kind = KINDS.iter().chain(more).find(|kind| part.starts_with(kind.prefix));
             let Some(kind) = kind else { bail!(no_backend(part)) };
             let mut part = part;
-            // A path may have a plus of its own.
+            // A path may contain a plus itself.
             if let Some((before, times)) = part.rsplit_once('+')
                 && let Ok(delay) = Distribution::parse(times)
             {
@@ -200,10 +202,10 @@ impl Backend {
         Ok(backend)
     }
 
-    /// A connection for the objects of `tenant`, drawing its waits from `seed`.
+    /// Opens a connection for the objects of `tenant`, which draws its waits from `seed`.
     ///
     /// # Errors
-    /// The database cannot be asked, or has no objects of the tenant.
+    /// The database does not answer, or has no objects of the tenant.
     pub fn connect(&self, tenant: &str, seed: u64) -> anyhow::Result<Connection> {
         let reader = self.database.as_ref().map(|database| database.reader(tenant)).transpose()?;
         Ok(Connection { reader, delays: self.delays.clone(), prng: Prng::new(seed) })
@@ -216,7 +218,8 @@ pub(crate) fn is_elsewhere(text: &str) -> bool {
     text.split(',').any(|part| prefix_of(part.trim()).is_some())
 }
 
-/// Says which backends there are. A part with an @ may be the rest of a password with a comma.
+/// The error for an unknown backend, with all forms. A part with an @ may be the rest of a password
+/// with a comma.
 fn no_backend(part: &str) -> String {
     let absent = ELSEWHERE
         .iter()
@@ -244,7 +247,7 @@ impl fmt::Debug for dyn Database {
     }
 }
 
-/// One thread's way to the backend.
+/// The backend of one thread.
 pub struct Connection {
     reader: Option<Box<dyn Reader>>,
     delays: Vec<Distribution>,
@@ -252,10 +255,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Asks for the value of `key`: its seed, and how long from now the answer is on its way.
+    /// Asks for the value of `key`: its seed, and the wait from now until the answer arrives.
     ///
     /// # Errors
-    /// The database does not answer, or not with the value that was filled in.
+    /// The database does not answer, or its value is not the stored one.
     pub fn ask(&mut self, key: &[u8]) -> anyhow::Result<(u64, Duration)> {
         let seed = match &mut self.reader {
             Some(reader) => reader.get(key)?,
@@ -266,7 +269,7 @@ impl Connection {
     }
 }
 
-/// The value of an object, if a database can hold the object.
+/// The value of an object, if the object is small enough for a database.
 ///
 /// # Errors
 /// The key or the value is too long.
@@ -284,10 +287,11 @@ pub fn value_of(key: &[u8], size: u64) -> anyhow::Result<Vec<u8>> {
     Ok(value)
 }
 
-/// The seed for a key whose value was found and is right, or was not.
+/// The seed for a key: `right` says whether its value was right, and is `None` if there was no
+/// value.
 ///
 /// # Errors
-/// The value is absent or another.
+/// The value is missing or wrong.
 pub fn seed_if(key: &[u8], right: Option<bool>) -> anyhow::Result<u64> {
     let name = || String::from_utf8_lossy(key);
     match right {
@@ -353,7 +357,7 @@ mod tests {
         assert!(!is_elsewhere("file:sqlite:a,delay:1ms"));
     }
 
-    /// Two indexes of one file would be twice the memory.
+    /// A second index of the same file would double the memory.
     #[test]
     fn the_same_database_is_shared() {
         let texts = ["file:a", "file:a+1ms", "file:b"].map(str::to_owned);

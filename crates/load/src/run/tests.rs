@@ -1,5 +1,5 @@
-//! Runs against servers in this process, which speak either protocol and lie where they are told
-//! to.
+//! Runs against servers in this process, which speak either protocol and return wrong values on
+//! request.
 
 use super::*;
 use crate::order::{Lane, Merge, Owner};
@@ -14,10 +14,10 @@ use wire::{memcached, resp};
 
 type Items = Arc<Mutex<HashMap<Vec<u8>, Vec<u8>>>>;
 
-/// What the servers are told to speak.
+/// The protocols of the test servers.
 const BOTH: [fn(Address) -> Place; 2] = [Place::Redis, Place::Memcached];
 
-/// A server without an end to its memory. Every `lie`-th read is answered with a wrong value.
+/// A server with unlimited memory. Every `lie`-th read is answered with a wrong value.
 fn server(speaks: fn(Address) -> Place, lie: Option<u64>) -> (Place, Items) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let to = speaks(Address::loopback(listener.local_addr().unwrap().port()));
@@ -36,7 +36,7 @@ fn server(speaks: fn(Address) -> Place, lie: Option<u64>) -> (Place, Items) {
     (to, items)
 }
 
-/// The items, as one connection sees them.
+/// The items of the server, for one connection.
 struct Held {
     items: Items,
     lie: Option<u64>,
@@ -56,7 +56,7 @@ impl Held {
     }
 }
 
-/// Adds what arrived to `bytes`; false at the end.
+/// Adds the received bytes to `bytes`; returns false at the end of the stream.
 fn hear(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> bool {
     let mut piece = [0; 4096];
     let got = stream.read(&mut piece).unwrap_or(0);
@@ -174,8 +174,8 @@ fn options(to: Place, backend: &str) -> Options {
     }
 }
 
-/// With one connection a tenant nothing is left to chance: each key misses once, unless its
-/// first request is a write.
+/// With one connection for each tenant the result is exact: each key misses once, unless its first
+/// request is a write.
 #[test]
 fn every_request_is_sent_once_and_misses_are_filled() {
     for (depth, speaks) in [1, 8].into_iter().zip(BOTH).chain([(8, BOTH[0]), (1, BOTH[1])]) {
@@ -203,7 +203,7 @@ fn the_warmup_is_served_and_not_counted() {
     assert_eq!(items.lock().unwrap().len(), 97 + 31);
 }
 
-/// The check of values is worth nothing if it never fails.
+/// The check of values must be able to fail.
 #[test]
 fn wrong_values_are_errors() {
     for speaks in BOTH {
@@ -214,8 +214,8 @@ fn wrong_values_are_errors() {
     }
 }
 
-/// Keys above 250 bytes and with blanks have no form in the protocol. Of tenant b only its ten keys
-/// of a digit fit, and the answers to them stay with them.
+/// The protocol cannot express keys with blanks or of more than 250 bytes. Of tenant b only the ten
+/// keys with one digit fit, and each keeps its own answer.
 #[test]
 fn keys_that_memcached_cannot_take_are_counted_and_not_sent() {
     let fits = |at: u64| at % 31 < 10;
@@ -237,7 +237,7 @@ fn keys_that_memcached_cannot_take_are_counted_and_not_sent() {
     }
 }
 
-/// A miss takes what its backend takes, and a hit nothing of it.
+/// A miss takes the time of its backend, and a hit does not.
 #[test]
 fn misses_wait_for_their_backend() {
     let (to, _) = server(Place::Redis, None);
@@ -250,7 +250,7 @@ fn misses_wait_for_their_backend() {
     }
 }
 
-/// Of a key that was written before anybody asked for it nobody knows what it costs.
+/// A key that was written before its first read has no known cost.
 #[test]
 fn what_a_fetch_took_is_told() {
     let (to, items) = server(Place::Redis, None);
@@ -267,11 +267,11 @@ fn what_a_fetch_took_is_told() {
     assert!(costs.iter().all(|us| (3_000..1_000_000).contains(us)), "{costs:?}");
 }
 
-/// An open loop that counted from the sending would show a server that stalls as a fast one.
+/// An open loop that counted from the time of sending would hide the stalls of a server.
 #[test]
 fn an_open_loop_counts_from_the_intended_times() {
     let (to, _) = server(Place::Redis, None);
-    // One connection can answer at most 200 misses of 5 ms a second: it falls behind.
+    // One connection can answer at most 200 misses of 5 ms a second, so the run falls behind.
     let rate = 100_000.0;
     let options = Options { pace: Pace::Open(rate), ..options(to, "delay:5ms") };
     let report = run_replay(options, &mut |_| ()).unwrap();

@@ -1,22 +1,22 @@
 //! AdaptSize: an object enters with probability e^(-size / c), and c follows the workload.
 //!
-//! Large objects push out many small ones, so most of them are better left outside; how large is
-//! too large changes with the traffic. Every so often c is chosen anew: a model in the manner of
-//! Che predicts the object hit ratio of LRU behind the filter for any c, from the rates and sizes
-//! of the objects seen, and the best c is taken. The model: with a_i = e^(-s_i / c), rate r_i and
-//! an eviction age T, object i is found with probability
+//! Large objects evict many small ones, so most of them should stay outside. The size that is too
+//! large changes with the traffic. At regular intervals the filter chooses c anew. A model in the
+//! manner of Che predicts the object hit ratio of LRU behind the filter for any c, from the rates
+//! and sizes of the objects seen. The filter takes the best c. In the model object i is found, with
+//! a_i = e^(-s_i / c), rate r_i and an eviction age T, with probability
 //!
 //! ```text
 //! h_i = a_i (e^(r_i T) - 1) / (1 + a_i (e^(r_i T) - 1)),    where   Σ s_i h_i = capacity
 //! ```
 //!
-//! fixes T. It optimises hits of objects, not of bytes, and it knows of no order but LRU.
+//! The sum fixes T. The model optimises hits of objects, not of bytes, and it assumes LRU order.
 //!
-//! The tuner is the one that its authors released, constants and all, and one of them is no detail:
-//! e^x is taken as its Padé approximant \[2\], which is good to x = 3 and negative from 4.7 on. So
-//! the hits that the model sees behind a strict filter are fewer than the formula has, and milder
-//! filters win. That helps: the model knows the steady state alone, and a strict filter takes
-//! longer to fill the cache than the traffic stays as it is. `exact=1` computes e^x as it is.
+//! The tuner is the one that its authors released, with their constants. One of their choices
+//! matters: the Padé approximant \[2\] stands for e^x. It is accurate up to x = 3 and negative from
+//! 4.7 on. So behind a strict filter the model sees fewer hits than the formula gives, and milder
+//! filters win. That helps: the model describes only the steady state, and the traffic changes
+//! before a strict filter has filled the cache. `exact=1` computes e^x exactly.
 //!
 //! \[1\] Berger, Sitaraman, Harchol-Balter. AdaptSize: Orchestrating the Hot Object Memory Cache in
 //! a Content Delivery Network. NSDI '17.
@@ -42,48 +42,48 @@ pub const SPEC: Spec = Spec {
 const START: f64 = 32_768.0;
 /// Weight that the counts of earlier intervals keep.
 const MEMORY: f64 = 0.3;
-/// Counts below this are dropped.
+/// Objects with a lower count are forgotten.
 const COUNT_MIN: f64 = 0.1;
-/// The objects seen must be this many times the cache, or filtering has nothing to gain.
+/// The objects seen must hold more than this many times the capacity, or filtering gains nothing.
 const CROWDED: f64 = 3.0;
-/// Requests until the next look where they are not.
+/// Requests until the next attempt where the objects seen hold fewer bytes than that.
 const RETRY: u64 = 1000;
 /// Octaves from one point of the coarse search to the next.
 const STRIDE: f64 = 4.0;
 /// Steps of the golden section.
 const SEARCH_STEPS: u32 = 15;
-/// How far a golden section goes from its point into the wider part of the bracket.
+/// Share of the wider part of the bracket at which a golden section places its next point.
 const GOLDEN: f64 = 0.381_966;
-/// Steps towards the age at which the cache is full.
+/// Iterations that approach the age at which the cache is full.
 const AGE_STEPS: u32 = 20;
-/// An age that is for ever; its fourth power is still a number.
+/// The largest age, in place of infinity; its fourth power is still finite.
 const AGE_MAX: f64 = 1e70;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     size: f64,
-    /// Requests by interval, smoothed; zero for an object that no interval has counted yet.
+    /// Requests an interval, smoothed; zero for an object that no interval has counted yet.
     count: f64,
     fresh: f64,
 }
 
-/// Admits small objects, with a scale of its own.
+/// Admits small objects, with a scale that follows the workload.
 #[derive(Clone, Debug)]
 pub struct AdaptSize {
     model: Model,
     interval: u64,
-    /// Requests until the next choice.
+    /// Requests until the filter chooses its scale again.
     left: u64,
     scale: f64,
-    /// Bytes of the objects known.
+    /// Bytes of all known objects.
     bytes: f64,
     known: HashMap<u64, Known>,
     prng: Prng,
 }
 
 impl AdaptSize {
-    /// A filter that chooses its scale every `interval` requests, by e^x itself where `exact`.
-    /// Until the first choice it lets in what is small against 32 KiB.
+    /// A filter that chooses its scale every `interval` requests. It computes e^x exactly where
+    /// `exact` is set. Until the first choice it admits objects that are small against 32 KiB.
     pub fn new(capacity: f64, interval: u64, exact: bool, seed: u64) -> Self {
         Self {
             model: Model { capacity, exact },
@@ -110,7 +110,7 @@ impl AdaptSize {
             known.fresh = 0.0;
         }
         self.known.retain(|_, known| known.count >= COUNT_MIN);
-        // Sums of floats depend on the order; by key it is the same in every run.
+        // A sum of floats depends on the order. In the order of keys every run gives the same sum.
         let mut known: Vec<_> = self.known.iter().map(|(&key, &known)| (key, known)).collect();
         known.sort_unstable_by_key(|(key, _)| *key);
         let objects: Vec<Known> = known.into_iter().map(|(_, known)| known).collect();
@@ -120,8 +120,9 @@ impl AdaptSize {
     }
 }
 
-/// Where `f` is highest between 0 and `top`: the best of a coarse grid, then golden sections of
-/// what lies around it. Of equals the largest: the mildest filter fills the cache soonest.
+/// The argument between 0 and `top` at which `f` is highest. A coarse grid finds the best point,
+/// and golden sections refine the interval around it. Among equal points of the grid the largest
+/// wins, for the mildest filter fills the cache soonest.
 fn highest(top: f64, f: impl Fn(f64) -> f64) -> f64 {
     let (mut best, mut height) = (top, 0.0);
     let mut point = 2.0;
@@ -157,7 +158,7 @@ fn highest(top: f64, f: impl Fn(f64) -> f64) -> f64 {
     if a.1 > b.1 { a.0 } else { b.0 }
 }
 
-/// LRU of a capacity, behind a filter of any scale.
+/// A model of an LRU cache behind a filter of any scale.
 #[derive(Clone, Debug)]
 struct Model {
     capacity: f64,
@@ -165,7 +166,7 @@ struct Model {
 }
 
 impl Model {
-    /// Requests found, by interval.
+    /// Expected hits an interval, for a filter of this scale.
     fn hits(&self, objects: &[Known], scale: f64) -> f64 {
         let admit: Vec<f64> = objects.iter().map(|known| (-known.size / scale).exp()).collect();
         let all = || objects.iter().zip(&admit);
@@ -183,15 +184,15 @@ impl Model {
     }
 }
 
-/// The probability to find what enters with probability `admit` and is asked for `x` times, on
-/// average, in the time in which the cache is renewed.
+/// The probability that a request finds an object that enters with probability `admit`. The object
+/// has `x` requests, on average, in the time in which the cache replaces its content.
 fn found(admit: f64, x: f64) -> f64 {
-    // Beyond e^150 the share is 1 whatever the filter says.
+    // Beyond e^150 the probability is 1 for any filter.
     let gain = admit * x.min(150.0).exp_m1();
     gain / (1.0 + gain)
 }
 
-/// [`found`] with the quotient of polynomials of degree 4 and 3 that is closest to e^x at 0.
+/// [`found`] with the quotient of polynomials of degrees 4 and 3 that is closest to e^x at 0.
 fn found_by_pade(admit: f64, x: f64) -> f64 {
     let below = 840.0 - 360.0 * x + 60.0 * x.powi(2) - 4.0 * x.powi(3);
     let above = 840.0 + 480.0 * x + 120.0 * x.powi(2) + 16.0 * x.powi(3) + x.powi(4);
@@ -221,8 +222,8 @@ impl Admit for AdaptSize {
 mod tests {
     use super::*;
 
-    /// Small objects that come back beside large ones that do not: the filter must learn to keep
-    /// the large ones outside, and must not when everything fits.
+    /// Small objects recur and large ones do not: the filter must learn to refuse the large ones.
+    /// Where everything fits, it must not.
     #[test]
     fn large_objects_asked_for_once_are_kept_out() {
         let mut tight = AdaptSize::new(20_000.0, 5_000, false, 1);

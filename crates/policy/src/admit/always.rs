@@ -1,4 +1,4 @@
-//! Everyone gets in: the baseline that filters are measured against.
+//! Admits every object: the baseline for other filters.
 
 use super::{Admit, Spec};
 use crate::Access;
@@ -6,7 +6,7 @@ use crate::Access;
 /// The registry entry.
 pub const SPEC: Spec = Spec { name: "always", params: &[], build: |_| Box::new(Always) };
 
-/// Turns nobody away.
+/// A filter that refuses no object.
 #[derive(Clone, Copy, Debug)]
 pub struct Always;
 

@@ -1,6 +1,7 @@
 //! Filters: should an object enter at all?
 //!
-//! A filter stands in front of any policy (`lru+tinylfu`). What it turns away costs no eviction.
+//! A filter stands in front of any policy (`lru+tinylfu`). An object that it refuses costs no
+//! eviction.
 
 pub mod adaptsize;
 pub mod always;
@@ -12,16 +13,17 @@ pub(crate) use sketch::Sketch;
 use crate::{Access, Param, Params};
 use std::fmt::Debug;
 
-/// Decides who gets in.
+/// Decides which objects enter the cache.
 pub trait Admit: Debug + Send {
     /// Sees every request.
     fn on_access(&mut self, access: &Access, hit: bool);
-    /// Whether [`Admit::admit`] compares the newcomer with whoever would leave for it.
+    /// Whether [`Admit::admit`] compares the newcomer with the resident that the policy would evict
+    /// for it.
     fn compares(&self) -> bool {
         false
     }
-    /// Whether `incoming` enters; `rival` is the key of the first that would leave for it, where
-    /// the filter compares and there is no room.
+    /// Whether `incoming` enters. `rival` is the key of the first resident that the policy would
+    /// evict for it, where the filter compares and the cache is full.
     fn admit(&mut self, incoming: &Access, rival: Option<u64>) -> bool;
 }
 

@@ -1,20 +1,21 @@
-//! How often was a key asked for lately: a count-min sketch of four-bit counters that are halved
-//! now and then.
+//! Recent request counts of keys: a count-min sketch of four-bit counters that are halved at
+//! intervals.
 //!
-//! Sixteen counters share a word; a key has one counter in each of four words, and its frequency
-//! is the least of them. After ten requests for each object held, all counters are halved, so that
-//! old fame fades.
+//! Sixteen counters share a word. A key has one counter in each of four words, and its frequency is
+//! the least of them. After ten requests for each object held, all counters are halved, so that old
+//! fame fades.
 //!
-//! The sketch grows with the objects the cache really holds, for nobody knows beforehand how many
-//! that will be: since a key's word is its hash by the number of words, a sketch of twice the
-//! width that repeats the old one answers as the old one did.
+//! The sketch grows with the number of objects that the cache holds, which is unknown beforehand. A
+//! key's word is its hash modulo the number of words. So a sketch of twice the width that repeats
+//! the old one gives the same answers.
 
 use base::hash::mix;
 
 const WORDS_MIN: usize = 64;
-/// Counters a key would have to itself, were all objects asked for alike.
+/// Requests for each object held after which all counters are halved.
 const REQUESTS_PER_OBJECT: u64 = 10;
-/// Sets the top three bits of each four-bit counter.
+/// Keeps the low three bits of each four-bit counter: a shift of the word puts a bit of the
+/// neighbour into the fourth.
 const HALVES: u64 = 0x7777_7777_7777_7777;
 
 /// Approximate recent frequencies, from 0 to 15.
@@ -31,7 +32,7 @@ impl Default for Sketch {
 }
 
 impl Sketch {
-    /// Makes sure that `objects` can be told apart.
+    /// Widens the sketch to at least one word for each of `objects`.
     pub(crate) fn fit(&mut self, objects: usize) {
         while self.words.len() < objects {
             self.words.extend_from_within(..);
@@ -55,7 +56,7 @@ impl Sketch {
         }
     }
 
-    /// How often `key` was asked for lately; never too low but for halving.
+    /// The recent request count of `key`, up to 15. Collisions only raise it; halving lowers it.
     pub(crate) fn frequency(&self, key: u64) -> u8 {
         let counters = self.places(key).map(|(word, shift)| (self.words[word] >> shift & 15) as u8);
         counters.into_iter().min().unwrap_or(0)

@@ -1,8 +1,8 @@
-//! TinyLFU: a newcomer enters only if it was asked for more often lately than whoever would leave
-//! for it.
+//! TinyLFU: a newcomer enters only if it had more recent requests than the resident that the policy
+//! would evict for it.
 //!
-//! Frequencies come from a sketch that remembers far more keys than the cache holds, in four bits
-//! a counter. Compared by requests, not by bytes: a large newcomer is compared with its first
+//! Frequencies come from a sketch that remembers far more keys than the cache holds, with four bits
+//! a counter. The filter compares requests, not bytes: it compares a large newcomer with its first
 //! victim only.
 //!
 //! \[1\] Einziger, Friedman, Manes. TinyLFU: A Highly Efficient Cache Admission Policy. ACM
@@ -15,11 +15,11 @@ use crate::Access;
 pub const SPEC: Spec =
     Spec { name: "tinylfu", params: &[], build: |_| Box::new(TinyLfu::default()) };
 
-/// Admits by recent frequency.
+/// Admits by recent request count.
 #[derive(Clone, Debug, Default)]
 pub struct TinyLfu {
     sketch: Sketch,
-    /// Objects that entered while there was room: about what the cache holds.
+    /// Objects that entered without a rival: about the number that the cache holds.
     objects: usize,
 }
 

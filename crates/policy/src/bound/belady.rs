@@ -1,5 +1,5 @@
-//! Belady: whoever is used again last goes. For objects of one size nothing does better, among
-//! caches that let every object in.
+//! Belady: evicts the object whose next use is furthest away. For objects of one size no cache that
+//! admits every object does better.
 //!
 //! With sizes it is no bound: see `belady-size`.
 //!
@@ -17,7 +17,8 @@ pub const SPEC: Spec =
 #[derive(Debug, Default)]
 pub struct Belady(Heap);
 
-/// Later is lower. Never is lowest.
+/// The priority of an object: the later its next use, the lower. An object without another use is
+/// lowest.
 fn priority(access: &Access) -> f64 {
     -access.next.as_f64()
 }

@@ -1,8 +1,10 @@
-//! Belady with sizes: whoever holds the most bytes for the longest until its next use goes.
+//! Belady with sizes: evicts the object that holds the most bytes for the longest until its next
+//! use.
 //!
-//! The best choice among objects of different sizes cannot be computed for real traces; this greedy
-//! one is close, and what is used as a bound. Its score, size × time to the next use, changes as
-//! time passes, so the highest of 128 candidates goes. What is never used again does not enter.
+//! The best choice among objects of different sizes cannot be computed for real traces. This greedy
+//! choice is close to it and serves as the bound. Its score, size × time to the next use, changes
+//! as time passes, so the highest of 128 candidates goes. An object without another use does not
+//! enter.
 
 use crate::rank::Dense;
 use crate::{Access, Param, Policy, Slot, Spec, Tick};

@@ -1,7 +1,7 @@
-//! Bounds: what could be reached by who knows the future, or has memory without end.
+//! Bounds: the results of a cache that knows the future, or has unlimited memory.
 //!
-//! The first two need [`crate::Access::next`], which whoever feeds the accesses finds out in a pass
-//! of its own over the trace.
+//! The first two need [`crate::Access::next`]. The caller computes it in a pass of its own over the
+//! trace.
 
 pub mod belady;
 pub mod belady_size;

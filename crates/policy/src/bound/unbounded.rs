@@ -1,4 +1,4 @@
-//! A cache without limit: only first reads, expiry and removals miss. What no policy can undercut.
+//! A cache without limit: only first reads, expiry and removals miss. No policy can miss less.
 
 use crate::{Access, Policy, Slot, Spec, Tick};
 
@@ -6,7 +6,7 @@ use crate::{Access, Policy, Slot, Spec, Tick};
 pub const SPEC: Spec =
     Spec { name: "unbounded", params: &[], build: |_| Box::new(Unbounded), live: None };
 
-/// Never evicts.
+/// A policy that never evicts.
 #[derive(Clone, Copy, Debug)]
 pub struct Unbounded;
 

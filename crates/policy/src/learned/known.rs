@@ -1,4 +1,4 @@
-//! What is known of an object, and of those that left lately.
+//! The request history of objects, resident or lately evicted.
 
 use super::trees::Row;
 use crate::Access;
@@ -6,31 +6,31 @@ use base::Size;
 use base::hash::KeyMap;
 use std::collections::VecDeque;
 
-/// Times between requests that are remembered of an object.
+/// Number of the latest times between two requests that are remembered for an object.
 const GAPS: usize = 3;
 
-/// What is known of an object, resident or not.
+/// The request history of one object, resident or not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub(super) key: u64,
     pub(super) size: Size,
-    /// When it was asked for last.
+    /// Tick of the last request to it.
     pub(super) last: u64,
     uses: u32,
-    /// The latest first; 0 where there was none.
+    /// Ticks between its requests, the latest first; 0 where there was no request.
     gaps: [u32; GAPS],
-    /// When it was drawn, to become a row at its next use; 0 if it was not.
+    /// Tick at which it was drawn, to become a row at its next use; 0 if it was not drawn.
     pub(super) drawn: u64,
 }
 
 impl Known {
-    /// Of an object asked for first.
+    /// The history of an object at its first request.
     pub(super) const fn new(access: &Access, now: u64) -> Self {
         let Access { key, size, .. } = *access;
         Self { key, size, last: now, uses: 1, gaps: [0; GAPS], drawn: 0 }
     }
 
-    /// It is asked for again, and takes so many bytes now.
+    /// Notes another request to the object, which now has this size.
     pub(super) fn use_again(&mut self, size: Size, now: u64) {
         self.gaps.rotate_right(1);
         self.gaps[0] = u32::try_from(now - self.last).unwrap_or(u32::MAX);
@@ -38,36 +38,36 @@ impl Known {
         self.uses = self.uses.saturating_add(1);
     }
 
-    /// What a model sees of it.
+    /// The features that a model sees.
     pub(super) fn row(&self, now: u64) -> Row {
         let [a, b, c] = self.gaps.map(|gap| gap as f32);
         [(now - self.last) as f32, a, b, c, self.size.as_f32(), self.uses as f32]
     }
 }
 
-/// Who left lately, the oldest first; gaps where one came back.
+/// Objects that were evicted lately, the oldest first. An object that came back leaves a gap.
 #[derive(Debug, Default)]
 pub(super) struct Departed {
     places: KeyMap<u64>,
     pub(super) queue: VecDeque<Option<Known>>,
-    /// Place of the first of the queue, of all that ever were in it.
+    /// Place of the head of the queue, counted over all entries that were ever pushed.
     first: u64,
 }
 
 impl Departed {
-    /// Adds one that just left.
+    /// Adds an object that was just evicted.
     pub(super) fn push(&mut self, known: Known) {
         self.places.insert(known.key, self.first + self.queue.len() as u64);
         self.queue.push_back(Some(known));
     }
 
-    /// Takes out one that comes back.
+    /// Removes an object that comes back.
     pub(super) fn take(&mut self, key: u64) -> Option<Known> {
         let place = self.places.remove(&key)?;
         self.queue[(place - self.first) as usize].take()
     }
 
-    /// Forgets the first of the queue, if it did not come back.
+    /// Forgets the head of the queue; `None` if that object came back.
     pub(super) fn pop(&mut self) -> Option<Known> {
         self.first += 1;
         let known = self.queue.pop_front()??;

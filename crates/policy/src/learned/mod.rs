@@ -1,4 +1,4 @@
-//! Policies that fit a model to what they saw, and ask it who will be wanted last.
+//! Policies that fit a model to past requests, and ask it which object will be wanted last.
 
 mod known;
 pub mod three_l_cache;

@@ -1,4 +1,4 @@
-//! 3L-Cache: trees foretell when an object comes back, and of a few looked at the last goes.
+//! 3L-Cache: trees predict the next use of a few candidates, and the furthest is evicted.
 //!
 //! ```text
 //!   oldest                      LRU order                       newest
@@ -6,19 +6,19 @@
 //!                 └ candidates ─▶ trees ─▶ heap of size · time ◀─ candidates ┘
 //! ```
 //!
-//! *Learning* (section 3.2): at each request one object is drawn, of the residents and of as many
-//! again that left lately. When it is asked for next, what was known of it then becomes a row with
-//! the time that passed; only one row in four is kept. When it is forgotten instead, the time is
-//! put behind the longest that anything was remembered. As soon as there are enough rows the trees
-//! are fitted anew.
+//! *Learning* (section 3.2): each request draws one object, among the residents and as many lately
+//! evicted objects. At the object's next request, its history at the draw becomes a row, with the
+//! time that passed as the label. Only one row in four is kept. If the object is forgotten instead,
+//! its time is set beyond the longest that any object was remembered. Once there are enough rows,
+//! the trees are fitted anew.
 //!
-//! *Evicting* (section 3.3): a pointer walks from the least recently used on, and newcomers are
-//! looked at as they come, while they hold more than their share of the bytes. The trees rank these
-//! candidates once, and half as many evictions follow, the largest size · time first; a candidate
-//! that is hit meanwhile is none any more. Until there are trees the policy is LRU.
+//! *Evicting* (section 3.3): a pointer walks from the least recently used object on. Newcomers are
+//! candidates on arrival, while they hold more than their share of the bytes. The trees rank these
+//! candidates once. Half as many evictions follow, the largest size · time first. A candidate that
+//! is hit meanwhile drops out. Until there are trees the policy is LRU.
 //!
-//! This is what the authors' code does for the object miss ratio. What it tunes for the byte miss
-//! ratio is absent.
+//! This follows the authors' code for the object miss ratio. The parts that it tunes for the byte
+//! miss ratio are absent.
 //!
 //! \[1\] Zhou, Niu, Xiong, Fang, Wang. 3L-Cache: Low Overhead and Precise Learning-based Eviction
 //! Policy for Caches. FAST '25.
@@ -39,29 +39,29 @@ pub const SPEC: Spec = Spec {
     live: None,
 };
 
-/// One row in so many is kept.
+/// One row in this many is kept.
 const ROWS_ONE_IN: u64 = 4;
-/// Candidates of a ranking: so many at most, and a hundredth of the residents.
+/// The most candidates of one ranking; it takes a hundredth of the residents up to this number.
 const CANDIDATES_MAX: usize = 1_024;
-/// Candidates by eviction.
+/// Candidates ranked for each eviction.
 const CANDIDATES_BY_EVICTION: usize = 2;
-/// Share of the bytes above which newcomers are candidates, and below which others are.
+/// Share of the bytes above which newcomers are candidates, and below which other objects are.
 const NEWCOMERS: (f64, f64) = (0.02, 0.2);
-/// Residents and departed together, by residents: at first and at most.
+/// Residents and evicted objects together, by residents: at first and at most.
 const WINDOW: (usize, usize) = (2, 6);
 /// Requests after which the window may grow.
 const WINDOW_REQUESTS: u64 = 1_000_000;
 
-/// Reads since the window could grow last, if it was full by then.
+/// Reads since the window could last grow, counted only while it is full.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reads {
     all: u64,
     hits: u64,
-    /// Of resident and departed objects.
+    /// Reads of resident or remembered objects.
     known: u64,
 }
 
-/// The residents in LRU order, what is learnt from, and who goes next.
+/// The residents in LRU order, the rows to learn from, and the ranked candidates.
 #[derive(Debug)]
 pub struct ThreeLCache {
     links: Links,
@@ -77,21 +77,22 @@ pub struct ThreeLCache {
     labels: Vec<f32>,
     batch: usize,
     trees: Option<Trees>,
-    /// How long anything was remembered before it was forgotten: up to the last fit, and since.
+    /// The longest time that an object was remembered before it was forgotten: up to the last fit,
+    /// and since.
     remembered: [u64; 2],
     window: usize,
     window_is_full: bool,
     reads: Reads,
 
-    /// Where the walk goes on, how far it came, and how long it is.
+    /// The next slot of the walk, then the steps it took so far and its length.
     pointer: Slot,
     walked: usize,
     walk: usize,
     newcomers: VecDeque<(Slot, u64, Size)>,
     newcomer_bytes: u64,
-    /// By rank (the bits of a positive number order like it), with the number of the prediction.
+    /// By rank (the bits of a positive float order like it), with the number of the prediction.
     heap: BinaryHeap<(u32, Slot, u64)>,
-    /// By slot, the number of the prediction that holds; 0 if none does.
+    /// By slot, the number of the current prediction; 0 without one.
     predictions: Vec<u64>,
     predicted: u64,
     /// Evictions until candidates are ranked again.
@@ -129,7 +130,7 @@ impl ThreeLCache {
         }
     }
 
-    /// Learns from an object that was drawn: it took `time` from then on.
+    /// Learns from an object that was drawn: it was next requested `time` ticks after the draw.
     fn learn(&mut self, known: &Known, time: u64) {
         if known.drawn == 0 || (self.trees.is_some() && self.prng.below(ROWS_ONE_IN) != 0) {
             return;
@@ -159,7 +160,7 @@ impl ThreeLCache {
         }
     }
 
-    /// Draws one object, and forgets who departed too long ago.
+    /// Draws one object, and forgets objects that were evicted too long ago.
     fn draw(&mut self, now: u64) {
         if self.evicted {
             let residents = self.residents.len();
@@ -193,7 +194,7 @@ impl ThreeLCache {
         }
     }
 
-    /// The walk must not stand on who leaves its place.
+    /// Moves the walk past a slot that changes its place, and cancels the slot's prediction.
     fn step_off(&mut self, slot: Slot) {
         if self.pointer == slot {
             self.pointer = self.links.newer(slot);
@@ -210,7 +211,7 @@ impl ThreeLCache {
         (self.walk / 100 + CANDIDATES_BY_EVICTION).min(CANDIDATES_MAX)
     }
 
-    /// Newcomers while they hold more than their share.
+    /// Adds newcomers while they hold more than their share of the bytes.
     fn newcomers(&mut self, into: &mut Vec<Slot>) {
         let most = into.len() + self.candidates_max() * 3 / 2;
         while self.newcomer_bytes as f64 > NEWCOMERS.0 * self.bytes as f64 && into.len() < most {
@@ -222,7 +223,8 @@ impl ThreeLCache {
         }
     }
 
-    /// The next of the walk. It begins anew behind the last, and then nothing foretold holds.
+    /// Adds the next objects of the walk. At its end it begins again, and all predictions are
+    /// dropped.
     fn walk(&mut self, into: &mut Vec<Slot>) {
         let mut taken = 0;
         self.walk = if self.walk == 0 { self.residents.len() } else { self.walk };

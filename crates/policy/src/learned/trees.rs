@@ -1,9 +1,9 @@
-//! Gradient boosted regression trees: when an object comes back.
+//! Gradient boosted regression trees, which predict the time until an object's next use.
 //!
-//! Each tree is fitted to what the trees before it leave of the labels, and a tenth of its answer
-//! is added to theirs. As many trees and leaves as the authors of 3L-Cache have, with the squared
-//! error [1]. Where their library counts rows in bins, every boundary between two rows is tried
-//! here: rows are sorted by each feature once, and the order is kept as nodes divide them.
+//! Each tree is fitted to the residuals of the trees before it, and a tenth of its answer is added
+//! to theirs. The numbers of trees and leaves are those of the authors of 3L-Cache, and the loss is
+//! the squared error \[1\]. Their library counts rows in bins; here every boundary between two rows
+//! is tried. Rows are sorted by each feature once, and the order is kept as nodes divide them.
 //!
 //! ```text
 //!   by feature 0:   3 1 4 0 2      a node owns the same range of every order;
@@ -15,16 +15,16 @@
 
 use std::ops::Range;
 
-/// Numbers known of an object.
+/// Number of features of an object.
 pub(super) const FEATURES: usize = 6;
-/// What is known of an object at one time.
+/// Features of an object at one time.
 pub(super) type Row = [f32; FEATURES];
 
 const TREES: usize = 16;
-/// 32 leaves at most.
+/// Depth of a tree: 32 leaves at most.
 const DEPTH: u32 = 5;
 const LEARNING_RATE: f64 = 0.1;
-/// Rows of a leaf at least.
+/// The fewest rows of a leaf.
 const LEAF_ROWS: usize = 20;
 
 /// A fitted model.
@@ -40,7 +40,7 @@ enum Tree {
     Split { cut: Cut, below: Box<Tree>, above: Box<Tree> },
 }
 
-/// Rows up to `at` in a feature go one way, the others the other.
+/// A split: rows whose feature is at most `at` go below, the others above.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     feature: usize,
@@ -48,7 +48,7 @@ struct Cut {
 }
 
 impl Trees {
-    /// Fits `labels`, one to a row; none where there are no rows.
+    /// Fits `labels`, one for each row; `None` without rows.
     pub(super) fn fit(rows: &[Row], labels: &[f32]) -> Option<Self> {
         if rows.is_empty() {
             return None;
@@ -70,7 +70,7 @@ impl Trees {
         Some(Self { mean, trees })
     }
 
-    /// The label to be expected of each row.
+    /// The expected label of each row.
     pub(super) fn predict(&self, rows: &[Row]) -> Vec<f32> {
         let answer = |row: &Row| {
             let add = |sum, tree: &Tree| sum + LEARNING_RATE * tree.answer(row);
@@ -97,7 +97,7 @@ impl Cut {
     }
 }
 
-/// Numbers of the rows: as they are, and by each feature.
+/// Row numbers in the given order, then sorted by each feature.
 type Orders = [Vec<u32>; FEATURES + 1];
 
 fn sorted(rows: &[Row]) -> Orders {
@@ -111,18 +111,18 @@ fn sorted(rows: &[Row]) -> Orders {
     })
 }
 
-/// A tree that grows.
+/// A tree that grows node by node.
 struct Growth<'a> {
     rows: &'a [Row],
-    /// What the trees before it leave of each label.
+    /// Residual of each label after the trees before this one.
     left: &'a [f64],
     orders: Orders,
-    /// Rows of a split that go above, while those below move to the front.
+    /// Scratch space: rows of a split that go above, while the others move to the front.
     moved: Vec<u32>,
 }
 
 impl Growth<'_> {
-    /// The node of the rows in a range of each order.
+    /// Builds the node of the rows in this range of each order.
     fn node(&mut self, range: Range<usize>, depth: u32) -> Tree {
         let cut = if depth > 0 { self.cut(&range) } else { None };
         let Some(cut) = cut else {
@@ -139,7 +139,7 @@ impl Growth<'_> {
         numbers.iter().map(|&number| self.left[number as usize]).sum()
     }
 
-    /// The cut that takes the most of the squared error away, if any does.
+    /// The cut that reduces the squared error most, if any does.
     fn cut(&self, range: &Range<usize>) -> Option<Cut> {
         let (mut best, mut cut) = (0.0, None);
         for feature in 0..FEATURES {
@@ -170,7 +170,8 @@ impl Growth<'_> {
         cut
     }
 
-    /// Moves the rows below a cut to the front of each order; where those above begin.
+    /// Moves the rows below a cut to the front of each order. Returns the place where the others
+    /// begin.
     fn divide(&mut self, range: &Range<usize>, cut: Cut) -> usize {
         let mut middle = range.start;
         for order in &mut self.orders {
@@ -203,7 +204,7 @@ mod tests {
         let labels: Vec<f32> = (0..2_000).map(|at| if at < 700 { 2.0 } else { 6.0 }).collect();
         let trees = Trees::fit(&rows, &labels).unwrap();
         let got = trees.predict(&[rows[100], rows[1_500]]);
-        // Sixteen trees of a tenth each go four fifths of the way from the mean.
+        // Sixteen trees of a tenth each cover four fifths of the distance from the mean.
         let way = 1.0 - 0.9f32.powi(TREES as i32);
         for (got, end) in got.iter().zip([2.0, 6.0]) {
             let want = 4.6 + way * (end - 4.6);
@@ -212,7 +213,7 @@ mod tests {
         assert!(Trees::fit(&[], &[]).is_none());
     }
 
-    /// Two features together decide, and the rows come in no order.
+    /// Two features together decide the label, and the rows are in no order.
     #[test]
     fn learns_a_corner() {
         let mut prng = base::Prng::new(3);

@@ -1,8 +1,8 @@
-//! ARC: two LRU lists, for objects seen once and more than once, whose shares follow the misses.
+//! ARC: two LRU lists, for objects seen once and more often, whose shares follow the misses.
 //!
-//! Each list has a tail of ghosts. A miss that finds its key among the ghosts of one list says that
-//! this list should have been larger, and moves the target p towards it, by more the fewer ghosts
-//! that list has against the other.
+//! Each list has a tail of ghosts. A miss whose key is among the ghosts of one list shows that this
+//! list should have been larger. It moves the target p towards that list. The step is the larger,
+//! the fewer ghosts that list has compared with the other.
 //!
 //! ```text
 //!     ┌── ghosts once ──┬─── once ───┐┌─── often ───┬── ghosts often ──┐
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Sizes: the paper counts pages. Here everything counts bytes, and the target moves by the bytes
-//! of the object that came back, so that objects of one size give the paper's algorithm exactly.
+//! of the returning object. So objects of one size give the paper's algorithm exactly.
 //!
 //! \[1\] Megiddo, Modha. ARC: A Self-Tuning, Low Overhead Replacement Cache. FAST '03.
 
@@ -39,22 +39,22 @@ pub const SPEC: Spec = Spec {
 const ONCE: usize = 0;
 const OFTEN: usize = 1;
 
-/// The lists, their ghosts, and the target of the first.
+/// The lists, their ghosts, and the target size of the first list.
 #[derive(Debug)]
 pub struct Arc {
     queues: Queues,
     ghosts: [Ghosts; 2],
-    /// Bytes the objects seen once should have.
+    /// Bytes that the list of objects seen once should hold.
     target: f64,
     capacity: u64,
-    /// Whose ghost the object about to enter was.
+    /// The list among whose ghosts the object about to enter was.
     returning: Option<usize>,
-    /// Whether the next to be evicted becomes a ghost.
+    /// Whether the next evicted object becomes a ghost.
     remember: bool,
 }
 
 impl Arc {
-    /// The paper's REPLACE: from the list that has more than its target.
+    /// The paper's REPLACE: the victim comes from the list that exceeds its target.
     fn replace(&self) -> Slot {
         let once = self.queues.bytes(ONCE) as f64;
         let tie = once == self.target && self.returning == Some(OFTEN);
@@ -105,7 +105,7 @@ impl Policy for Arc {
         let once = self.queues.bytes(ONCE) + self.ghosts[ONCE].bytes();
         if once + u64::from(incoming.size) > self.capacity {
             if self.ghosts[ONCE].bytes() == 0 {
-                // The list alone fills the cache: its oldest goes and is not remembered.
+                // The list alone fills the cache: its oldest is evicted and not remembered.
                 self.remember = false;
                 return self.queues.any_oldest([ONCE, OFTEN]);
             }

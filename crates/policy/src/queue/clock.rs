@@ -1,6 +1,7 @@
-//! CLOCK: FIFO with a second chance. An object used since the hand last passed goes round again.
+//! CLOCK: FIFO with a second chance. An object used since the hand last passed stays for another
+//! round.
 //!
-//! LRU's approximation for page caches: a hit sets a bit where LRU moves a link, so hits need no
+//! It approximates LRU for page caches: a hit sets a bit where LRU moves a link, so hits need no
 //! lock. With `max` above 1 the bit is a counter, and a popular object survives several rounds.
 
 use super::Queues;

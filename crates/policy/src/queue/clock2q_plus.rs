@@ -1,13 +1,13 @@
-//! Clock2Q+: hits that come right after the first request count for nothing.
+//! Clock2Q+: hits soon after the first request do not count.
 //!
-//! What is asked for twice within moments is often asked for no more: several rows of one page of
-//! an index, a page of metadata behind several blocks. The newest half of the small queue is a
-//! *correlation window* (section 3.4): hits in it set no bit. Who is hit behind the window moves on
-//! to the main queue, a CLOCK of one bit; the others leave, and their keys are kept, those of half
-//! a cache. A ghost that comes back enters the main queue.
+//! Two requests within moments often mean no third: several rows of one page of an index, a page of
+//! metadata behind several blocks. The newest half of the small queue is a *correlation window*
+//! (section 3.4): hits in it set no bit. An object hit behind the window moves on to the main
+//! queue, a CLOCK of one bit. The others are evicted, and their keys are kept, for the bytes of
+//! half a cache. A ghost that comes back enters the main queue.
 //!
-//! How far an object has come in the small queue is told by the bytes that entered behind it, so a
-//! hit stays a comparison. An object larger than the small queue is refused.
+//! The bytes that entered behind an object tell its position in the small queue, so a hit stays a
+//! comparison. An object larger than the small queue is refused.
 //!
 //! \[1\] Zhai et al. Clock2Q+: A Simple and Efficient Replacement Algorithm for Metadata Cache in
 //! `VMware` vSAN. VLDB '26.

@@ -1,6 +1,6 @@
-//! FIFO: whoever came first goes first, however often it was used.
+//! FIFO: evicts the oldest arrival, however often it was used.
 //!
-//! The cheapest order there is: a hit changes nothing. An overwrite does not make an object young.
+//! The cheapest order: a hit changes nothing. An overwrite does not make an object young.
 
 use crate::{Access, Policy, Slot, Spec, Tick};
 use base::list::{Links, List};

@@ -1,16 +1,17 @@
-//! LIRS: keep the objects whose last two uses lay close together, however long ago the last was.
+//! LIRS: keeps the objects whose last two uses lay close together, however long ago the last was.
 //!
-//! A stack orders objects by last use, departed ones included; the lowest in it is always one that
-//! is worth keeping (*LIR*). An object used again while still in the stack has a reuse distance
-//! below that of the lowest LIR: it takes that one's place. All others (*HIR*) pass through a queue
-//! of a hundredth of the cache, from which victims come. So a loop larger than the cache keeps its
-//! first part, and hits there.
+//! A stack orders objects by last use, evicted ones included. The lowest in it is always an object
+//! worth keeping (*LIR*). An object used again while still in the stack has a shorter reuse
+//! distance than the lowest LIR, and takes its place. All others (*HIR*) pass through a queue of a
+//! hundredth of the cache, from which victims come. So a loop larger than the cache keeps its first
+//! part, and hits there.
 //!
-//! Sizes: limits count bytes. An object larger than the queue would push out LIRs to get into it,
-//! so it *passes by*: only its key goes on the stack, as if it had entered the queue and left at
-//! once. Used again while there, it becomes LIR as any other. (libCacheSim refuses it for ever; let
-//! in at once, a scan of large objects takes most of the cache.) Ghosts are bounded: the stack is
-//! cut to twice the cache, the oldest ghosts first (the paper lets it grow).
+//! Sizes: limits count bytes. An object larger than the queue would push LIRs out of the cache, so
+//! it *passes by*. Only its key goes on the stack, as if it had entered the queue and left at once.
+//! If it is used again while on the stack, it becomes LIR as any other. (libCacheSim refuses it for
+//! ever. If such objects entered at once, a scan of large objects would take most of the cache.)
+//! Ghosts are bounded. The stack is cut to twice the cache, the oldest ghosts first (the paper lets
+//! it grow).
 //!
 //! \[1\] Jiang, Zhang. LIRS: An Efficient Low Inter-reference Recency Set Replacement Policy to
 //! Improve Buffer Cache Performance. SIGMETRICS '02.
@@ -36,10 +37,10 @@ pub const SPEC: Spec = Spec {
 enum State {
     /// Resident, and worth keeping.
     Lir,
-    /// Resident, in the queue of those that go next.
+    /// Resident, in the queue of the next victims.
     #[default]
     Hir,
-    /// Departed, remembered in the stack.
+    /// Evicted, remembered in the stack.
     Ghost,
 }
 
@@ -63,7 +64,7 @@ pub struct Lirs {
     free: Vec<u32>,
     /// Node by resident slot.
     by_slot: Vec<u32>,
-    /// Node by key, of ghosts alone.
+    /// Node by key, for ghosts only.
     index: Index,
     stack_links: Links,
     stack: List,
@@ -74,7 +75,7 @@ pub struct Lirs {
     lir_bytes: u64,
     /// The node of the object about to enter, if it was a ghost.
     returning: Option<u32>,
-    /// Whether the object just missed is too large to enter.
+    /// Whether the object of this miss is too large to enter.
     passes_by: bool,
 }
 
@@ -92,7 +93,7 @@ impl Lirs {
         (self.nodes.len() - 1) as u32
     }
 
-    /// Puts a node on top of the stack, wherever it was.
+    /// Puts a node on top of the stack, from any place.
     fn stack_up(&mut self, at: u32) {
         self.unstack(at);
         self.stack.push(&mut self.stack_links, at);
@@ -107,7 +108,7 @@ impl Lirs {
         }
     }
 
-    /// Makes the lowest of the stack a LIR: whatever lies below it can tell nothing any more.
+    /// Removes nodes until the lowest of the stack is a LIR: nodes below it carry no information.
     fn prune(&mut self) {
         while self.stack.oldest() != NIL {
             let at = self.stack.oldest();
@@ -128,7 +129,7 @@ impl Lirs {
         self.free.push(at);
     }
 
-    /// Leaves nothing but a ghost of a newcomer.
+    /// Keeps only a ghost of a newcomer.
     fn pass_by(&mut self, incoming: &Access) {
         let Access { key, size, .. } = *incoming;
         let at = self.allocate(Node { key, size, slot: NIL, state: State::Ghost, stacked: false });
@@ -138,7 +139,7 @@ impl Lirs {
         self.bound_stack();
     }
 
-    /// Whether an object of `size` can be LIR without another one's place.
+    /// Whether an object of `size` can become LIR without the place of another.
     const fn has_place(&self, size: Size) -> bool {
         self.lir_bytes + size.get() <= self.lir_limit
     }
@@ -150,7 +151,7 @@ impl Lirs {
         self.settle();
     }
 
-    /// Turns the lowest LIRs into HIRs until the rest is within its limit.
+    /// Turns the lowest LIRs into HIRs until the rest fits the limit.
     fn settle(&mut self) {
         self.prune();
         while self.lir_bytes > self.lir_limit && self.stack.oldest() != NIL {
@@ -169,7 +170,7 @@ impl Lirs {
         }
     }
 
-    /// A resident node has another size now.
+    /// Gives a resident node another size.
     fn resize(&mut self, at: u32, size: Size) {
         let Node { size: old, state, stacked, .. } = *self.node(at);
         let change = |bytes: &mut u64| *bytes = *bytes - u64::from(old) + u64::from(size);
@@ -188,7 +189,7 @@ impl Policy for Lirs {
         let nodes = &self.nodes;
         self.returning = self.index.find(incoming.key, |at| nodes[at as usize].key == incoming.key);
         if let Some(at) = self.returning {
-            // On top, so that making room for it does not prune it.
+            // On top of the stack, so that making room for the object does not prune its ghost.
             self.stack_up(at);
         }
         let is_larger = u64::from(incoming.size) > self.capacity - self.lir_limit;
@@ -206,7 +207,7 @@ impl Policy for Lirs {
         if slot as usize >= self.by_slot.len() {
             self.by_slot.resize(slot as usize + 1, NIL);
         }
-        // Making room may have dropped the ghost all the same, where it was alone in the stack.
+        // Making room may still have dropped the ghost, if it was alone in the stack.
         let returned = self.returning.take().is_some_and(|at| {
             let node = self.nodes[at as usize];
             let alive = node.state == State::Ghost && node.stacked && node.key == access.key;

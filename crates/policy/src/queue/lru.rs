@@ -1,15 +1,15 @@
-//! LRU: one list in order of last use; the oldest goes.
+//! LRU: one list in order of last use; the oldest is evicted.
 //!
-//! Exact LRU cannot be a rank policy of the live store: finding the oldest item needs the list,
-//! and the list needs a lock on every hit. K-LRU with K = 16 is within a percent of it, and stands
-//! for it there.
+//! Exact LRU cannot be a rank policy of the live store: finding the oldest item needs the list, and
+//! the list needs a lock on every hit. K-LRU with K = 16 is within a percent of it, and takes its
+//! place there.
 
 use crate::rank::klru::Klru;
 use crate::{Access, Evictor, Policy, Slot, Spec, Tick};
 use base::list::{Links, List};
 use std::sync::Arc;
 
-/// Candidates of the live store.
+/// Candidates that the live store draws.
 const CANDIDATES: u8 = 16;
 
 /// The registry entry.

@@ -1,13 +1,13 @@
-//! LRU-K: whose K-th last use lies furthest back goes; whoever was used less often goes before.
+//! LRU-K: evicts the object whose K-th last use is oldest; objects with fewer uses go before.
 //!
-//! The time of the K-th last use tells a rate where the last use tells an accident, so one look at
-//! an object does not keep it. Uses are remembered for as many bytes of departed objects as the
-//! cache holds (the paper's retained information), or K uses would never come together; `history`
-//! is another share, and with 0 an object that left is a stranger when it comes back, as it is in
+//! The time of the K-th last use shows a rate, and a single use may be an accident, so one request
+//! does not keep an object. Uses are remembered for as many bytes of evicted objects as the cache
+//! holds (the paper's retained information), or K uses would never come together. `history` sets
+//! another share. With 0 an object that comes back after its eviction has no history, as in
 //! libCacheSim. Among objects used fewer than K times the least recently used goes first. There is
 //! no correlated reference period.
 //!
-//! A heap finds the victim, so a hit costs O(log n); the K times of an object do not fit the
+//! A heap finds the victim, so a hit costs O(log n). The K times of an object do not fit the
 //! metadata of a live item.
 //!
 //! \[1\] O'Neil, O'Neil, Weikum. The LRU-K Page Replacement Algorithm for Database Disk Buffering.
@@ -42,7 +42,7 @@ pub const SPEC: Spec = Spec {
 /// Ticks of the last uses, oldest first; K at most.
 type Uses = VecDeque<u64>;
 
-/// The residents by their K-th last use, and the uses of those that left.
+/// The residents by their K-th last use, and the uses of evicted objects.
 #[derive(Debug)]
 pub struct LruK {
     k: usize,
@@ -51,15 +51,15 @@ pub struct LruK {
     sizes: Vec<Size>,
     departed: HashMap<u64, Uses>,
     ghosts: Ghosts,
-    /// Bytes of departed objects remembered, as a share of the capacity.
+    /// Bytes of evicted objects remembered, as a share of the capacity.
     history: f64,
     limit: u64,
     returning: Uses,
 }
 
 impl LruK {
-    /// Full histories rank by their first entry. Shorter ones rank below all of them, by their
-    /// last: shifted down by more ticks than a run has.
+    /// Full histories rank by their first entry. Shorter ones rank below all of them, by their last
+    /// entry, shifted down by more ticks than a run has.
     fn priority(&self, slot: Slot) -> f64 {
         const BELOW: f64 = 1e15;
         let uses = &self.uses[slot as usize];

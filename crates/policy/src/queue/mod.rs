@@ -1,4 +1,4 @@
-//! Policies whose order is their state: each keeps lists of slots and cannot be had as a rank.
+//! Policies whose order is their state: each keeps lists of slots and has no form as a rank.
 //!
 //! Where a policy has more than one queue, they share one set of links (`Queues`): an object
 //! moves between them without an allocation.
@@ -26,7 +26,7 @@ use base::list::{Links, List, NIL};
 struct Node {
     size: Size,
     queue: u8,
-    /// For the policy's own use: a frequency, a mark.
+    /// For the policy: a frequency or a mark.
     count: u8,
 }
 
@@ -45,7 +45,7 @@ impl Queues {
         Self { links, nodes, lists: vec![List::default(); count], bytes: vec![0; count] }
     }
 
-    /// Adds `slot` as the newest of `queue`, its count 0.
+    /// Adds `slot` as the newest of `queue`, with count 0.
     pub(crate) fn push(&mut self, queue: usize, slot: Slot, size: Size) {
         let at = slot as usize;
         if at >= self.nodes.len() {
@@ -56,7 +56,7 @@ impl Queues {
         self.bytes[queue] += u64::from(size);
     }
 
-    /// Takes `slot` out of its queue; says which that was, and the size.
+    /// Removes `slot` from its queue; returns the queue and the size.
     pub(crate) fn remove(&mut self, slot: Slot) -> (usize, Size) {
         let Node { size, queue, .. } = self.nodes[slot as usize];
         let queue = usize::from(queue);
@@ -65,7 +65,7 @@ impl Queues {
         (queue, size)
     }
 
-    /// Moves `slot` to the newest end of `queue`, its own or another; its count stays.
+    /// Moves `slot` to the newest end of `queue`, its own or another. The count stays.
     pub(crate) fn shift(&mut self, slot: Slot, queue: usize) {
         let (_, size) = self.remove(slot);
         self.nodes[slot as usize].queue = queue as u8;
@@ -73,7 +73,7 @@ impl Queues {
         self.bytes[queue] += u64::from(size);
     }
 
-    /// `slot` now takes `size`.
+    /// Changes the size of `slot`.
     pub(crate) fn resize(&mut self, slot: Slot, size: Size) {
         let node = &mut self.nodes[slot as usize];
         let bytes = &mut self.bytes[usize::from(node.queue)];
@@ -81,12 +81,12 @@ impl Queues {
         node.size = size;
     }
 
-    /// The oldest of `queue`, if it has any.
+    /// The oldest slot of `queue`, if it has any.
     pub(crate) fn oldest(&self, queue: usize) -> Option<Slot> {
         Some(self.lists[queue].oldest()).filter(|&slot| slot != NIL)
     }
 
-    /// The slots of these queues, one queue after the other, each from its oldest on.
+    /// The slots of these queues, one queue after the other, each from its oldest slot on.
     pub(crate) fn oldest_first<const N: usize>(
         &self,
         order: [usize; N],
@@ -119,7 +119,7 @@ impl Queues {
         &mut self.nodes[slot as usize].count
     }
 
-    /// The oldest of the first queue that has any.
+    /// The oldest slot of the first queue that has any.
     pub(crate) fn any_oldest(&self, order: impl IntoIterator<Item = usize>) -> Slot {
         let found = order.into_iter().find_map(|queue| self.oldest(queue));
         found.expect("a victim is asked for only while something is resident")

@@ -1,5 +1,5 @@
-//! A small FIFO queue in front of a CLOCK, and ghosts beside them: what S3-FIFO, QDLP and Clock2Q+
-//! have in common.
+//! A small FIFO queue in front of a CLOCK, and ghosts beside them: the common part of S3-FIFO, QDLP
+//! and Clock2Q+.
 //!
 //! ```text
 //!              ┌─────────────┐ hit enough   ┌──────────────────┐ not hit lately
@@ -9,26 +9,26 @@
 //!                     └─────────▶ leaves, key kept┘ asked for again
 //! ```
 //!
-//! Most objects are asked for once: they pass through the small queue and never reach the main
-//! one. No hit moves anything. An object larger than the small queue is refused.
+//! Most objects have one request: they pass through the small queue and never reach the main one. A
+//! hit moves nothing. An object larger than the small queue is refused.
 
 use super::Queues;
 use crate::ghost::Ghosts;
 use crate::{Access, Bytes, Policy, Slot, Tick};
 
-/// What tells the members of the family apart. Shares are of the capacity, but for the window.
+/// Parameters that differ within the family. Shares are of the capacity, except that of the window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Traits {
     pub(super) small: f64,
     pub(super) ghosts: f64,
-    /// Newest part of the small queue whose hits do not count.
+    /// Newest share of the small queue, in which hits do not count.
     pub(super) window: f64,
-    /// Hits in the small queue that lead to the main one.
+    /// Hits in the small queue that lead to the main queue.
     pub(super) hits: u8,
-    /// Rounds an object of the main queue can have before it: the CLOCK's largest count.
+    /// The most further rounds of an object in the main queue: the CLOCK's largest count.
     pub(super) rounds: u8,
-    /// Whether newcomers go to the main queue while the cache was never full: it has nobody to
-    /// protect yet.
+    /// Whether newcomers go to the main queue until the first eviction, once the small queue is
+    /// full: there is nothing to protect yet.
     pub(super) fills_main: bool,
 }
 
@@ -50,13 +50,13 @@ pub(super) struct Probation {
     queues: Queues,
     ghosts: Ghosts,
     limits: Limits,
-    /// Bytes that ever entered the small queue, and by slot how many had when it did: kept where
-    /// there is a window.
+    /// Bytes that ever entered the small queue, in total and, by slot, at its entry. Kept only with
+    /// a window.
     entered: u64,
     entered_at: Vec<u64>,
     /// Whether the object about to enter was among the ghosts.
     returning: bool,
-    /// Whether anything was ever evicted.
+    /// Whether the policy ever chose a victim.
     evicted: bool,
 }
 
@@ -76,7 +76,7 @@ impl Probation {
         policy
     }
 
-    /// Notes that `slot` begins its way through the window.
+    /// Notes that `slot` enters the small queue, at the new end of the window.
     fn enter(&mut self, slot: Slot, access: &Access) {
         let at = slot as usize;
         if at >= self.entered_at.len() {
@@ -86,14 +86,15 @@ impl Probation {
         self.entered_at[at] = self.entered;
     }
 
-    /// Whether less has entered the small queue behind `slot` than the window holds.
+    /// Whether fewer bytes than the window holds have entered the small queue behind `slot`.
     fn is_in_window(&self, slot: Slot) -> bool {
         self.traits.window > 0.0
             && self.queues.queue_of(slot) == SMALL
             && self.entered - self.entered_at[slot as usize] < self.limits.window
     }
 
-    /// The first of the small queue that was not hit enough; those before it move on.
+    /// The first object of the small queue with too few hits. Objects before it move to the main
+    /// queue.
     fn small_victim(&mut self) -> Option<Slot> {
         while let Some(slot) = self.queues.oldest(SMALL) {
             if *self.queues.count(slot) < self.traits.hits {
@@ -105,7 +106,7 @@ impl Probation {
         None
     }
 
-    /// The first of the main queue that has no round left.
+    /// The first object of the main queue that has no round left.
     fn main_victim(&mut self) -> Option<Slot> {
         loop {
             let slot = self.queues.oldest(MAIN)?;

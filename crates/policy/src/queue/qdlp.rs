@@ -1,13 +1,14 @@
 //! QDLP (QD-LP-FIFO): quick demotion in front of lazy promotion.
 //!
-//! *Quick demotion*: newcomers pass through a FIFO queue of a tenth of the cache, and who was not
-//! hit there leaves; a ghost that comes back enters the main queue at once. *Lazy promotion*: the
+//! *Quick demotion*: newcomers pass through a FIFO queue of a tenth of the cache. An object not hit
+//! there is evicted; a ghost that comes back enters the main queue at once. *Lazy promotion*: the
 //! main queue is a CLOCK of two bits, so an object moves when it would be evicted, not when it is
-//! hit (section 4). There are ghosts of nine tenths of the cache, as many objects as the main queue
-//! holds.
+//! hit (section 4). The ghosts are those of nine tenths of the cache, as many objects as the main
+//! queue holds.
 //!
-//! Beside S3-FIFO, which came of it: one hit in the first queue is enough, and until the cache was
-//! full once, newcomers stay in the first queue. An object larger than that queue is refused.
+//! S3-FIFO derives from this policy and differs from it. Here one hit in the first queue is enough,
+//! and newcomers stay in the first queue even before the cache is full. An object larger than that
+//! queue is refused.
 //!
 //! \[1\] Yang, Qiu, Zhang, Yue, Rashmi. FIFO Can Be Better than LRU: the Power of Lazy Promotion
 //! and Quick Demotion. HotOS '23.

@@ -1,9 +1,9 @@
 //! S3-FIFO: a small FIFO queue in front of a main one, and a FIFO queue of ghosts.
 //!
-//! Most objects are asked for once. They pass through the small queue, a tenth of the cache, and
-//! never reach the main one. Who was hit twice there, or comes back while a ghost, enters the main
-//! queue, which gives an object as many further rounds as it had hits, three at most. No hit moves
-//! anything.
+//! Most objects have one request. They pass through the small queue, a tenth of the cache, and
+//! never reach the main one. An object hit twice there, or requested again while a ghost, enters
+//! the main queue. That queue gives an object as many further rounds as it had hits, three at most.
+//! A hit moves nothing.
 //!
 //! An object larger than the small queue is refused.
 //!

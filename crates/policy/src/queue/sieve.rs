@@ -1,8 +1,8 @@
-//! SIEVE: one FIFO queue and a hand that sweeps from the oldest towards the newest, sparing what
-//! was visited since it last passed.
+//! SIEVE: one FIFO queue and a hand that sweeps from the oldest towards the newest. The hand spares
+//! objects that were visited since it last passed.
 //!
-//! Unlike CLOCK, a spared object keeps its place and newcomers enter at the head, away from the
-//! hand. So one-hit wonders leave early, while a hit costs one bit and no list move.
+//! Unlike in CLOCK, a spared object keeps its place and newcomers enter at the head, away from the
+//! hand. So one-hit wonders are evicted early, while a hit costs one bit and no list move.
 //!
 //! Not scan resistant: after a long scan every survivor has been unmarked once.
 //!
@@ -19,7 +19,7 @@ pub const SPEC: Spec = Spec {
     live: None,
 };
 
-/// The queue, the marks, and where the next sweep resumes.
+/// The queue, the marks, and the position at which the next sweep resumes.
 #[derive(Debug)]
 pub struct Sieve {
     links: Links,

@@ -1,10 +1,9 @@
-//! SLRU: LRU lists one above the other. A hit lifts an object into the next list, and what a list
-//! has too much of sinks into the one below; victims come from the lowest.
+//! SLRU: LRU lists one above the other. A hit lifts an object into the next list. The excess of a
+//! list sinks into the one below, and victims come from the lowest.
 //!
-//! One hit is not enough to be kept like an object with many, so a scan cannot flush what is in
-//! the upper lists. Four lists of a quarter each by default. A newcomer enters the lowest list that
-//! has room, so a cache that is not yet full uses all of them; an object larger than a list is
-//! refused.
+//! An object with one hit ranks below an object with many, so a scan cannot flush the upper lists.
+//! By default there are four lists of a quarter each. A newcomer enters the lowest list that has
+//! room, so a cache that is not yet full uses all of them. An object larger than a list is refused.
 //!
 //! \[1\] Karedla, Love, Wherry. Caching Strategies to Improve Disk System Performance. IEEE
 //! Computer 1994.
@@ -33,7 +32,8 @@ pub struct Slru {
 }
 
 impl Slru {
-    /// Lets the oldest of each list from `top` down sink until none but the lowest is too large.
+    /// Lets the oldest objects sink, from list `top` down, until only the lowest list may exceed
+    /// its limit.
     fn sink(&mut self, top: usize) {
         for segment in (1..=top).rev() {
             while self.queues.bytes(segment) > self.limit {

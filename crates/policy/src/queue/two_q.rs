@@ -1,10 +1,10 @@
-//! 2Q: newcomers wait in a FIFO queue; only who is asked for again *after* leaving it enters the
-//! main LRU list.
+//! 2Q: newcomers wait in a FIFO queue. Only an object requested again *after* it left that queue
+//! enters the main LRU list.
 //!
-//! Hits inside the FIFO queue count for nothing, since they come soon after the first in any case.
-//! A queue of ghosts remembers who left. A quarter of the cache is the FIFO queue, and the ghosts
-//! are those of half a cache (the full version of the paper). An object larger than the FIFO queue
-//! is refused.
+//! Hits inside the FIFO queue do not count, since they follow the first request soon in any case. A
+//! queue of ghosts remembers the evicted objects. The FIFO queue has a quarter of the cache, and
+//! the ghosts are those of half a cache (the full version of the paper). An object larger than the
+//! FIFO queue is refused.
 //!
 //! \[1\] Johnson, Shasha. 2Q: A Low Overhead High Performance Buffer Management Replacement
 //! Algorithm. VLDB '94.
@@ -35,7 +35,7 @@ pub const SPEC: Spec = Spec {
 const IN: usize = 0;
 const MAIN: usize = 1;
 
-/// The FIFO queue, the main list, and who left the queue.
+/// The FIFO queue, the main list, and the keys evicted from the queue.
 #[derive(Debug)]
 pub struct TwoQ {
     queues: Queues,

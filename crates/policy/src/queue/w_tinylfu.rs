@@ -1,21 +1,21 @@
 //! W-TinyLFU: a small LRU window for newcomers, a segmented main list for the rest, and TinyLFU
 //! between them.
 //!
-//! Who falls out of the window meets the main list's next victim, and the one asked for more often
-//! lately stays. The window lets a burst of hits happen before anybody is judged, which TinyLFU
-//! alone does not. The main list is an SLRU whose protected part is four fifths of it.
+//! The object that leaves the window meets the main list's next victim, and the one with more
+//! recent requests stays. The window lets a burst of hits happen before the comparison, which
+//! TinyLFU alone does not. The main list is an SLRU whose protected part is four fifths of it.
 //!
-//! A large object takes the place of several: it must have been asked for more often than all of
-//! them together, and then all of them leave for it (the *aggregated victims* of \[2\]). Judged by
-//! one after the other it would win some places and lose the last, and who left would have left for
+//! A large object takes the place of several. It must have had more requests than all of them
+//! together. Then all of them leave for it (the *aggregated victims* of \[2\]). If it met them one
+//! after the other, it would win some places and lose the last, and the losers would leave for
 //! nothing.
 //!
-//! How large the window should be depends on the traffic: a hundredth of the cache where popularity
-//! lasts, most of it where recency is all \[3\]. So it begins with a hundredth, and miniatures of
-//! the cache show what is better. Caffeine climbs instead: it moves the window and looks what
-//! becomes of the hit ratio. That costs hits at every wrong step, and it takes for the window's
-//! doing what the workload did; measured on real traces, miniatures miss less nearly everywhere.
-//! `adapt=0` leaves the window as it began.
+//! The best size of the window depends on the traffic: a hundredth of the cache where popularity
+//! lasts, most of it where only recency matters \[3\]. So the window begins with a hundredth, and
+//! miniatures of the cache show a better size. Caffeine climbs instead: it moves the window and
+//! watches the hit ratio. That costs hits at every wrong step, and it mistakes changes of the
+//! workload for effects of the window. Measured on real traces, miniatures miss less nearly
+//! everywhere. `adapt=0` keeps the first window.
 //!
 //! \[1\] Einziger, Friedman, Manes. TinyLFU: A Highly Efficient Cache Admission Policy. ACM
 //! Transactions on Storage 2017.
@@ -59,11 +59,11 @@ pub const SPEC: Spec = Spec {
 const WINDOW: usize = 0;
 const PROBATION: usize = 1;
 const PROTECTED: usize = 2;
-/// A loser at least this frequent still wins one time in [`LUCK`]: keys chosen to collide in the
-/// sketch could otherwise keep a victim for ever.
+/// A losing candidate with at least this frequency still wins one time in [`LUCK`]. Keys chosen to
+/// collide in the sketch could otherwise keep a victim for ever.
 const WARM: u32 = 6;
 const LUCK: u64 = 128;
-/// Windows tried beside the one it began with.
+/// Windows tried beside the initial one.
 const WINDOWS: [f64; 4] = [0.08, 0.2, 0.45, 0.8];
 
 fn miniatures(params: &Params<'_>) -> Miniatures {
@@ -80,22 +80,22 @@ struct Limits {
     protected: u64,
 }
 
-/// The window and the two segments of the main list.
+/// The window, and the two segments of the main list.
 #[derive(Debug)]
 pub struct WTinyLfu {
     queues: Queues,
     keys: Vec<u64>,
     sketch: Sketch,
     prng: Prng,
-    /// Share of the capacity.
+    /// The window's share of the capacity.
     window: f64,
-    /// Share of the main list.
+    /// The protected segment's share of the main list.
     protected: f64,
-    /// Where the window adapts.
+    /// Miniatures that adapt the window; `None` with `adapt=0`.
     miniatures: Option<Miniatures>,
     capacity: Bytes,
     limits: Limits,
-    /// Who won a place in the main list, until all have left who must for it.
+    /// The object that won a place in the main list, until its victims there are evicted.
     winner: Option<Slot>,
 }
 
@@ -113,8 +113,8 @@ impl WTinyLfu {
         self.main() + u64::from(self.queues.size_of(slot)) <= self.limits.main
     }
 
-    /// Whether an object of the window was asked for more often than all those together who must
-    /// leave the main list for it.
+    /// Whether an object of the window had more requests than all objects together that must leave
+    /// the main list for it.
     fn wins(&mut self, candidate: Slot) -> bool {
         let own = self.frequency(candidate);
         let mut rivals = 0;
@@ -137,7 +137,7 @@ impl WTinyLfu {
         }
     }
 
-    /// Sets the limits. Who is beyond them moves when the next victim is sought.
+    /// Sets the limits. Objects beyond them move when the cache needs the next victim.
     fn divide(&mut self) {
         let capacity = self.capacity;
         let window = ((capacity.as_f64() * self.window) as u64).max(1).min(capacity.0);
@@ -168,7 +168,7 @@ impl Policy for WTinyLfu {
         self.keys[slot as usize] = access.key;
         self.queues.push(WINDOW, slot, access.size);
         self.sketch.fit(self.queues.len());
-        // Until the main list is full everyone moves on into it.
+        // Until the main list is full, every object moves on into it.
         while self.queues.bytes(WINDOW) > self.limits.window {
             let oldest = self.queues.any_oldest([WINDOW]);
             if !self.fits(oldest) {

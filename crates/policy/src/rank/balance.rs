@@ -1,20 +1,20 @@
-//! Rank balance: memory goes where the victims are worth most [1].
+//! Rank balance: moves memory to the class whose victims have the highest worth [1].
 //!
-//! One cache ranked by hit density evicts whatever is worth least of all. Where memory is divided
-//! in classes each evicts its own least, and those are worth the same everywhere only if the
-//! division is right: the worth of the victims is what a page more would save. So a page moves from
-//! the class whose victims are worth least to the one whose victims are worth most.
+//! One cache ranked by hit density evicts the item of least worth. Where memory is divided in
+//! classes, each class evicts its own least item. Only the right division makes these worths equal:
+//! the worth of a class's victims is the saving of one more page. So a page moves from the class
+//! whose victims have the lowest worth to the class whose victims have the highest.
 //!
-//! Worth is hit density by byte. (The paper says that slabs move "from the highest average victim
-//! rank to the lowest": its rank grows with badness there, as an age does.) A class that evicts
-//! seldom is asked what it would evict: a *fake* eviction counts like a true one.
+//! Worth is hit density per byte. (The paper says that slabs move "from the highest average victim
+//! rank to the lowest": its rank there grows with badness, as an age does.) A class that evicts
+//! seldom names the victim that it would evict: a *fake* eviction counts like a true one.
 //!
-//! Under a rank that learns nothing there are no densities. There a victim is worth the more the
-//! younger it is: one list of all items would let the oldest go first, wherever it stands. So does
-//! memcached's page mover [2].
+//! A rank that learns nothing gives no densities. Under it, a victim's worth is the higher, the
+//! younger it is: a single list of all items would evict the oldest of all. The page mover of
+//! memcached does the same [2].
 //!
-//! A cache of several parts, each with pages and victims of its own, is balanced part by part: the
-//! mean over the parts is of no part, and a page moved by it is as often taken from the wrong one.
+//! A cache of several parts, each with its own pages and victims, is balanced part by part. The
+//! mean over the parts describes none of them, and often moves a page from the wrong one.
 //!
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18,
 //!     section 5.
@@ -22,58 +22,57 @@
 
 use super::Victims;
 
-/// Victims below which nothing is known of a class.
+/// With fewer victims the worth of a class is unknown.
 const VICTIMS_MIN: u64 = 32;
 
-/// Pages that a donor keeps at least.
+/// Pages that a donor keeps.
 const PAGES_MIN: u64 = 1;
 
-/// Free chunks, in pages, from which on a class gets no more.
+/// Free chunks, in pages, from which on a class receives no page.
 const FREE_MAX: f64 = 0.5;
 
-/// How much more the receiver's victims must be worth by what is learnt of residents. With little
-/// more victims come to be worth the same everywhere, and on a trace of small items more is missed
-/// than without balance: what is expected of an item is learnt of those of all sizes, and probably
-/// those of a class with few pages seem worth less than they are. Chosen on traces of
+/// The ratio by which the receiver's victims must exceed the giver's in worth, where worth is
+/// learnt from residents. A low ratio makes victims equal everywhere, and a trace of small items
+/// then misses more than without balance. The expectation for an item is learnt from items of all
+/// sizes, which probably understates the items of a class with few pages. Chosen on traces of
 /// `docs/results/engine.md`.
 pub const BETTER_LEARNT: f64 = 3.5;
-/// The same by what is learnt of watched keys, resident or not. Two tenants whose victims differ
-/// threefold would else stay divided as they came: for items of 400 and 1 000 bytes that was a
-/// tenth of all misses.
+/// The ratio for worth learnt from watched keys, resident or not. With a higher ratio, two tenants
+/// whose victims differ threefold would keep their first division: for items of 400 and 1 000 bytes
+/// that cost a tenth of all misses.
 pub const BETTER_WATCHED: f64 = 1.5;
-/// The same by age, which needs no learning: memcached's ratio.
+/// The ratio for worth by age, which needs no learning: memcached's value.
 pub const BETTER_BY_AGE: f64 = 1.25;
 
-/// What is known of a class.
+/// Pages, free chunks and victims of one class.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Class {
-    /// Pages it holds.
+    /// Pages that it holds.
     pub pages: u64,
-    /// Of those, how many its free chunks would make.
+    /// Pages that its free chunks would fill, among the pages held.
     pub free: f64,
-    /// Whether anything left of late for want of a chunk.
+    /// Whether the class lately evicted an item for want of a chunk.
     pub evicts: bool,
-    /// What left, or would have.
+    /// Its evicted items, with those of fake evictions.
     pub victims: Victims,
-    /// Whether a page may be taken from it for who is to get one.
+    /// Whether the receiver may take a page from it.
     pub may_give: bool,
 }
 
 impl Class {
-    /// Whether enough victims were seen to go by them.
+    /// Whether the class has enough victims to judge their worth.
     pub const fn is_known(&self) -> bool {
         self.victims.count >= VICTIMS_MIN
     }
 
-    /// What a page more would save, by byte: nothing where there are chunks to spare. Where a class
-    /// is spread over shards one evicts and another has just been given a page: that is to be
-    /// filled first.
+    /// The saving of one more page, per byte: nothing where chunks are free. A class spread over
+    /// shards can evict in one shard and have a new page in another: that page must fill first.
     fn gain(&self) -> f64 {
         if self.evicts && self.free < FREE_MAX { self.victims.density } else { 0.0 }
     }
 
-    /// What a page less costs, by byte: its items move to free chunks as far as there are any. A
-    /// page of them is left out, for a class that was just given one would lose it before it is
+    /// The cost of one page less, per byte. Items of that page move to free chunks as far as there
+    /// are any. The first free page does not count, or a class would lose a new page before it is
     /// filled.
     pub fn loss(&self) -> f64 {
         let left = self.pages as f64 - self.free;
@@ -84,20 +83,20 @@ impl Class {
     }
 }
 
-/// From which class to which a page is to move, if any is to: the victims of the one are so many
-/// times better than those of the other.
+/// The classes from which and to which one page should move, if any. The worth of the receiver's
+/// victims must be more than `better` times that of the giver's.
 pub fn balance(classes: &[Class], better: f64) -> Option<(usize, usize)> {
     let to = receiver(classes)?;
     Some((giver(classes, to, better)?, to))
 }
 
-/// The class to which a page would save most.
+/// The class for which one more page saves most.
 pub fn receiver(classes: &[Class]) -> Option<usize> {
     let known = classes.iter().enumerate().filter(|(_, class)| class.is_known());
     known.max_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain())).map(|(to, _)| to)
 }
 
-/// From which class a page is to move to this one, if from any.
+/// The class from which a page should move to class `to`, if any.
 pub fn giver(classes: &[Class], to: usize, better: f64) -> Option<usize> {
     let may_give = |at, class: &Class| {
         class.may_give && class.is_known() && class.pages > PAGES_MIN && at != to
@@ -119,8 +118,8 @@ mod tests {
         super::balance(classes, BETTER_LEARNT)
     }
 
-    /// Of two classes whose victims are of these ages the one with the older gives, unless they
-    /// are nearly of one age.
+    /// Between two classes with victims of these ages, the one with the older victims gives, unless
+    /// the ages are nearly equal.
     #[test]
     fn by_age_the_older_give() {
         let of_age = |age: f64| Class { victims: of(-age).by_age(), ..class(5, 0.0) };
@@ -135,7 +134,7 @@ mod tests {
         Class { pages, free: 0.0, evicts: true, victims: of(density), may_give: true }
     }
 
-    /// By density, not by age or badness: the worst victims give.
+    /// Density decides, not age or badness: the class of the worst victims gives.
     #[test]
     fn a_page_goes_where_victims_are_worth_most() {
         assert_eq!(balance(&[class(5, 2.0), class(5, 1.0), class(5, 4.0)]), Some((1, 2)));
@@ -143,9 +142,9 @@ mod tests {
 
     #[test]
     fn who_gives_nothing() {
-        // Nearly equal: it would only go back and forth.
+        // Nearly equal: a page would only move back and forth.
         assert_eq!(balance(&[class(5, 1.0), class(5, 3.4)]), None);
-        // The last page, and classes of which little is known.
+        // The last page stays, and so do pages of classes with too few victims.
         assert_eq!(balance(&[class(1, 1.0), class(5, 4.0)]), None);
         assert_eq!(balance(&[class(1, 1.0), class(5, 2.0), class(5, 8.0)]), Some((1, 2)));
         let kept = Class { may_give: false, ..class(5, 1.0) };
@@ -155,7 +154,7 @@ mod tests {
         assert_eq!(balance(&[]), None);
     }
 
-    /// However much its items are worth: it has chunks that nobody uses.
+    /// Free chunks rule a class out as receiver, whatever the worth of its items.
     #[test]
     fn who_has_room_gets_nothing() {
         let roomy = Class { evicts: false, free: 0.5, ..class(5, 9.0) };

@@ -1,13 +1,13 @@
-//! LHD that counts what a miss costs: keep what will save the most waiting for its bytes and time.
+//! LHD with the cost of a miss: keeps the items that save the most waiting for their bytes and
+//! time.
 //!
 //! ```text
 //! rank = penalty · hit density(class, age) / size
 //! ```
 //!
-//! The penalty multiplies; it does not make classes of its own, which would leave each class fewer
-//! lifetimes to learn from. In the live store a penalty is known by its class, and an item of which
-//! no fetch was timed is taken for one of a millisecond: dearer than most, so that what nobody
-//! measured does not leave first.
+//! The penalty multiplies. Classes of its own would leave each class fewer lifetimes to learn from.
+//! The live store knows a penalty by its class. An item without a timed fetch counts as one
+//! millisecond. That is more than most penalties, so that an unmeasured item is not evicted first.
 
 use super::lhd::{Lhd, Ranks};
 use super::{Learnt, Lessons, Meta, Rank, Tag};
@@ -23,19 +23,19 @@ pub const SPEC: Spec = Spec {
     live: Some(|params| Evictor::sampled(Arc::new(Priced::default()), params)),
 };
 
-/// What a miss costs of which nobody knows.
+/// The assumed penalty of an item without a timed fetch.
 const UNKNOWN: Micros = Micros(1_000);
 
-/// Hit densities, times what a miss costs.
+/// Hit densities multiplied by penalties.
 #[derive(Debug)]
 pub struct Priced {
     ranks: Arc<Ranks>,
-    /// By class of penalties, the unknown first, in microseconds.
+    /// By penalty class, the unknown class first, in microseconds.
     prices: [f32; 1 + penalty::CLASSES as usize],
 }
 
 impl Default for Priced {
-    /// Before anything is known.
+    /// A rank without learnt densities.
     fn default() -> Self {
         Self::of(Arc::default())
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::rank::Stamps;
 
-    /// Twice the penalty, half the size: the same rank by the item and by its tag.
+    /// The rank grows in proportion to the penalty, both from the item and from its tag.
     #[test]
     fn the_price_multiplies() {
         let priced = Priced::default();

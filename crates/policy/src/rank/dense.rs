@@ -1,11 +1,11 @@
-//! What is known of each resident, without gaps, so that a random resident is one index.
+//! A table of resident entries without gaps, so that one index draws a random resident.
 //!
 //! The entry itself moves (the last fills a gap), not a pointer to it: a draw then costs one cache
-//! line. A place by slot leads back.
+//! line. A second table maps slots to places.
 
 use crate::Slot;
 
-/// Entries of the residents in no order.
+/// Entries of the residents, in no order.
 #[derive(Clone, Debug)]
 pub(crate) struct Dense<T> {
     entries: Vec<(Slot, T)>,
@@ -20,7 +20,8 @@ impl<T> Default for Dense<T> {
 
 const ABSENT: u32 = u32::MAX;
 
-/// Makes room for so many. By a quarter: doubling would leave up to half of a large table unused.
+/// Makes room for `count` entries. It grows by a quarter: doubling could leave up to half of a
+/// large table unused.
 fn reserve<T>(list: &mut Vec<T>, count: usize) {
     if count > list.capacity() {
         list.reserve_exact(count / 4 + 16 + count - list.len());
@@ -32,7 +33,7 @@ impl<T> Dense<T> {
         self.entries.len()
     }
 
-    /// Adds the entry of `slot`, which has none.
+    /// Adds the entry of `slot`, which must have none.
     pub(crate) fn push(&mut self, slot: Slot, entry: T) {
         let at = slot as usize;
         if at >= self.places.len() {
@@ -45,7 +46,7 @@ impl<T> Dense<T> {
         self.entries.push((slot, entry));
     }
 
-    /// Takes out the entry of `slot`.
+    /// Removes the entry of `slot` and returns it.
     pub(crate) fn remove(&mut self, slot: Slot) -> T {
         let place = std::mem::replace(&mut self.places[slot as usize], ABSENT) as usize;
         let (_, entry) = self.entries.swap_remove(place);
@@ -61,20 +62,20 @@ impl<T> Dense<T> {
         self.entries.get(place as usize).map(|(_, entry)| entry)
     }
 
-    /// The entry of `slot`, which is resident.
+    /// The entry of `slot`, which must be resident.
     pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut T {
         &mut self.entries[self.places[slot as usize] as usize].1
     }
 
-    /// The resident at a place below [`Dense::len`].
+    /// The resident at a place, which must be below [`Dense::len`].
     #[inline]
     pub(crate) fn at(&self, place: usize) -> (Slot, &T) {
         let (slot, entry) = &self.entries[place];
         (*slot, entry)
     }
 
-    /// So many residents from a place below [`Dense::len`] on, as many as there are at most; behind
-    /// the last comes the first.
+    /// Up to `n` residents from place `start` on, which must be at most [`Dense::len`]. The run
+    /// wraps from the last resident to the first.
     #[inline]
     pub(crate) fn run(&self, start: usize, n: usize) -> [&[(Slot, T)]; 2] {
         let (before, from) = self.entries.split_at(start);

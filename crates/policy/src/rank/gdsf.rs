@@ -1,21 +1,23 @@
-//! GDSF: GreedyDual with sizes and frequencies, the bar for objects of different sizes.
+//! GDSF: GreedyDual with sizes and frequencies, the standard to beat for objects of different
+//! sizes.
 //!
 //! ```text
 //! priority = L + uses · cost / size        L := priority of the last victim
 //! ```
 //!
-//! L rises as objects leave, so whoever is not used falls behind without any decay. The priority is
+//! L rises with every eviction, so an unused object falls behind without any decay. The priority is
 //! fixed when the object is used and waits in a heap.
 //!
-//! A newcomer competes: where all those of no higher priority together would not make room for it,
-//! it is itself among the lowest, and nobody leaves for it \[1\]. Then L rises to its priority, as
-//! if it had been let in and left at once, or a cache of favourites would never open again.
+//! A newcomer competes. If evicting all objects of no higher priority would not make room for it,
+//! it is itself among the lowest, and nothing is evicted for it \[1\]. Then L rises to its
+//! priority, as if it had entered and left at once. Otherwise a cache of favourites would never
+//! open again.
 //!
-//! Not a rank of an item's metadata: it needs the L of the item's last use, a number that no other
-//! policy keeps, and over a sample it converges badly (the LHD paper's figure 7: not at 128
+//! GDSF is not a rank of an item's metadata. It needs the L of the item's last use, which no other
+//! policy stores. Over a sample it converges badly (the LHD paper's figure 7: not at 128
 //! candidates). The live store has LHD for variable sizes instead.
 //!
-//! With `cost=1` what a miss costs counts, in milliseconds: a common scale for L.
+//! With `cost=1` the penalty counts, in milliseconds, a common scale for L.
 //!
 //! \[1\] Cherkasova. Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching
 //! Policy. HP Labs 1998.
@@ -39,11 +41,11 @@ pub const SPEC: Spec = Spec {
     live: None,
 };
 
-/// What one use of the accessed object is worth.
+/// The worth of one use of the accessed object.
 pub(crate) type Worth = fn(&Access) -> f64;
 
 fn per_byte(access: &Access) -> f64 {
-    // Any scale will do, as long as it is one.
+    // The factor is arbitrary but common to all objects.
     1e6 / f64::from(access.size.max(Size::ONE))
 }
 
@@ -51,10 +53,10 @@ fn per_byte(access: &Access) -> f64 {
 #[derive(Debug)]
 pub(crate) struct GreedyDual {
     worth: Worth,
-    /// How far the level follows the victims: 1 to age, 0 not to.
+    /// Share of a victim's priority that the level rises to: 1 to age, 0 not to.
     ageing: f64,
     level: f64,
-    /// Whether a newcomer may be the one that goes.
+    /// Whether a newcomer may itself be refused.
     competes: bool,
     capacity: Bytes,
     bytes: u64,
@@ -80,7 +82,7 @@ impl GreedyDual {
         }
     }
 
-    /// Whether those of no higher priority make room for so many bytes.
+    /// Whether evicting all objects of no higher priority makes room for this size.
     fn yields(&mut self, size: Size, priority: f64) -> bool {
         let mut need = (self.bytes + u64::from(size)).saturating_sub(self.capacity.0);
         let mut lower = self.heap.up_to(priority, &mut self.open);

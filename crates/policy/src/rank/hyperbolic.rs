@@ -1,14 +1,14 @@
-//! Hyperbolic caching: keep what earned the most per byte and per unit of time resident.
+//! Hyperbolic caching: keeps the items with the most hits per byte and per unit of time resident.
 //!
 //! ```text
 //! rank = cost · (hits + 1) / (size · life)
 //! ```
 //!
-//! A hit is worth less the older its item grows, so nothing needs to be decayed and no half-life
-//! chosen; but a burst of long ago still counts. The lowest of 64 candidates goes: a rank that
-//! moves with time cannot be kept in order.
+//! The worth of a hit falls as its item grows older, so there is no decay and no half-life to
+//! choose. But an old burst still counts. The lowest of 64 candidates is evicted: a rank that moves
+//! with time cannot be kept in order.
 //!
-//! With `cost=1` what a miss costs multiplies the rank; with `size=0` bytes do not count.
+//! With `cost=1` the penalty multiplies the rank; with `size=0` bytes do not count.
 //!
 //! \[1\] Blankstein, Sen, Freedman. Hyperbolic Caching: Flexible Caching for Web Applications.
 //! ATC '17.
@@ -25,10 +25,10 @@ pub const SPEC: Spec = Spec {
     live: Some(|params| Evictor::sampled(Arc::new(Hyperbolic::of(params)), params)),
 };
 
-/// Uses per byte and time.
+/// Uses per byte and unit of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Hyperbolic {
-    /// Whether what a miss costs counts.
+    /// Whether the penalty counts.
     pub cost: bool,
     /// Whether bytes count.
     pub size: bool,

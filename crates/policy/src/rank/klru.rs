@@ -1,7 +1,7 @@
-//! K-LRU: of K items drawn at random, the one that was not used for the longest time goes.
+//! K-LRU: evicts, of K items drawn at random, the one with the oldest last use.
 //!
-//! Redis' `maxmemory-samples` is K, and Redis keeps a pool of 16 good candidates between evictions
-//! (`pool=16`): with it nothing younger than the recency rank 1 - 1/K is ever evicted, and K = 5
+//! K is Redis' `maxmemory-samples`. Redis also keeps a pool of 16 good candidates between evictions
+//! (`pool=16`). With it no item younger than the recency rank 1 - 1/K is ever evicted, and K = 5
 //! behaves like 9-LRU. K = 1 is random replacement; from K = 16 on it is LRU within a percent.
 
 use super::{Meta, Rank, Sampled, Tag};
@@ -17,7 +17,7 @@ pub const SPEC: Spec = Spec {
     live: Some(|params| Evictor::sampled(Arc::new(Klru), params)),
 };
 
-/// The longer idle, the lower.
+/// Ranks an item the lower, the longer it is idle.
 #[derive(Clone, Copy, Debug)]
 pub struct Klru;
 

@@ -1,12 +1,12 @@
-//! LFU, aged: whoever was used least often goes, and fame fades as others leave.
+//! LFU, aged: evicts the object with the fewest uses, and old uses fade with every eviction.
 //!
 //! Plain LFU keeps yesterday's favourites for ever. With dynamic ageing a newcomer starts at the
-//! level of the last victim instead of at zero, so an object that is not used any more is overtaken
-//! in time. Ties go to whoever came first. `ageing=0` is plain LFU.
+//! level of the last victim instead of at zero, so newer objects overtake one that is no longer
+//! used. Among equal objects the oldest is evicted. `ageing=0` is plain LFU.
 //!
-//! Not a rank of an item's metadata, for the reason GDSF is not: the level at the last use belongs
-//! to the item. The live store ranks by uses an access of its life (`hyperbolic` with `size=0`),
-//! which fade as well.
+//! LFU is not a rank of an item's metadata, for the same reason as GDSF: the level at the last use
+//! belongs to the item. The live store ranks by uses per access of its life (`hyperbolic` with
+//! `size=0`), which fade as well.
 //!
 //! \[1\] Arlitt, Cherkasova, Dilley, Friedrich, Jin. Evaluating Content Management Techniques for
 //! Web Proxy Caches. SIGMETRICS Performance Evaluation Review 2000.
@@ -16,7 +16,7 @@ use super::hyperbolic::Hyperbolic;
 use crate::{Evictor, Param, Spec};
 use std::sync::Arc;
 
-/// Candidates of the live store, which keeps no order.
+/// Candidates that the live store draws, since it keeps no order.
 const CANDIDATES: u8 = 64;
 
 /// The registry entry.

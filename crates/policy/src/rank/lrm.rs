@@ -1,9 +1,9 @@
-//! LRM: of K items drawn at random, the one that was not written for the longest time goes, however
-//! often it is read.
+//! LRM: evicts, of K items drawn at random, the one whose last write is oldest, however often it is
+//! read.
 //!
-//! For caches whose items are read by everybody all the time and are worth keeping while somebody
-//! still writes them; Redis and Valkey have it as `allkeys-lrm`. A write is a birth: the store
-//! renews that of an item at each write while a rank asks for it, and the rank is its age since.
+//! For caches whose items all clients read all the time, and which are worth keeping while a client
+//! still writes them; Redis and Valkey have it as `allkeys-lrm`. A write is a birth: under this
+//! rank the store renews an item's birth at each write, and the rank is the age since.
 
 use super::{Meta, Rank, Sampled};
 use crate::{Evictor, Param, Spec, Tick};
@@ -17,7 +17,7 @@ pub const SPEC: Spec = Spec {
     live: Some(|params| Evictor::sampled(Arc::new(Lrm), params)),
 };
 
-/// The longer not written, the lower.
+/// Ranks an item the lower, the older its last write.
 #[derive(Clone, Copy, Debug)]
 pub struct Lrm;
 
@@ -36,8 +36,8 @@ mod tests {
     use crate::{Access, Cache, Op, Outcome, parse};
     use base::Bytes;
 
-    /// Ten items that are read all the time, ten that are written: with room for fifteen, what is
-    /// only read goes when others come, and what is written stays.
+    /// Ten items are only read, and five are written all the time. With room for fifteen, the items
+    /// only read are evicted when others enter, and the written ones stay.
     #[test]
     fn what_is_written_stays() {
         let mut cache = Cache::new(&parse("lrm:k=32").unwrap(), Bytes(15 * 100), 1);

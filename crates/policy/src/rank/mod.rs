@@ -1,11 +1,11 @@
-//! Policies that need only an item's metadata: draw candidates, score them, the lowest rank goes.
+//! Policies that need only an item's metadata: draw candidates, score them, evict the lowest rank.
 //!
-//! The same [`Rank`] runs in the simulator, through [`Sampled`], and in the live store, which
-//! keeps the fields of [`Meta`] in each item's header whatever policy is active. So a live store
-//! changes policy without touching an item.
+//! One [`Rank`] runs in the simulator, through [`Sampled`], and in the live store. The store keeps
+//! the fields of [`Meta`] in each item's header, whatever policy is active. So a live store changes
+//! policy without touching an item.
 //!
-//! Some need more than a rank of the metadata and say why in their head comments: `gdsf` and `lfu`
-//! age by a priority that is fixed when an object is used, `lhd` and `gittins` learn.
+//! Some policies need more than a rank of the metadata, for reasons in their module docs: `gdsf`
+//! and `lfu` age by a priority that is fixed when an object is used, `lhd` and `gittins` learn.
 
 pub mod balance;
 pub mod cost_lhd;
@@ -33,29 +33,29 @@ use base::{Micros, TenantId, Tick};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What is known of a resident item under every policy.
+/// The metadata of a resident item, the same under every policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Meta {
-    /// Requests since the last one to this item (or since it was written).
+    /// Requests since the last one to this item (or since its write).
     pub age: u64,
     /// Requests since it became resident.
     pub life: u64,
-    /// Reads since it became resident; saturates where the store has few bits for it.
+    /// Reads since it became resident; saturates where the store has few bits for the count.
     pub hits: u32,
     /// Bytes charged.
     pub size: u32,
-    /// What a miss of it costs; zero where it is unknown.
+    /// The cost of a miss of it; zero where it is unknown.
     pub penalty: Micros,
 }
 
 impl Meta {
-    /// What a miss costs, relative: one where it is unknown.
+    /// The relative cost of a miss: one where it is unknown.
     pub fn cost(&self) -> f32 {
         self.penalty.0.max(1) as f32
     }
 }
 
-/// What a rank of the live store learns from, and what an item's class means under it.
+/// The input that a rank of the live store learns from, and so the meaning of an item's class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lessons {
     /// Lifetimes of all residents, by the [class](lhd::hit_class) of the age at the last hit.
@@ -64,31 +64,30 @@ pub enum Lessons {
     Watched,
 }
 
-/// What was learnt in a store: none of what no rank learns from.
+/// The learnt state of a store; `None` for input that no active rank learns from.
 #[derive(Clone, Debug, Default)]
 pub struct Learnt {
-    /// From lifetimes.
+    /// Hit densities learnt from lifetimes.
     pub lifetimes: Option<Arc<lhd::Ranks>>,
-    /// From watched keys.
+    /// Indices learnt from watched keys.
     pub watched: Option<Arc<gittins::Indices>>,
 }
 
-/// Scores a resident item: of the candidates drawn, the one with the lowest rank goes.
+/// Scores a resident item: among the candidates drawn, the one with the lowest rank is evicted.
 pub trait Rank: Debug + Send + Sync {
     /// The score of `item` at `now`. Never NaN.
     fn rank(&self, item: &Meta, now: Tick) -> f32;
 
-    /// The score where it is also known whose item it is, and of which [class](lhd::hit_class) the
-    /// age at its last hit was.
+    /// The score with the item's tenant and the [class](lhd::hit_class) of the age at its last hit.
     #[inline]
     fn rank_in(&self, _tenant: TenantId, _class: u8, item: &Meta, now: Tick) -> f32 {
         self.rank(item, now)
     }
 
-    /// The scores of several items of one tenant by their tags and the bytes charged for each, or
-    /// for all of them alike, without end where there is no item: the call is paid once. Who is to
-    /// leave for it is looked at and scored by [`Rank::rank_in`] before it goes. False if tags do
-    /// not tell enough; then nothing is written.
+    /// Scores several items of one tenant in one call, by their tags. `sizes` has the bytes charged
+    /// for each item, or one size for all. A tag of no item scores infinity. The store looks up the
+    /// candidates of lowest score and scores them by [`Rank::rank_in`] before it evicts one. False
+    /// if tags carry too little for this rank; then nothing is written.
     fn rank_tags(
         &self,
         _tenant: TenantId,
@@ -100,39 +99,41 @@ pub trait Rank: Debug + Send + Sync {
         false
     }
 
-    /// Whether it goes by nothing but the age.
+    /// Whether only the age matters.
     fn is_of_age(&self) -> bool {
         false
     }
 
-    /// Whether it goes by the last write of an item: then the store renews its birth at each.
+    /// Whether the age since an item's last write matters: then the store renews its birth at each
+    /// write.
     fn is_of_writes(&self) -> bool {
         false
     }
 
-    /// Whether it is one table of a rank that learns, and from what: then the store keeps the
-    /// classes, notes what is to be learnt from, and puts newer tables in its place.
+    /// Whether the rank is a table that is learnt, and from which input. Then the store keeps the
+    /// classes, collects that input, and replaces the table by newer ones.
     fn learns(&self) -> Option<Lessons> {
         None
     }
 
-    /// The rank with what was learnt since in place of what it went by; none if it learns nothing.
+    /// The rank with newer learnt state in place of its own; `None` if it learns nothing.
     fn renewed(&self, _learnt: &Learnt) -> Option<Arc<dyn Rank>> {
         None
     }
 
-    /// Whether a rank is what a byte of the item is worth: then classes of sizes are compared by
-    /// it, and not by the ages of their victims.
+    /// Whether a rank is the worth of a byte of the item. Then classes of sizes are compared by it,
+    /// and not by the ages of their victims.
     fn is_worth(&self) -> bool {
         self.learns().is_some()
     }
 
-    /// The size from which a newcomer competes with what would leave for it; none where all enter.
+    /// The size from which on a newcomer competes with the items to evict for it; `None` where all
+    /// enter.
     fn competes_from(&self) -> Option<f32> {
         None
     }
 
-    /// Whether it goes by what a miss costs: then fetches are timed.
+    /// Whether the penalty matters: then fetches are timed.
     fn is_priced(&self) -> bool {
         false
     }

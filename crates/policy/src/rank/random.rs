@@ -1,7 +1,7 @@
-//! Random replacement: one candidate, and it goes.
+//! Random replacement: draws one candidate and evicts it.
 //!
-//! No worse than LRU on a loop larger than the cache, where LRU never hits: the share of the loop
-//! that survives is what a random victim spares.
+//! On a loop larger than the cache, where LRU never hits, it hits the part of the loop that random
+//! victims spare.
 
 use super::{Meta, Rank, Sampled, Tag};
 use crate::{Evictor, Spec, Tick};
@@ -16,7 +16,7 @@ pub const SPEC: Spec = Spec {
     live: Some(|params| Evictor::sampled(Arc::new(Random), params)),
 };
 
-/// Every item ranks alike.
+/// Ranks every item alike.
 #[derive(Clone, Copy, Debug)]
 pub struct Random;
 

@@ -1,22 +1,22 @@
 //! A rank as a policy of the simulator: dense metadata, K draws with replacement, an optional pool.
 //!
-//! The pool keeps the best candidates of earlier draws, as Redis does, sorted by the rank they had
-//! when they were drawn. A candidate whose item was used or left since then is dropped when its
-//! turn comes (Redis evicts it all the same: measured, the miss ratio does not tell, but one hot
-//! key evicted is visible to users).
+//! The pool keeps the best candidates of earlier draws, as Redis does, sorted by their ranks at the
+//! draw. A candidate whose item was used or removed since then is dropped when it is next to be
+//! evicted. (Redis evicts it all the same. Measured, the miss ratio does not differ, but users
+//! notice the eviction of a hot key.)
 
 use super::{Dense, Meta, Rank};
 use crate::{Access, Op, Params, Policy, Slot, Tick};
 use base::{Micros, Prng, Size};
 
-/// 28 bytes, so that a draw seldom reads two cache lines.
+/// The entry of a resident: 28 bytes, so that a draw seldom reads two cache lines.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     last: [u32; 2],
     born: [u32; 2],
     size: Size,
     hits: u32,
-    /// In microseconds, at most 71 minutes.
+    /// The penalty in microseconds, at most 71 minutes.
     penalty: u32,
 }
 
@@ -35,12 +35,12 @@ struct Candidate {
     rank: f32,
 }
 
-/// Draws `k` residents and names the one of lowest rank.
+/// Draws `k` residents and evicts the one of lowest rank.
 #[derive(Debug)]
 pub struct Sampled<R> {
     rank: R,
     k: usize,
-    /// Candidates kept between evictions, best (lowest rank) last; none where `pool_max` is 0.
+    /// Candidates kept between evictions, the best (lowest rank) last; empty where `pool_max` is 0.
     pool: Vec<Candidate>,
     pool_max: usize,
     prng: Prng,
@@ -54,7 +54,7 @@ impl<R: Rank> Sampled<R> {
         Self { rank, k, pool: vec![], pool_max: pool, prng, dense: Dense::default() }
     }
 
-    /// The same by the parameters `k` and `pool`.
+    /// Takes the numbers of candidates from the parameters `k` and `pool`.
     pub fn of(rank: R, params: &Params) -> Self {
         let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
         Self::new(rank, k.max(1), pool, params.seed)

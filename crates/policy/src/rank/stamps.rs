@@ -1,12 +1,13 @@
-//! What a store knows of an item besides its size, in eight bytes: all that [`Meta`] holds, to a
-//! step.
+//! The metadata of an item besides its size, in eight bytes: the fields of [`Meta`], to a step.
 //!
 //! A store keeps them in the item's header. Ticks count accesses: `last` one by one, `born` in
-//! steps of 512. Both wrap, and whoever keeps them refreshes them long before they would be read
-//! wrongly. Hits that no longer fit are halved together with the time that they took. `class` has
-//! two: five bits for what a fetch of the key took, one more than the class, and three for the age
-//! at the last hit, or the mean interval, which a rank that learns goes by. So it is zero of no
-//! item, and a list of [tags](super::Tag) needs nothing else to say where there is none.
+//! steps of
+//! 512. Both wrap, and the store refreshes them long before they would give a wrong age. When the
+//!    count of hits is full, the hits and the time of use are halved together. `class` has two
+//!    fields. Five bits hold the penalty class of the key's last fetch, plus one. Three bits hold
+//!    the class of the age at the last hit, or of the mean interval, for a rank that learns. So the
+//!    field of the penalty is never zero for an item, and in a list of [tags](super::Tag) a zero
+//!    marks an empty place.
 
 use super::Meta;
 use super::gittins::{BORN_STEP, interval_class};
@@ -16,22 +17,23 @@ const PENALTY: u8 = (1 << Stamps::PENALTY_BITS) - 1;
 
 const _: () = assert!(penalty::CLASSES < PENALTY, "one more than any class has its bits");
 
-/// Beyond this age `last` is moved on: half of what it can tell apart.
+/// Beyond this age `last` is moved on: half of its range.
 const AGE_MAX: u32 = 1 << 31;
-/// The same for `born`, in its steps: a quarter, for a refresh may come so much later.
+/// Beyond this life, in steps, `born` is moved on: a quarter of its range, to allow for a late
+/// refresh.
 const LIFE_MAX: u16 = 1 << 14;
 
-/// When an item was used and made, how often used, and what its fetch cost.
+/// The last use and the birth of an item, its hits, and the cost of its fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Stamps {
     /// The tick of the last access, wrapping.
     pub last: u32,
-    /// That of the first, in steps, wrapping.
+    /// The tick of the first access, in steps, wrapping.
     pub born: u16,
-    /// The class of the penalty and that of the age at the last hit.
+    /// The class of the penalty and the class of the age at the last hit.
     pub class: u8,
-    /// Hits, as far as they are counted.
+    /// Hits, halved when the count is full.
     pub hits: u8,
 }
 
@@ -42,50 +44,50 @@ impl Default for Stamps {
 }
 
 impl Stamps {
-    /// Of `class`, the bits of the penalty.
+    /// Bits of the penalty in `class`.
     pub(super) const PENALTY_BITS: u32 = 5;
 
-    /// Those of an item made at `tick`.
+    /// The stamps of an item made at `tick`.
     pub const fn new(tick: u64, penalty_class: u8) -> Self {
         let born = (tick >> BORN_STEP) as u16;
         Self { last: tick as u32, born, class: (penalty_class & PENALTY) + 1, hits: 0 }
     }
 
-    /// What a fetch took; 0 where none was timed.
+    /// The penalty class of the last fetch; 0 without a timed fetch.
     #[inline]
     pub const fn penalty_class(self) -> u8 {
         Self::penalty_class_of(self.class)
     }
 
-    /// The same, of `class` alone.
+    /// The penalty class in a `class` field.
     #[inline]
     pub const fn penalty_class_of(class: u8) -> u8 {
         (class & PENALTY).saturating_sub(1)
     }
 
-    /// Puts another in its place.
+    /// Replaces the penalty class.
     pub const fn set_penalty_class(&mut self, class: u8) {
         self.class = self.class & !PENALTY | (class + 1);
     }
 
-    /// The class of the age at the last hit, where a rank learns; 0 before there was one.
+    /// The class of the age at the last hit, for a rank that learns; 0 without a hit.
     #[inline]
     pub const fn hit_class(self) -> u8 {
         Self::hit_class_of(self.class)
     }
 
-    /// The same, of `class` alone.
+    /// The class of the age at the last hit, in a `class` field.
     #[inline]
     pub const fn hit_class_of(class: u8) -> u8 {
         class >> Self::PENALTY_BITS
     }
 
-    /// Puts another in its place.
+    /// Replaces the class of the age at the last hit.
     pub const fn set_hit_class(&mut self, class: u8) {
         self.class = self.class & PENALTY | class << Self::PENALTY_BITS;
     }
 
-    /// Those of an item that at `tick` was idle for so many accesses, and used so often before.
+    /// The stamps, at `tick`, of an item idle for `idle` accesses, with `hits` hits before.
     pub fn aged(tick: u64, idle: u32, penalty_class: u8, hits: u8) -> Self {
         let idle = idle.min(AGE_MAX);
         let life = (idle >> BORN_STEP).min(u32::from(LIFE_MAX)) as u16;
@@ -94,26 +96,26 @@ impl Stamps {
         Self { last, born, hits, ..Self::new(tick, penalty_class) }
     }
 
-    /// The same, used for so many accesses before the last.
+    /// Sets the birth so that the item was in use for `accesses` before its last use.
     #[must_use]
     pub fn used_for(self, accesses: u32) -> Self {
         let steps = (accesses >> BORN_STEP).min(u32::from(LIFE_MAX)) as u16;
         Self { born: self.last_step().wrapping_sub(steps), ..self }
     }
 
-    /// As if it was made at `tick`.
+    /// Sets the birth to `tick`.
     #[must_use]
     pub const fn renewed(self, tick: u64) -> Self {
         Self { born: (tick >> BORN_STEP) as u16, ..self }
     }
 
-    /// Accesses from the first to the last, to a step.
+    /// Accesses from the birth to the last use, to a step.
     #[inline]
     pub const fn in_use(self) -> u32 {
         (self.steps_in_use() as u32) << BORN_STEP
     }
 
-    /// Used at `tick`; counted once, however often a command asks for it.
+    /// Notes a hit at `tick`. Several hits by one command count once.
     #[inline]
     pub const fn hit(&mut self, tick: u64) {
         if self.last == tick as u32 {
@@ -133,17 +135,17 @@ impl Stamps {
 
     const fn steps_in_use(self) -> u16 {
         let steps = self.last_step().wrapping_sub(self.born);
-        // It was moved on, and the other not.
+        // A refresh moved `born` on, past `last`.
         if steps > 2 * LIFE_MAX { 0 } else { steps }
     }
 
-    /// Accesses since the last one.
+    /// Accesses since the last use.
     #[inline]
     pub const fn age(self, tick: u64) -> u32 {
         (tick as u32).wrapping_sub(self.last)
     }
 
-    /// Accesses between two hits, in the mean, to a step; 0 if there was none.
+    /// Mean number of accesses between two hits, to a step; 0 without a hit.
     #[inline]
     pub const fn interval(self) -> u32 {
         match self.hits {
@@ -152,7 +154,7 @@ impl Stamps {
         }
     }
 
-    /// The octave of [`Stamps::interval`], without dividing; none before there was a hit.
+    /// The octave of [`Stamps::interval`], without a division; `None` without a hit.
     #[inline]
     pub const fn interval_octave(self) -> Option<u32> {
         match interval_class(self.in_use(), self.hits) {
@@ -161,7 +163,7 @@ impl Stamps {
         }
     }
 
-    /// Accesses since it was made, to a step: as if it was made when that began.
+    /// Accesses since the birth, to a step: as if the item was made when its step began.
     #[inline]
     pub const fn life(self, tick: u64) -> u32 {
         let steps = ((tick >> BORN_STEP) as u16).wrapping_sub(self.born);
@@ -170,7 +172,7 @@ impl Stamps {
         if life < age { age } else { life }
     }
 
-    /// What a rank goes by, of an item that takes so many bytes.
+    /// The metadata for a rank, of an item of this size.
     #[inline]
     pub fn meta(self, size: u32, tick: u64) -> Meta {
         Meta {
@@ -182,7 +184,7 @@ impl Stamps {
         }
     }
 
-    /// Moves stamps on that are so old that they would soon seem young.
+    /// Moves stamps on if they are so old that they would soon wrap and seem young.
     pub fn refresh(&mut self, tick: u64) {
         if self.age(tick) > AGE_MAX {
             self.last = (tick as u32).wrapping_sub(AGE_MAX);
@@ -190,7 +192,7 @@ impl Stamps {
         let step = (tick >> BORN_STEP) as u16;
         let life = step.wrapping_sub(self.born);
         if life > LIFE_MAX {
-            // With its hits, of which one at least is left, so that their interval stays.
+            // The hits are halved too, down to one, so that their interval stays.
             self.born = step.wrapping_sub(if self.hits > 1 { life / 2 } else { LIFE_MAX });
             self.hits = self.hits.div_ceil(2);
         }
@@ -214,7 +216,7 @@ mod tests {
         assert_eq!((stamps.age((1 << 36) + 3), stamps.hits), (3, 1));
     }
 
-    /// An item that is used every thousandth access for ever: its hits by its time stay the same.
+    /// An item used at every thousandth access for ever keeps its ratio of hits to time.
     #[test]
     fn hits_and_the_time_that_they_took_are_halved_together() {
         let mut stamps = Stamps::new(1 << 33, 3);

@@ -1,5 +1,5 @@
-//! What many items are looked at for to choose one: the half of their [`Stamps`] that most ranks go
-//! by, in four bytes, so that sixteen items are a line.
+//! The half of an item's [`Stamps`] that most ranks use, in four bytes, so that a cache line has
+//! sixteen items. An eviction reads the tags of many candidates to choose one.
 //!
 //! ```text
 //!   31                                    8 7         5 4          0
@@ -8,33 +8,33 @@
 //!  └───────────────────────────────────────┴───────────┴────────────┘
 //! ```
 //!
-//! The tick wraps after 2^28, that of [`Stamps`] after 2^32. A tag without a penalty is no item's,
-//! and has a number for whoever lists those.
+//! The tick wraps after 2^28, that of [`Stamps`] after 2^32. A tag whose penalty field is zero
+//! belongs to no item, and carries a number for a list of such places.
 
 use super::Stamps;
 
-/// A step of the last use, as a power of two.
+/// One step of the last use, as a power of two.
 const STEP: u32 = 4;
 const CLASS_BITS: u32 = 8;
-/// What can be listed.
+/// The greatest number of a tag without an item.
 const LINK_MAX: u32 = (1 << (32 - CLASS_BITS)) - 1;
 
-/// When an item was last used, the class of its last hit, and what its fetch cost.
+/// The last use of an item, the class of its last hit, and the cost of its fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Tag(u32);
 
 impl Tag {
-    /// The age at which the tick has nearly wrapped.
+    /// The greatest age before the tick wraps.
     const AGE_MAX: u32 = (1 << (32 - CLASS_BITS + STEP)) - (2 << STEP);
 
-    /// That of an item.
+    /// The tag of an item.
     #[inline]
     pub const fn of(stamps: Stamps) -> Self {
         Self((stamps.last >> STEP) << CLASS_BITS | stamps.class as u32)
     }
 
-    /// That of an item, as old as a tag can tell if it is older.
+    /// The tag of an item, with its age capped at the greatest that a tag can hold.
     #[inline]
     pub const fn capped(mut stamps: Stamps, tick: u64) -> Self {
         if stamps.age(tick) > Self::AGE_MAX {
@@ -43,12 +43,12 @@ impl Tag {
         Self::of(stamps)
     }
 
-    /// That of no item, with a number below 2^24, or the greatest, for whoever lists them.
+    /// The tag of no item, with a number for a list: below 2^24 - 1, or [`u32::MAX`].
     pub const fn linked(next: u32) -> Self {
         Self(next << CLASS_BITS)
     }
 
-    /// The number of [`Tag::linked`], the greatest there is for [`u32::MAX`].
+    /// The number of [`Tag::linked`]; [`u32::MAX`] for the greatest.
     pub const fn link(self) -> u32 {
         match self.0 >> CLASS_BITS {
             LINK_MAX => u32::MAX,
@@ -56,7 +56,7 @@ impl Tag {
         }
     }
 
-    /// Whether it is an item's.
+    /// Whether the tag belongs to an item.
     #[inline]
     pub const fn is_item(self) -> bool {
         self.0 as u8 != 0
@@ -68,13 +68,13 @@ impl Tag {
         (self.0 as u8) >> Stamps::PENALTY_BITS
     }
 
-    /// What a fetch took; 0 where none was timed.
+    /// The penalty class of the last fetch; 0 without a timed fetch.
     #[inline]
     pub const fn penalty_class(self) -> u8 {
         Stamps::penalty_class_of(self.0 as u8)
     }
 
-    /// Accesses since the last use, to a step: the middle of it.
+    /// Accesses since the last use, to a step: the middle of that step.
     #[inline]
     pub const fn age(self, tick: u64) -> u32 {
         let now = (tick as u32 >> STEP) << CLASS_BITS;
@@ -87,7 +87,7 @@ impl Tag {
 mod tests {
     use super::*;
 
-    /// What ranks go by is that of the stamps, over the wrap of both.
+    /// A tag gives its stamps' class and age, over the wrap of both.
     #[test]
     fn a_tag_tells_what_its_stamps_tell() {
         for tick in [0u64, 5_000, (1 << 28) + 3, (1 << 32) + 77] {

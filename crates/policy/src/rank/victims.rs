@@ -1,32 +1,32 @@
-//! What memory is worth where items leave: the ranks of the victims.
+//! The worth of memory at the point of eviction: the ranks of the victims.
 
 /// Weight of a victim in the mean.
 const WEIGHT: f64 = 1.0 / 32.0;
 
-/// What the victims of one class were worth lately, fake ones among them. Under a rank that learns
-/// nothing the density is the age of what left, below zero.
+/// The mean worth of the recent victims of one class, fake ones included. Under a rank that learns
+/// nothing the density is minus the age of the victims.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Victims {
     /// Victims so far.
     pub count: u64,
-    /// Hits by byte and request that they would have brought, the recent ones weighing more.
+    /// Expected hits per byte and request that the victims lost; recent victims weigh more.
     pub density: f64,
 }
 
 impl Victims {
-    /// Those of a rank that learns nothing, with what they are worth in place of their age.
+    /// Replaces the ages of a rank that learns nothing by a worth that falls with age.
     #[must_use]
     pub fn by_age(self) -> Self {
         Self { density: 1.0 / (1.0 - self.density.min(0.0)), ..self }
     }
 
-    /// Counts a victim, unless nobody can say what it was worth: an explorer that had to go.
+    /// Counts a victim, unless its worth is unknown: an explorer that had to be evicted.
     pub fn add(&mut self, density: f64) {
         if !density.is_finite() {
             return;
         }
         self.count += 1;
-        // The mean of all as long as they are few.
+        // The plain mean as long as the victims are few.
         let weight = WEIGHT.max(1.0 / self.count as f64);
         self.density += weight * (density - self.density);
     }

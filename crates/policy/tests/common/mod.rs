@@ -1,18 +1,18 @@
-//! Requests for the tests, made with whole numbers alone so that every machine makes the same.
+//! Requests for the tests, made with whole numbers only so that every machine makes the same.
 
 use base::hash::mix;
 use base::{Micros, Prng, Size, Tick};
 use policy::{Access, Cache, Outcome};
 use std::collections::HashMap;
 
-/// Few keys asked for often, many seldom: below n, below that, and below that again.
+/// Few keys with many requests and many with few: a number below n, three times in a row.
 fn skewed(prng: &mut Prng, keys: u64) -> u64 {
     let within = prng.below(keys) + 1;
     let within = prng.below(within) + 1;
     prng.below(within)
 }
 
-/// From 1 to 512 bytes, the same for a key each time.
+/// A size from 1 to 512 bytes, always the same for a key.
 fn size_of(key: u64) -> u32 {
     let hash = mix(key);
     1 + (hash >> 32) as u32 % (1 << (hash % 10))
@@ -28,7 +28,7 @@ pub(crate) fn popular(requests: usize) -> Vec<Access> {
     (0..requests).map(|_| get(skewed(&mut prng, 4_000))).collect()
 }
 
-/// A loop that turns behind popular keys, with a scan now and then.
+/// A loop among popular keys, with a scan at intervals.
 pub(crate) fn loops_and_scans(requests: usize) -> Vec<Access> {
     let mut prng = Prng::new(12);
     let mut fresh = 1 << 40;
@@ -48,7 +48,7 @@ pub(crate) fn loops_and_scans(requests: usize) -> Vec<Access> {
         .collect()
 }
 
-/// Everything a request can be: writes that resize, removals, times to live, tenants, penalties.
+/// All kinds of requests: writes that resize, removals, times to live, tenants, penalties.
 pub(crate) fn mixed(requests: usize) -> Vec<Access> {
     let mut prng = Prng::new(13);
     (0..requests)
@@ -71,7 +71,7 @@ pub(crate) fn mixed(requests: usize) -> Vec<Access> {
         .collect()
 }
 
-/// Tells each access when its key comes next, in requests from 1.
+/// Sets the time of the next request to the same key in each access, in requests from 1.
 pub(crate) fn with_foresight(mut trace: Vec<Access>) -> Vec<Access> {
     let mut next: HashMap<u64, u64> = HashMap::new();
     for (at, access) in trace.iter_mut().enumerate().rev() {

@@ -1,8 +1,8 @@
-//! Newer policies on requests whose outcome can be told beforehand: the FIFO family step by step.
+//! Newer policies on requests with a known outcome: the FIFO family step by step.
 
 use policy::{Access, Bytes, Cache, parse};
 
-/// Objects of one byte each.
+/// A full cache of objects of one byte each.
 fn full(name: &str, capacity: u64) -> Cache {
     let mut cache = Cache::new(&parse(name).unwrap(), Bytes(capacity), 1);
     get(&mut cache, 0..capacity);
@@ -24,20 +24,21 @@ fn held<const N: usize>(cache: &Cache, keys: [u64; N]) -> [bool; N] {
 #[test]
 fn clock2q_plus_ignores_hits_in_its_window() {
     let mut cache = full("clock2q-plus", 40);
-    // Filled: 0 to 3 in the small queue, 4 to 39 in the main one. 0 leaves, and becomes a ghost.
+    // Filled: 0 to 3 in the small queue, 4 to 39 in the main one. 0 is evicted and becomes a ghost.
     get(&mut cache, [40]);
-    // Behind 40 came nobody, behind 3 one, behind 2 two: of the three hits only the last counts.
+    // No object entered behind 40, one behind 3, two behind 2: of the three hits only the last
+    // counts.
     get(&mut cache, [40, 3, 2]);
-    // 1 leaves; then 2 moves on and 3 leaves; then the main queue has one too many, and 4 leaves.
+    // 1 is evicted; then 2 moves on and 3 goes; then the main queue has one too many, and 4 goes.
     get(&mut cache, [41, 42, 43]);
     assert_eq!(
         held(&cache, [0, 1, 2, 3, 4, 5, 40]),
         [false, false, true, false, false, true, true]
     );
-    // A ghost enters the main queue; for it 40 leaves, whose hit came too soon.
+    // A ghost enters the main queue; 40, whose hit came too soon, is evicted for it.
     get(&mut cache, [0]);
     assert_eq!(held(&cache, [0, 40, 41]), [true, false, true]);
-    // 41 and 42 leave for newcomers, but 5 for the first: the ghost made the main queue too long.
+    // 5 goes for the first newcomer, as the ghost made the main queue too long; then 41 and 42 go.
     get(&mut cache, [44, 45, 46]);
     assert_eq!(held(&cache, [0, 5, 41, 42, 43]), [true, false, false, false, true]);
     // Without a window the hits of 40 and 3 count as well.
@@ -46,22 +47,22 @@ fn clock2q_plus_ignores_hits_in_its_window() {
     assert_eq!(held(&cache, [1, 2, 3, 40, 41]), [false, true, true, true, false]);
 }
 
-/// 10 places: 1 in the small queue, which yields to the 9 of the main one as they come.
+/// 10 places: 1 for the small queue, which starts with all objects, and 9 for the main queue.
 #[test]
 fn qdlp_demotes_quickly_and_promotes_lazily() {
     let mut cache = full("qdlp", 10);
-    // All are in the small queue. 0 and 1 were hit, so they move on, and 2 leaves as a ghost.
+    // All are in the small queue. 0 and 1 were hit, so they move on, and 2 is evicted as a ghost.
     get(&mut cache, [0, 1, 10]);
     assert_eq!(held(&cache, [0, 1, 2, 3]), [true, true, false, true]);
-    // The ghost enters the main queue at once, and 3 leaves for it.
+    // The ghost enters the main queue at once, and 3 is evicted for it.
     get(&mut cache, [2]);
     assert_eq!(held(&cache, [2, 3, 4]), [true, false, true]);
-    // In the main queue are 0, 1, 2. The rest is hit: with 4 to 10 it is one too long, and 0
-    // leaves, the oldest there, whose hit counted in the small queue alone.
+    // The main queue holds 0, 1 and 2. The rest is hit: with 4 to 10 the queue is one too long. 0
+    // is evicted, the oldest there, whose hit counted in the small queue only.
     get(&mut cache, (4..11).chain([11]));
     assert_eq!(held(&cache, [0, 1, 11]), [false, true, true]);
-    // 1 is hit often; two bits count three rounds, each of which begins as a ghost comes back. 0
-    // left the main queue and is no ghost: 11 leaves for it.
+    // 1 is hit often; two bits count three rounds, and each begins as a ghost comes back. 0 was
+    // evicted from the main queue and is no ghost: 11 is evicted for it.
     get(&mut cache, [1; 8]);
     let mut rounds = 0;
     while cache.holds(1) && rounds < 100 {
@@ -69,13 +70,13 @@ fn qdlp_demotes_quickly_and_promotes_lazily() {
         get(&mut cache, [ghost, 2_000, ghost]);
         rounds += 1;
     }
-    // Nine are in the main queue, and each ghost sends one away: the hand passes 1 three times.
+    // Nine are in the main queue, and each ghost evicts one: the hand passes 1 three times.
     assert_eq!(rounds, 1 + 3 * 8 + 1);
 }
 
-/// Every second request turns a loop of 300 objects, the others are for something new. LRU finds
-/// nothing in 330 places. Who never came back is told from the loop by its uses, once there is a
-/// model: then all but a few of the loop stay.
+/// Every second request belongs to a loop of 300 objects, the others read new objects. LRU never
+/// hits in 330 places. Once there is a model, the numbers of uses separate new objects from the
+/// loop: then all but a few of the loop stay.
 #[test]
 fn three_l_cache_learns_who_comes_back() {
     let key = |at: u64| if at.is_multiple_of(2) { at / 2 % 300 } else { 1_000_000 + at };

@@ -1,10 +1,11 @@
-//! Each test walks the list, alone and behind each filter.
+//! Each test walks the list of policies, alone and behind filters.
 
 use crate::common;
 use base::{Micros, Size};
 use policy::{ALL, Access, Bytes, Cache, Choice, Op, Outcome, admit, parse};
 
-/// Every policy, and LRU and S3-FIFO (which refuses on its own account) behind every filter.
+/// Every policy, LRU, S3-FIFO (which refuses some objects itself) and SIEVE behind every filter,
+/// and variants with other parameters.
 fn choices() -> Vec<Choice> {
     let filtered = admit::ALL.iter().flat_map(|filter| {
         ["lru", "s3fifo", "sieve"].map(|name| parse(&format!("{name}+{}", filter.name)).unwrap())
@@ -57,13 +58,13 @@ fn same_seed_same_run() {
     }
 }
 
-/// A read that shows another size: charged anew, or not where the cache keeps sizes. In either way
-/// what is charged is the sum of what the residents are said to take.
+/// A read that shows another size is charged anew, or not if the cache keeps sizes. Either way the
+/// charge is the sum of the residents' sizes.
 #[test]
 fn a_read_of_another_size_is_charged_or_not() {
     for choice in choices().iter().filter(|choice| is_bounded(choice)) {
         let step = |cache: &mut Cache, size| {
-            // It is asked for again, which a bound that looks ahead wants to know.
+            // There is a next request, for bounds that know the future.
             let access = Access { next: base::Tick(99), ..Access::get(7, size) };
             (cache.access(&access), cache.used().0)
         };
@@ -79,7 +80,7 @@ fn a_read_of_another_size_is_charged_or_not() {
         assert_eq!(step(&mut kept, 50), (Outcome::Hit, 100), "{choice}");
         kept.access(&Access { next: base::Tick(99), ..Access::set(7, 60) });
         assert_eq!(kept.used().0, 60, "{choice}: a write changes it");
-        // More than any of their parts holds, as docs/results/lab.md says.
+        // More than any part of these policies holds, as docs/results/lab.md says.
         let is_refused =
             ["slru", "2q", "s3fifo", "qdlp", "clock2q-plus"].contains(&choice.spec.name);
         let left = if is_refused { 0 } else { 2_400_000 };
@@ -87,8 +88,8 @@ fn a_read_of_another_size_is_charged_or_not() {
     }
 }
 
-/// Whatever the policy, what it answers must be explained by a cache that forgets: a hit only for
-/// what was written since, not removed, and not expired.
+/// Under any policy, each answer must be explained by a cache that forgets: a key can hit only if
+/// it was written since, not removed, and not expired.
 #[test]
 fn never_finds_what_cannot_be_there() {
     for choice in choices() {
@@ -113,7 +114,7 @@ fn never_finds_what_cannot_be_there() {
     }
 }
 
-/// A time to live that ends beyond all time never ends.
+/// A time to live that exceeds the range of the clock never ends.
 #[test]
 fn the_longest_time_to_live_is_for_ever() {
     for choice in choices() {
@@ -124,7 +125,7 @@ fn the_longest_time_to_live_is_for_ever() {
             next: base::Tick(2),
             ..Access::get(7, 10)
         };
-        // Behind a filter a newcomer may be turned away: it is asked for until it is in.
+        // A filter may refuse a newcomer, so the test requests it until it is resident.
         while !cache.holds(7) {
             cache.access(&at(u64::MAX / 2));
         }
@@ -136,7 +137,7 @@ fn the_longest_time_to_live_is_for_ever() {
 fn what_is_larger_than_the_cache_is_refused() {
     for choice in choices().iter().filter(|choice| is_bounded(choice)) {
         let mut cache = Cache::new(choice, Bytes(1_000), 1);
-        // Known of beforehand to be used again, so that no bound turns it away for that.
+        // With a next use, so that no bound refuses the object for want of one.
         let next = base::Tick(99);
         let small = |key| Access { next, ..Access::get(key, 10) };
         common::play(&mut cache, &[0, 1, 2, 3, 4].map(small));
@@ -144,7 +145,7 @@ fn what_is_larger_than_the_cache_is_refused() {
         cache.access(&Access { next, ..Access::get(77, 1_001) });
         assert!(!cache.holds(77), "{choice}");
         assert_eq!(cache.used(), before, "{choice}: nothing leaves for what cannot enter");
-        // Grown too large, an object cannot stay.
+        // An object that grew too large cannot stay.
         cache.access(&Access { next, ..Access::set(0, 1_001) });
         assert!(!cache.holds(0), "{choice}");
     }
@@ -186,7 +187,7 @@ fn counters_add_up() {
     }
 }
 
-/// Nobody undercuts a cache without limit, and among equal sizes nobody undercuts Belady.
+/// No policy misses less than a cache without limit, and with equal sizes none less than Belady.
 #[test]
 fn the_bounds_hold() {
     let trace =
@@ -202,7 +203,7 @@ fn the_bounds_hold() {
         assert!(unbounded < belady);
         for choice in choices() {
             let name = choice.spec.name;
-            // Greedy and sampled, it may turn away what is never used again: a little better.
+            // Greedy and sampled, it may refuse objects without another use: a little better.
             if name != "unbounded" && name != "belady-size" {
                 assert!(misses(&choice, capacity) >= belady, "{choice} at {capacity}");
             }
@@ -210,8 +211,7 @@ fn the_bounds_hold() {
     }
 }
 
-/// A cache as large as the footprint misses only what an unbounded one does, unless the policy
-/// keeps a part of itself for something.
+/// A cache with ample room misses only first reads, unless the policy reserves a part of itself.
 #[test]
 fn with_room_for_all_only_first_reads_miss() {
     let trace = common::with_foresight(common::popular(20_000));

@@ -1,4 +1,4 @@
-//! What every policy owes, and what each must give.
+//! Guarantees common to all policies, and the results of each one.
 
 mod by_hand;
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Policies against plain versions of themselves, and against what can be computed by hand.
+//! Policies against plain versions of themselves, and against results computed by hand.
 
 use crate::common;
 use base::Tick;
@@ -19,10 +19,10 @@ fn turns(objects: u64, requests: u64) -> Vec<Access> {
     (0..requests).map(|at| Access::get(base::hash::mix(at % objects), 1)).collect()
 }
 
-/// One object of a plain version: the key, its size, and a mark.
+/// One object of a plain cache: the key, its size, and a mark.
 type Item = (u64, u32, u32);
 
-/// A plain cache: a vector from oldest to newest, and a policy in two functions.
+/// A plain cache: a vector from oldest to newest, with a policy as two functions.
 fn plain(
     trace: &[Access],
     capacity: u64,
@@ -87,7 +87,7 @@ proptest! {
         prop_assert_eq!(misses("clock", capacity, &trace, 1), want);
     }
 
-    /// Past the newest, the hand begins at the oldest again: newcomers do not come before it.
+    /// Past the newest, the hand begins at the oldest again: newcomers are not before it.
     #[test]
     fn sieve_leaves_the_hand_where_it_was(trace in small_trace(), capacity in 1u64..40) {
         let mut hand = 0;
@@ -105,7 +105,8 @@ proptest! {
 
     #[test]
     fn lfu_evicts_the_least_used(trace in small_trace(), capacity in 1u64..40) {
-        // Among equals whoever came to that count first: a hit moves behind all others.
+        // Among equal counts the first to reach it is evicted: a hit moves an item behind all
+        // others.
         let hit = |items: &mut Vec<Item>, at: usize| {
             let (key, size, uses) = items.remove(at);
             items.push((key, size, uses + 1));
@@ -119,14 +120,14 @@ proptest! {
         prop_assert_eq!(misses("lfu:0", capacity, &trace, 1), want);
     }
 
-    /// With as many candidates as anybody could draw, K-LRU all but always finds the oldest.
+    /// With very many candidates, K-LRU almost always finds the oldest.
     #[test]
     fn klru_of_very_many_is_lru(trace in small_trace(), capacity in 1u64..40) {
         let want = misses("lru", capacity, &trace, 1);
         prop_assert_eq!(misses("klru:2000", capacity, &trace, 1), want);
     }
 
-    /// Belady's victim is the one whose next use is last, found by looking ahead.
+    /// Belady's victim is the object whose next use is furthest away, found by looking ahead.
     #[test]
     fn belady_looks_ahead(keys in prop::collection::vec(0u64..12, 1..200), capacity in 1u64..10) {
         let trace = keys.iter().map(|&key| Access::get(base::hash::mix(key), 1)).collect();
@@ -149,8 +150,8 @@ proptest! {
     }
 }
 
-/// The walk of the DLRU paper's tables 2 and 3 over abcdef abcdef with five places: the draws are
-/// scripted, the rank chooses.
+/// Replays tables 2 and 3 of the DLRU paper over abcdef abcdef with five places: the draws are
+/// scripted, and the rank chooses.
 #[test]
 fn scripted_draws_choose_the_printed_victims() {
     let walk = |samples: &[&str]| -> (usize, String) {
@@ -185,7 +186,7 @@ fn scripted_draws_choose_the_printed_victims() {
     assert_eq!(walk(&["c", "b"]), (7, "cb".into()));
 }
 
-/// A loop of one object more than fit: in the steady state a miss ratio of 1 / (1 + Σ (i/C)^K).
+/// A loop of one object more than fits: in the steady state a miss ratio of 1 / (1 + Σ (i/C)^K).
 #[test]
 fn klru_on_a_loop_one_too_long() {
     let trace = turns(6, 300_000);
@@ -196,7 +197,7 @@ fn klru_on_a_loop_one_too_long() {
     assert_eq!(misses("lru", 5, &trace, 1), trace.len() as u64);
 }
 
-/// Loops of M objects in C places, large: the fixed points of the mean-field equations, with and
+/// Large loops of M objects in C places: the fixed points of the mean-field equations, with and
 /// without Redis' pool.
 #[test]
 fn klru_on_large_loops() {
@@ -222,7 +223,7 @@ fn klru_on_large_loops() {
     }
 }
 
-/// LHD sees that the objects of a loop are worth keeping for ever or not at all: C of M hit.
+/// LHD learns that an object of a loop is worth keeping for ever or not at all: C of M are hits.
 #[test]
 fn lhd_keeps_its_part_of_a_loop() {
     let trace = turns(1_000, 400_000);
@@ -237,7 +238,7 @@ fn lhd_keeps_its_part_of_a_loop() {
     }
 }
 
-/// So does Gittins, and without exploring: what left is watched all the same.
+/// Gittins keeps its part of a loop too, without explorers: evicted keys stay watched.
 #[test]
 fn gittins_keeps_its_part_of_a_loop() {
     let trace = turns(1_000, 400_000);
@@ -251,8 +252,8 @@ fn gittins_keeps_its_part_of_a_loop() {
     }
 }
 
-/// Among independent references the best that can be kept is whatever has the highest rate × price
-/// by byte, for ever.
+/// Among independent references, the best choice keeps the objects with the highest rate × price
+/// per byte, for ever.
 #[test]
 fn gittins_keeps_by_rate_and_price_and_size_where_references_are_independent() {
     let keys = 2_000u64;
@@ -299,7 +300,7 @@ fn gittins_keeps_by_rate_and_price_and_size_where_references_are_independent() {
     assert!(lru > 1.5 * best, "{lru}");
 }
 
-/// A scan must not push out what is asked for again and again.
+/// A scan must not evict objects that are requested again and again.
 #[test]
 fn gittins_lets_a_scan_pass() {
     let mut prng = base::Prng::new(3);
@@ -314,8 +315,9 @@ fn gittins_lets_a_scan_pass() {
     assert!(got < 0.51, "{got}: half are of the scan");
 }
 
-/// Half of what comes is read again after exactly ten requests and then no more, half after two
-/// hundred, for ever. Given up behind the tenth the first take nothing from the second.
+/// Half of the objects have one more read after exactly ten requests. The other half are read every
+/// two hundred requests, for ever. Given up after the tenth request, the first half takes no memory
+/// from the second.
 #[test]
 fn gittins_gives_up_at_the_best_age() {
     let trace: Vec<Access> = (0..400_000u64)
@@ -333,7 +335,8 @@ fn gittins_gives_up_at_the_best_age() {
         common::play(&mut cache, rest) as f64 / rest.len() as f64
     };
     let (stops, never) = (ratio("gittins"), ratio("gittins:stop=0"));
-    // A quarter is new; the loop has what three newcomers and a few that wait to leave spare.
+    // A quarter of the reads are new. Three newcomers, and a few that wait for eviction, hold
+    // places that the loop cannot have.
     let best = 0.25 + 0.5 * (1.0 - 247.0 / 300.0);
     assert!(stops < best + 0.03, "{stops}, and at best {best}");
     assert!(never > stops + 0.002, "without giving up {never}, with it {stops}");
@@ -348,7 +351,7 @@ fn lhd_is_no_worse_than_lru_where_recency_is_all_there_is() {
     }
 }
 
-/// 64 candidates must come within a percentage point of ranking all residents, over three seeds.
+/// 64 candidates must be within a percentage point of a rank over all residents, over three seeds.
 #[test]
 fn a_sample_is_as_good_as_global_ranking() {
     let trace = common::loops_and_scans(60_000);
@@ -362,7 +365,7 @@ fn a_sample_is_as_good_as_global_ranking() {
     }
 }
 
-/// Of objects alike in everything but what a miss costs, the costly ones must be kept.
+/// When objects differ only in their penalty, a policy must keep the costly ones.
 #[test]
 fn costs_count_where_they_are_meant_to() {
     let mut prng = base::Prng::new(5);

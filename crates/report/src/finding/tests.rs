@@ -143,7 +143,7 @@ fn with_fault(name: &str) -> Report {
             report.tenants[0] = tenant("web", 75 * MIB, 110 * MIB, 5e3);
             report.tenants[1] = tenant("jobs", 120 * MIB, 100 * MIB, 1e3);
             report.tenants[1].min = 120 * MIB;
-            // Of that much waiting the memory is no large part.
+            // The memory is no large part of that much waiting.
             report.recent.wait_ms *= 20.0;
         }
         "forecast_off" => report.forecasts.most = 0.2,

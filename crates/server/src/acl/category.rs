@@ -1,11 +1,12 @@
 //! Categories of commands: `+@read`, `-@dangerous`.
 //!
-//! Most follow from a command's flags and its group; a command of which that is not true says its
-//! own.
+//! Most categories follow from a command's flags and group. A command that does not fit this rule
+//! lists its categories itself.
 
 use crate::commands::{self, Command, flag};
 
-/// Every category, in the order ACL CAT lists them. Those of what is not there are empty.
+/// Every category, in the order of ACL CAT. A category of commands that Larder does not have is
+/// empty.
 pub(crate) const NAMES: [&str; 21] = [
     "keyspace",
     "read",
@@ -37,7 +38,7 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
         let parent = commands::find(parent.as_bytes()).map(commands::get)?;
         parent.categories
     });
-    // A command that is only its subcommands does nothing itself.
+    // A command that consists only of subcommands does nothing itself.
     let only_subcommands = !command.subcommands.is_empty() && command.arity == -2;
     let mut found = vec![];
     if !only_subcommands {
@@ -48,7 +49,7 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
             (flag::PUBSUB, &["pubsub"]),
             (flag::BLOCKING, &["blocking"]),
         ] {
-            // What a script does is asked when it does it.
+            // The commands of a script are checked when the script calls them.
             if command.has(flag) && !command.has(flag::CARRIES) {
                 found.extend(names);
             }
@@ -57,7 +58,8 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
             (Some(names), _) => found.extend(names),
             (None, "generic") => found.push("keyspace"),
             (None, "transactions") => found.push("transaction"),
-            // These say it of themselves by a flag, and what is not about channels is not.
+            // A flag marks the commands about channels; the other commands of the group are not in
+            // `@pubsub`.
             (None, "pubsub") => {}
             (None, "sorted-set") => found.push("sortedset"),
             (None, group) if NAMES.contains(&group) => found.push(group),

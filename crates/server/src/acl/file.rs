@@ -4,7 +4,7 @@ use super::{DEFAULT, User};
 use crate::config::{Error, Settings, words};
 use std::path::{Path, PathBuf};
 
-/// Where the aclfile is: a relative path begins in `dir`.
+/// The path of the aclfile; a relative path begins in `dir`.
 pub(crate) fn path(settings: &Settings) -> PathBuf {
     Path::new(&settings.dir).join(&settings.aclfile)
 }

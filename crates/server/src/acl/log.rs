@@ -1,11 +1,12 @@
-//! The ACL log: what was refused to whom. The same again within a minute is counted.
+//! The ACL log: each refusal with the client and user. Equal refusals within a minute are counted
+//! in one entry.
 
 use super::Denied;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Refusals further apart are entries of their own.
+/// The longest time between two equal refusals that share an entry, in milliseconds.
 const SAME_MS: u64 = 60_000;
 
 /// A refusal, as the log keeps it.
@@ -31,14 +32,14 @@ pub(crate) struct Entry {
     pub(crate) updated_ms: u64,
 }
 
-/// The last refusals, and how many there were of each kind.
+/// The last refusals, and the number of refusals of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     entries: Mutex<Entries>,
     counts: [AtomicU64; REASONS.len()],
 }
 
-/// The kinds, and what INFO calls their counts.
+/// The kinds of refusals, and the names of their counts in INFO.
 const REASONS: [(&str, &str); 5] = [
     ("auth", "acl_access_denied_auth"),
     ("command", "acl_access_denied_cmd"),
@@ -50,7 +51,7 @@ const REASONS: [(&str, &str); 5] = [
 #[derive(Debug, Default)]
 struct Entries {
     next: u64,
-    /// The newest first.
+    /// All entries, the newest first.
     all: VecDeque<Entry>,
 }
 
@@ -70,7 +71,8 @@ impl Log {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a refusal of a client, shown as CLIENT LIST does; of which so many are kept.
+    /// Adds a refusal of a client (its line as in CLIENT LIST). The log keeps at most `max`
+    /// entries.
     pub(crate) fn add(&self, what: What, client: String, unix_ms: u64, max: usize) {
         let counted = REASONS.iter().position(|(reason, _)| *reason == what.reason);
         if let Some(count) = counted.and_then(|at| self.counts.get(at)) {
@@ -95,18 +97,18 @@ impl Log {
         entries.all.truncate(max);
     }
 
-    /// How many there were of each kind, by the names that INFO shows.
+    /// The number of refusals of each kind, by their names in INFO.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
         REASONS.iter().map(|(_, name)| *name).zip(counts)
     }
 
-    /// Counts from here on.
+    /// Sets the counts of all kinds to zero.
     pub(crate) fn reset_counts(&self) {
         self.counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
     }
 
-    /// The newest, up to `count`.
+    /// The newest entries, at most `count`.
     pub(crate) fn newest(&self, count: usize) -> Vec<Entry> {
         self.lock().all.iter().take(count).cloned().collect()
     }

@@ -1,12 +1,12 @@
-//! Users: who may come in, by which password, and what they may do.
+//! Users: their passwords, and their permissions.
 //!
 //! ```text
 //!   user NAME on|off  >PASSWORD  nopass  ~KEYS  %R~KEYS  &CHANNELS  +COMMAND  -@CATEGORY  db=N …
 //! ```
 //!
 //! The words are those of Redis' ACL, and `db=` is Valkey's. Passwords are kept as hashes. A
-//! session knows whether its user is limited at all ([`User::is_unlimited`]); commands of the
-//! others are not looked at.
+//! session knows whether its user has any limits ([`User::is_unlimited`]); commands of unlimited
+//! users are not checked.
 
 pub(crate) mod category;
 mod file;
@@ -21,7 +21,7 @@ use ring::digest;
 use selector::Selector;
 use std::fmt::{self, Write as _};
 
-/// The user of every client that has not said another name.
+/// The user of every client that has not named another one.
 pub const DEFAULT: &str = "default";
 
 type Hash = [u8; 32];
@@ -29,24 +29,24 @@ type Hash = [u8; 32];
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// The name.
+    /// The user's name.
     pub name: String,
-    /// Whether it may come in.
+    /// Whether the user may log in.
     pub enabled: bool,
-    /// Whether any password will do.
+    /// Whether any password is accepted.
     pub nopass: bool,
-    /// SHA-256 of the passwords, any of which will do.
+    /// SHA-256 of the passwords, each of which is accepted.
     passwords: Vec<Hash>,
     root: Selector,
     more: Vec<Selector>,
 }
 
-/// Why a word cannot be heeded.
+/// The reason why a word of a user's rules is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordError {
-    /// The word.
+    /// The refused word.
     pub word: String,
-    /// The error in it.
+    /// The error in the word.
     pub why: String,
 }
 
@@ -88,7 +88,7 @@ fn unhex(text: &str) -> Result<Hash, &'static str> {
     Ok(bytes)
 }
 
-/// Puts the words of a selector in parentheses together.
+/// Joins the words of each selector in parentheses to one word.
 fn joined(words: &[String]) -> Result<Vec<String>, WordError> {
     let mut all: Vec<String> = vec![];
     let mut open: Option<String> = None;
@@ -110,7 +110,7 @@ fn joined(words: &[String]) -> Result<Vec<String>, WordError> {
 }
 
 impl User {
-    /// A user that cannot come in yet, nor do anything.
+    /// A user that can neither log in nor call any command.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -122,18 +122,19 @@ impl User {
         }
     }
 
-    /// The user `default` before anybody configures it: everybody, and everything.
+    /// The user `default` without configuration: it needs no password and may do everything.
     pub fn everybody() -> Self {
         let root = Selector::everything();
         Self { enabled: true, nopass: true, root, ..Self::new(DEFAULT) }
     }
 
-    /// Reads the words behind `user NAME`, which change what is known of the user. `first` is the
-    /// word that every new set of permissions begins with (`acl-pubsub-default`): that of a user
-    /// after `reset`, and that of a selector.
+    /// Reads the words after `user NAME`, which change the user. Each new set of permissions begins
+    /// with the word `first` (`acl-pubsub-default`): the permissions of a user after `reset`, and
+    /// those of a selector.
     ///
     /// # Errors
-    /// The word that cannot be heeded, and why. The user may have changed up to there.
+    /// The word that is refused, and the reason. The words before it may have changed the user
+    /// already.
     pub fn apply(&mut self, words: &[String], first: &str) -> Result<(), WordError> {
         for word in joined(words)? {
             self.apply_word(&word, first).map_err(|why| WordError { word, why: why.into() })?;
@@ -158,7 +159,7 @@ impl User {
                 self.root.apply(first)?;
             }
             "clearselectors" => self.more.clear(),
-            // About RESTORE, which is not there.
+            // These words are about RESTORE, which Larder does not have.
             "sanitize-payload" | "skip-sanitize-payload" => {}
             _ => match word.split_at_checked(1) {
                 Some((">", password)) => self.admit(hash(password.as_bytes())),
@@ -195,7 +196,7 @@ impl User {
         Ok(())
     }
 
-    /// Lets in who knows this password alone; everybody, where it is empty.
+    /// Makes `password` the only one; if it is empty, the user needs no password.
     pub(crate) fn require(&mut self, password: &str) {
         self.passwords.clear();
         self.nopass = password.is_empty();
@@ -204,7 +205,7 @@ impl User {
         }
     }
 
-    /// Whether this is the one password.
+    /// Whether this is the user's one and only password.
     pub(crate) fn requires(&self, password: &str) -> bool {
         !self.nopass && self.passwords == [hash(password.as_bytes())]
     }
@@ -219,7 +220,7 @@ impl User {
         self.enabled && found
     }
 
-    /// The words behind `user` as a file has them: quoted where needed.
+    /// The words after `user` as a file holds them: quoted if needed.
     pub(crate) fn line(&self) -> String {
         let line = self.to_string();
         let words = line.split(' ').map(|word| {
@@ -232,7 +233,7 @@ impl User {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether it may do everything.
+    /// Whether the user may do everything.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.selectors().any(Selector::is_unlimited)
     }
@@ -241,8 +242,8 @@ impl User {
         std::iter::once(&self.root).chain(&self.more)
     }
 
-    /// Whether the command with this number may be called with these arguments, its name the
-    /// first, in a database.
+    /// Checks a call of the command with this number in a database. The first of `args` is the
+    /// command's name.
     pub(crate) fn check(&self, number: u16, args: &[&[u8]], db: u8) -> Result<(), Denied> {
         let mut worst = None;
         for selector in self.selectors() {
@@ -254,17 +255,17 @@ impl User {
         Err(worst.unwrap_or(Denied::Command))
     }
 
-    /// Whether the command may be called as [`Self::check`] says, and any key be read with it.
+    /// Whether the call passes [`Self::check`] through a selector that allows reading every key.
     pub(crate) fn reads_all(&self, number: u16, args: &[&[u8]], db: u8) -> bool {
         self.selectors().any(|it| it.reads_all() && it.check(number, args, db).is_ok())
     }
 
-    /// Whether a key may be read.
+    /// Whether the user may read this key.
     pub(crate) fn may_read(&self, key: &[u8]) -> bool {
         self.selectors().any(|selector| selector.allows_key(key, true, false))
     }
 
-    /// Whether a channel, or a pattern of channels, may be listened to.
+    /// Whether the user may subscribe to a channel, or to a pattern of channels.
     pub(crate) fn allows_channel(&self, name: &[u8], is_pattern: bool) -> bool {
         self.selectors().any(|selector| selector.allows_channel(name, is_pattern))
     }
@@ -274,13 +275,13 @@ impl User {
         self.passwords.iter().map(|hash| hex(hash))
     }
 
-    /// The rules of the user itself first, then of each further selector.
+    /// The rules of the user itself first, then the rules of each further selector.
     pub(crate) fn rules(&self) -> Vec<Rules> {
         self.selectors().map(Selector::rules).collect()
     }
 }
 
-/// Compares in a time that does not tell how far the two agree.
+/// Compares in constant time: the time does not depend on the length of a common prefix.
 pub(crate) fn is_equal(a: &[u8], b: &[u8]) -> bool {
     let mut different = u8::from(a.len() != b.len());
     for (at, byte) in b.iter().enumerate() {
@@ -290,7 +291,7 @@ pub(crate) fn is_equal(a: &[u8], b: &[u8]) -> bool {
 }
 
 impl fmt::Display for User {
-    /// The words behind `user`, as they are read back.
+    /// The words after `user`, in the form that [`User::apply`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name, if self.enabled { "on" } else { "off" })?;
         if self.nopass {
@@ -311,7 +312,7 @@ impl fmt::Display for User {
 mod tests {
     use super::*;
 
-    /// The word that new permissions begin with.
+    /// The first word of new permissions.
     const NONE: &str = "resetchannels";
 
     fn words(line: &str) -> Vec<String> {
@@ -349,7 +350,7 @@ mod tests {
         }
     }
 
-    /// A limit that is read and not kept would let people in where they were shut out.
+    /// A limit that is accepted but not applied would admit users that it should refuse.
     #[test]
     fn what_cannot_be_kept_is_refused() {
         for word in ["+nosuch", "+@nosuch", "news", "#0123", "", "%~a", "%X~a", "(+get", "db=x"] {
@@ -357,7 +358,7 @@ mod tests {
         }
     }
 
-    /// The first selector that allows all of a call suffices; they do not add up.
+    /// One selector must allow the whole call; selectors do not add up.
     #[test]
     fn selectors_allow_each_for_itself() {
         let mut user = User::new("alice");
@@ -376,7 +377,7 @@ mod tests {
         assert!(user.is_unlimited());
     }
 
-    /// What `acl-pubsub-default` says holds wherever permissions begin anew.
+    /// The word of `acl-pubsub-default` applies wherever permissions begin anew.
     #[test]
     fn new_permissions_begin_with_the_channels_that_were_chosen() {
         let mut user = User::new("alice");

@@ -1,7 +1,7 @@
-//! Permissions of a user: commands, keys, channels, databases.
+//! Permissions of a user: commands, keys, channels and databases.
 //!
-//! Commands are a bit for each, worked out from the rules when those are given, in their order:
-//! `-@all +@read -keys`. The rules themselves are kept as well, to be shown.
+//! Commands are a bit each, computed from the rules when these are set. The order of rules matters:
+//! `-@all +@read -keys`. The rules themselves are kept as well, to show them.
 
 use super::category;
 use crate::commands::{self, Channels, Command, Databases, flag};
@@ -9,7 +9,7 @@ use crate::glob;
 use std::fmt;
 use wire::resp::parse_integer;
 
-/// Keys a user may read, write or both.
+/// A pattern of keys that a user may read, write or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pattern {
     text: String,
@@ -17,42 +17,43 @@ struct Pattern {
     write: bool,
 }
 
-/// Why a command is refused: the later ones say more, so of several the last is told.
+/// The reason for a refusal. Later variants say more: of several reasons the last variant is
+/// reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Denied {
-    /// Not in this database.
+    /// This database is not allowed.
     Database(u32),
-    /// It may not be called.
+    /// The command is not allowed.
     Command,
-    /// Not with the key at this place.
+    /// The key in this argument is not allowed.
     Key(usize),
-    /// Not with the channel at this place.
+    /// The channel in this argument is not allowed.
     Channel(usize),
 }
 
-/// The rules of a selector as they are shown.
+/// The rules of a selector in the form of ACL GETUSER.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub(crate) commands: String,
     pub(crate) keys: String,
     pub(crate) channels: String,
-    /// Where not all of them are allowed.
+    /// The allowed databases; `None` if all of them are allowed.
     pub(crate) databases: Option<String>,
 }
 
-/// A set of permissions. A user has one, and may have more: each allows for itself.
+/// A set of permissions. A user has one and may have more; each of them allows calls by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Selector {
     /// A bit for each command and subcommand, by number.
     allowed: Vec<u64>,
-    /// Commands allowed with this first argument only.
+    /// Commands that are allowed only with this first argument.
     first_args: Vec<(u16, String)>,
     rules: Vec<String>,
     all_keys: bool,
     keys: Vec<Pattern>,
     all_channels: bool,
     channels: Vec<String>,
-    /// `None` for all.
+    /// The allowed databases; `None` for all.
     databases: Option<Vec<u32>>,
 }
 
@@ -67,7 +68,7 @@ const AFTER_ALL_CHANNELS: &str = "Adding a pattern after the * pattern (or the '
     list of channels";
 
 impl Selector {
-    /// Allows nothing.
+    /// A selector that allows nothing.
     pub(super) fn nothing() -> Self {
         Self {
             allowed: vec![0; commands::count().div_ceil(64)],
@@ -81,7 +82,7 @@ impl Selector {
         }
     }
 
-    /// Allows everything.
+    /// A selector that allows everything.
     pub(super) fn everything() -> Self {
         let mut all = Self::nothing();
         for word in ["+@all", "~*", "&*"] {
@@ -96,7 +97,7 @@ impl Selector {
         all_commands && self.all_keys && self.all_channels && self.databases.is_none()
     }
 
-    /// Heeds one word of a rule.
+    /// Applies one word of a rule.
     pub(super) fn apply(&mut self, word: &str) -> Result<(), &'static str> {
         match word.to_ascii_lowercase().as_str() {
             "allkeys" | "~*" => {
@@ -142,7 +143,7 @@ impl Selector {
         match word.split_at_checked(1) {
             Some(("~", text)) => self.add_keys(text, true, true),
             Some(("%", rest)) => {
-                // Without a pattern it is about the key that is empty, as in Redis.
+                // Without a pattern the rule is about the empty key, as in Redis.
                 let (access, text) = rest.split_once('~').unwrap_or((rest, ""));
                 let (read, write) = match access.to_ascii_uppercase().as_str() {
                     "R" => (true, false),
@@ -195,7 +196,7 @@ impl Selector {
         self.first_args.retain(|(known, _)| *known != number);
     }
 
-    /// Allows or forbids a category, a command, or a subcommand.
+    /// Allows or forbids a category, a command or a subcommand.
     fn set(&mut self, name: &str, on: bool) -> Result<(), &'static str> {
         let name = name.to_ascii_lowercase();
         if let Some(wanted) = name.strip_prefix('@') {
@@ -212,7 +213,7 @@ impl Selector {
                 self.set_one(number, on);
             }
         } else if !is_absent(&name) {
-            // A command with this first argument: it can be allowed alone, not forbidden alone.
+            // A command with this first argument: rules can allow it, but not forbid it.
             let (command, argument) = name.split_once('|').ok_or(UNKNOWN)?;
             let number = commands::find(command.as_bytes()).ok_or(UNKNOWN)?;
             let has_subcommands = !commands::get(number).subcommands.is_empty();
@@ -224,7 +225,7 @@ impl Selector {
             }
             self.first_args.push((number, argument.to_owned()));
         }
-        // A later rule for the same thing, or for all of a command, takes the place of an earlier.
+        // A later rule for the same name, or for the whole command, replaces an earlier one.
         let part = format!("{name}|");
         self.rules.retain(|rule| {
             rule == "+@all" || rule == "-@all" || {
@@ -235,7 +236,7 @@ impl Selector {
         Ok(())
     }
 
-    /// Whether the command may be called with these arguments, its name the first, in a database.
+    /// Checks a call of a command in a database. The first of `args` is the command's name.
     pub(super) fn check(&self, number: u16, args: &[&[u8]], db: u8) -> Result<(), Denied> {
         let command = commands::get(number);
         if let Some(known) = &self.databases {
@@ -266,7 +267,7 @@ impl Selector {
         Ok(())
     }
 
-    /// Whether any key may be read.
+    /// Whether every key may be read.
     pub(super) fn reads_all(&self) -> bool {
         self.all_keys || self.keys.iter().any(|pattern| pattern.read && pattern.text == "*")
     }
@@ -288,7 +289,8 @@ impl Selector {
             .any(|(known, text)| *known == number && first.eq_ignore_ascii_case(text.as_bytes()))
     }
 
-    /// Whether a channel may be heard or spoken in. A pattern must be allowed as it stands.
+    /// Whether the user may subscribe or publish to a channel. A pattern must be allowed word by
+    /// word.
     pub(super) fn allows_channel(&self, name: &[u8], is_pattern: bool) -> bool {
         self.all_channels
             || self.channels.iter().any(|known| {
@@ -327,7 +329,7 @@ impl Selector {
         self.rules.join(" ")
     }
 
-    /// All of it as ACL GETUSER shows it.
+    /// All rules as ACL GETUSER shows them.
     pub(super) fn rules(&self) -> Rules {
         Rules {
             commands: self.commands(),
@@ -337,7 +339,7 @@ impl Selector {
         }
     }
 
-    /// The databases, where not all of them are allowed.
+    /// The rule about databases; `None` if all of them are allowed.
     fn databases(&self) -> Option<String> {
         let numbers: Vec<_> = self.databases.as_ref()?.iter().map(u32::to_string).collect();
         Some(if numbers.is_empty() {
@@ -369,7 +371,8 @@ impl fmt::Display for Selector {
     }
 }
 
-/// Whether a rule is about a command of Redis that is not here: heeded, with nothing to allow.
+/// Whether a rule names a command of Redis that Larder does not have. Such a rule is accepted, but
+/// allows nothing.
 fn is_absent(name: &str) -> bool {
     let (parent, part) = name.split_once('|').unwrap_or((name, ""));
     commands::is_absent(parent)
@@ -378,7 +381,7 @@ fn is_absent(name: &str) -> bool {
             .any(|(known, parts)| *known == parent && parts.split(' ').any(|known| known == part))
 }
 
-/// Subcommands of Redis and Valkey that are not here, of commands that are.
+/// Subcommands of Redis and Valkey that are missing here, although their commands exist.
 const ABSENT_PARTS: &[(&str, &str)] = &[
     ("client", "capa import-source"),
     ("latency", "graph"),
@@ -393,7 +396,7 @@ const ABSENT_PARTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The databases that a call in database `db` is about.
+/// The databases that a call in database `db` accesses.
 fn databases(command: &Command, args: &[&[u8]], db: u8) -> Vec<u32> {
     let named = |at: usize| {
         let number = args.get(at).and_then(|arg| parse_integer(arg));
@@ -403,7 +406,7 @@ fn databases(command: &Command, args: &[&[u8]], db: u8) -> Vec<u32> {
         Databases::Nothing => vec![],
         Databases::Current => vec![db.into()],
         Databases::All => (0..256).collect(),
-        // An argument that is no number is refused by the command itself.
+        // The command itself refuses an argument that is no number.
         Databases::Enters(at) => named(at).into_iter().collect(),
         Databases::Also(find) => {
             std::iter::once(db.into()).chain(find(args).and_then(named)).collect()

@@ -1,6 +1,7 @@
-//! How Redis would hold a collection: what OBJECT ENCODING says, and clients go by.
+//! The encoding in which Redis would hold a collection, for OBJECT ENCODING and clients that depend
+//! on it.
 //!
-//! The settings that move Redis' limits change nothing here but these names.
+//! The settings for Redis' limits change only these names.
 
 use super::list::List;
 use super::set::Set;
@@ -12,7 +13,7 @@ use crate::value::{LIST, SET, ZSET};
 use store::{Item, TREE, Tree};
 use wire::resp::parse_integer;
 
-/// The name of how the collection of an item would be held; none of a string.
+/// The name of the encoding of an item's collection; `None` for a string.
 pub(crate) fn encoding(item: &Item<'_>, settings: &Settings) -> Option<&'static str> {
     let limit = |name: &str, default: i64| {
         let given = settings.ignored.get(name).and_then(|text| parse_integer(text.as_bytes()));
@@ -34,12 +35,15 @@ pub(crate) fn encoding(item: &Item<'_>, settings: &Settings) -> Option<&'static 
             let is_large = is_beyond::<Zset>(view, limits("zset", 128), SCORE);
             if is_large { "skiplist" } else { "listpack" }
         }),
-        _ => hash::View::of(item).map(hash::View::encoding),
+        _ => hash::View::of(item).map(|view| {
+            let (most, longest) = limits("hash", 512);
+            view.encoding(most as usize, longest)
+        }),
     }
 }
 
-/// Whether a collection has more elements than are kept in one piece, or one that is longer, beside
-/// so many bytes of each.
+/// Whether a collection has more than `most` elements, or an element with more than `longest`
+/// bytes. The first `beside` bytes of each body do not count.
 fn is_beyond<S: Shape>(view: View<'_>, (most, longest): (u64, usize), beside: usize) -> bool {
     view.len::<S>() > most || any::<S>(view, |body| body.len() - beside.min(body.len()) > longest)
 }
@@ -62,7 +66,7 @@ fn is_intset(view: View<'_>, most: u64) -> bool {
     view.len::<Set>() <= most && !any::<Set>(view, |body| parse_integer(body).is_none())
 }
 
-/// A limit below zero is one of bytes: 4, 8, 16, 32 or 64 KB.
+/// A limit below zero is a number of bytes: -1 to -5 are 4, 8, 16, 32 and 64 KB.
 fn list(view: View<'_>, limit: i64) -> &'static str {
     let bytes = match view {
         View::Flat(bytes) => bytes.len() as u64,

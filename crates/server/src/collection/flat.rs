@@ -1,6 +1,7 @@
-//! A collection in one piece: bodies one behind the other, each behind its length.
+//! A collection in one piece: bodies one after the other, each with its length in front.
 //!
-//! It is then an item like any other. A read looks through it in order, a write copies it.
+//! Such a collection is an item like any other. A read walks through it in order, and a write
+//! copies it.
 
 use super::FLAT_MAX;
 use crate::length::{put_len, take_len};
@@ -15,13 +16,13 @@ pub(crate) fn bodies(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     })
 }
 
-/// Writes a body behind the others.
+/// Appends a body.
 pub(crate) fn push(out: &mut Vec<u8>, body: &[u8]) {
     put_len(out, body.len());
     out.extend_from_slice(body);
 }
 
-/// A collection in one piece, to be changed.
+/// A collection in one piece that is being changed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flat(Vec<u8>);
 
@@ -42,12 +43,12 @@ impl Flat {
         self.0.is_empty()
     }
 
-    /// Whether it has become too long to be one piece.
+    /// Whether it has become too long for one piece.
     pub(super) fn is_large(&self) -> bool {
         self.0.len() > FLAT_MAX && bodies(&self.0).nth(1).is_some()
     }
 
-    /// Where the body behind so many begins; the end where there are fewer.
+    /// The offset of the body at `position`; the end if there are fewer bodies.
     fn offset(&self, position: u64) -> usize {
         let mut rest = &self.0[..];
         for _ in 0..position {
@@ -57,12 +58,12 @@ impl Flat {
         self.0.len() - rest.len()
     }
 
-    /// Writes a body behind the others.
+    /// Appends a body.
     pub(super) fn push(&mut self, body: &[u8]) {
         push(&mut self.0, body);
     }
 
-    /// Writes a body behind so many, or at the end.
+    /// Inserts a body at `position`, or at the end if there are fewer bodies.
     pub(super) fn insert(&mut self, position: u64, body: &[u8]) {
         let at = self.offset(position);
         let mut written = Vec::with_capacity(body.len() + 5);
@@ -70,7 +71,7 @@ impl Flat {
         self.0.splice(at..at, written);
     }
 
-    /// Takes out so many bodies behind so many; how many they were.
+    /// Removes `count` bodies from `position` on. Returns how many it removed.
     pub(super) fn remove_span(&mut self, position: u64, count: u64) -> u64 {
         let from = self.offset(position);
         let mut rest = Self(self.0.split_off(from));
@@ -80,7 +81,7 @@ impl Flat {
         gone
     }
 
-    /// Writes a body in the place of the one behind so many.
+    /// Replaces the body at `position`.
     pub(super) fn replace(&mut self, position: u64, body: &[u8]) {
         if self.remove_span(position, 1) == 1 {
             self.insert(position, body);
@@ -94,7 +95,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a vector that plays along.
+        /// Compares it with a vector that gets the same steps.
         #[test]
         fn is_a_sequence(
             steps in prop::collection::vec(

@@ -1,10 +1,10 @@
-//! Lists: elements in the order in which they were put there, at either end or between.
+//! Lists: elements in the order in which clients put them, at either end or between.
 
 use super::{Grows, Held, Shape};
 use crate::value::LIST;
 use store::Error;
 
-/// What a list is.
+/// The shape of lists: the kind of their items, and how elements are added.
 pub(crate) enum List {}
 
 impl Shape for List {
@@ -15,7 +15,7 @@ impl Shape for List {
     }
 }
 
-/// Puts an element behind so many, or at the end.
+/// Inserts an element at `position`, or at the end if there are fewer elements.
 pub(crate) fn insert(
     held: &mut Held<'_, '_, '_>,
     position: u64,
@@ -29,7 +29,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Puts an element in the place of the one behind so many.
+/// Replaces the element at `position`.
 pub(crate) fn replace(
     held: &mut Held<'_, '_, '_>,
     position: u64,

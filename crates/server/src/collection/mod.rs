@@ -10,14 +10,14 @@
 //! | | body | order in one piece | order in the tree |
 //! |---|---|---|---|
 //! | list | an element | position | position |
-//! | set | a member | as they came | a hash of the member |
+//! | set | a member | order of insertion | a hash of the member |
 //! | sorted set | score and member | score, then member | the same (`zset.rs`) |
 //!
-//! What differs between them is one file each. A collection that became a tree stays one until it
-//! is empty. An empty collection is none: its key goes with the last of it.
+//! Each of them has a file for its differences. A collection that became a tree stays one until it
+//! is empty. There are no empty collections: the key disappears with the last element.
 //!
-//! No command holds the lock for more than some elements ([`STEP_ELEMENTS`], [`STEP_BYTES`]).
-//! Hashes, whose fields have values and lives of their own, are in `hash.rs`.
+//! No command holds the lock for more than a bounded number of elements ([`STEP_ELEMENTS`],
+//! [`STEP_BYTES`]). Hashes have values and expiries for their fields; they are in `hash.rs`.
 
 mod encoding;
 pub(crate) mod flat;
@@ -35,39 +35,40 @@ use crate::value::{LIST, SET, WRONG_TYPE, ZSET};
 use flat::Flat;
 use store::{Change, Edit, Entry, Error, Item, Key, Loose, Now, Probe, TREE, Tree};
 
-/// Bytes from which on a collection of several elements is a tree: to here a write copies it.
+/// Bytes beyond which a collection of several elements is a tree. Up to here a write copies the
+/// collection.
 pub(crate) const FLAT_MAX: usize = 4 << 10;
-/// Elements and bytes after which a command lets go of the lock.
+/// Elements and bytes after which a command releases the lock.
 pub(crate) use crate::hash::{STEP_BYTES, STEP_FIELDS as STEP_ELEMENTS};
 
-/// A collection to look at.
+/// A collection to read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum View<'a> {
     Flat(&'a [u8]),
     Tree(&'a Tree),
 }
 
-/// What is to be known of a kind of collections beside its commands.
+/// The properties of a kind of collection: sets, lists or sorted sets.
 pub(crate) trait Shape {
-    /// The kind of an item that is one, in one piece.
+    /// The kind of an item that holds such a collection in one piece.
     const KIND: u8;
-    /// How often a tree holds a body.
+    /// The number of entries that a tree has for each body.
     const COPIES: usize = 1;
 
-    /// Writes a body behind all others, which came in the order of the collection.
+    /// Adds a body behind all others. The bodies are added in the order of the collection.
     fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error>;
 
-    /// Where the bodies begin among the entries of a tree.
+    /// The position of the first body among the entries of a tree.
     fn first(_: &Tree) -> u64 {
         0
     }
 }
 
 impl<'a> View<'a> {
-    /// No element.
+    /// The empty collection.
     pub(crate) const EMPTY: View<'static> = View::Flat(b"");
 
-    /// The collection of an item; none of an item of another kind.
+    /// The collection of an item; `None` for an item of another kind.
     pub(crate) fn of<S: Shape>(item: &Item<'a>) -> Option<Self> {
         if item.kind == S::KIND {
             return Some(Self::Flat(item.value));
@@ -75,7 +76,7 @@ impl<'a> View<'a> {
         item.tree().filter(|_| item.kind == S::KIND | TREE).map(Self::Tree)
     }
 
-    /// How many elements it has.
+    /// The number of elements.
     pub(crate) fn len<S: Shape>(self) -> u64 {
         match self {
             Self::Flat(bytes) => flat::bodies(bytes).count() as u64,
@@ -83,7 +84,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The body behind so many.
+    /// The body at `position`, counted from 0.
     pub(crate) fn at<S: Shape>(self, position: u64) -> Option<&'a [u8]> {
         match self {
             Self::Flat(bytes) => flat::bodies(bytes).nth(position as usize),
@@ -91,8 +92,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Shows bodies from the one behind so many on, so many of them or a step's bytes, until
-    /// `visit` has seen enough. Returns how many were shown.
+    /// Shows bodies from position `from` on, until `visit` returns false. It shows at most `most`
+    /// bodies or one step's bytes, and returns how many it showed.
     pub(crate) fn walk<S: Shape>(
         self,
         from: u64,
@@ -108,7 +109,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// [`View::walk`] backwards, from the body behind so many on.
+    /// [`View::walk`] backwards, from position `from` on.
     pub(crate) fn walk_back<S: Shape>(
         self,
         from: u64,
@@ -129,9 +130,10 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Shows bodies of a set or a sorted set by the hash of what `member` finds in them, from this
-    /// place on, so many of them or a step's bytes, and all that stand at the last place. Returns
-    /// where to go on; none at the end. A collection of one piece is shown at once.
+    /// Shows bodies of a set or a sorted set in the order of their members' hashes, from hash
+    /// `from` on; `member` finds the member in a body. It shows `most` bodies or one step's bytes,
+    /// and then all others with the last hash. Returns the hash at which to continue; `None` at the
+    /// end. A collection in one piece is shown at once.
     pub(crate) fn scan(
         self,
         member: impl Fn(&[u8]) -> &[u8],
@@ -159,8 +161,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Shows so many bodies or a step's bytes, until `visit` has seen enough. Returns how many were
-/// shown.
+/// Shows at most `most` bodies or one step's bytes, until `visit` returns false. Returns how many
+/// it showed.
 fn show<'a>(
     mut bodies: impl Iterator<Item = &'a [u8]>,
     most: u64,
@@ -179,19 +181,20 @@ fn show<'a>(
     shown
 }
 
-/// The lowest rank of an order by score: below it members stand by their hashes.
+/// The lowest rank in the order of scores. The ranks below it are hashes of members.
 const BY_SCORE: u32 = 1 << 31;
 
-/// The rank of a member.
+/// The rank of a member: the upper 31 bits of its hash.
 fn by_member(member: &[u8]) -> u32 {
     hash::rank(member) >> 1
 }
 
-/// A tree that grows, wherever it is.
+/// A tree to which entries are added: a tree alone, one of an item, or one that is still being
+/// built.
 pub(crate) trait Grows {
-    /// Writes an entry, in the place of one that the probe finds.
+    /// Writes an entry, and replaces the entry that the probe finds.
     fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error>;
-    /// Writes an entry of a list at its end.
+    /// Appends an entry of a list.
     fn push(&mut self, body: &[u8]) -> Result<(), Error>;
 }
 
@@ -217,7 +220,7 @@ impl Grows for Edit<'_, '_> {
     }
 }
 
-/// A tree on its way, for a key.
+/// A tree that is being built for a key.
 pub(crate) struct OnItsWay<'l, 's> {
     pub(crate) loose: &'l mut Loose<'s>,
     pub(crate) key: &'l Key<'l>,
@@ -234,7 +237,7 @@ impl Grows for OnItsWay<'_, '_> {
     }
 }
 
-/// A collection to be changed.
+/// A collection that is being changed.
 #[derive(Debug)]
 pub(crate) enum Held<'h, 's, 'k> {
     Flat(Flat),
@@ -242,7 +245,7 @@ pub(crate) enum Held<'h, 's, 'k> {
 }
 
 impl Held<'_, '_, '_> {
-    /// How it is now.
+    /// The collection as it is now.
     pub(crate) fn view(&self) -> View<'_> {
         match self {
             Self::Flat(flat) => View::Flat(flat.bytes()),
@@ -250,7 +253,7 @@ impl Held<'_, '_, '_> {
         }
     }
 
-    /// Refuses to become so many bytes larger, if it can never be so large.
+    /// Refuses a growth by `growth` bytes if the collection can never be that large.
     pub(crate) fn check_growth(&self, growth: u64) -> Result<(), Error> {
         match self {
             Self::Flat(_) => Ok(()),
@@ -258,7 +261,7 @@ impl Held<'_, '_, '_> {
         }
     }
 
-    /// Takes out the body behind so many, and shows it before. Whether there was one.
+    /// Removes the body at `position`, and shows it first. Returns whether there was one.
     pub(crate) fn remove_at<S: Shape>(
         &mut self,
         position: u64,
@@ -278,8 +281,8 @@ impl Held<'_, '_, '_> {
         }
     }
 
-    /// Takes out so many bodies behind so many; of a tree the last ones first, and perhaps fewer
-    /// than that, to be asked again. How many they were.
+    /// Removes `count` bodies from `position` on. From a tree it removes the last of them first,
+    /// and perhaps fewer than `count`: the caller calls it again. Returns how many it removed.
     pub(crate) fn remove_span<S: Shape>(&mut self, position: u64, count: u64) -> u64 {
         match self {
             Self::Flat(flat) => flat.remove_span(position, count),
@@ -291,8 +294,8 @@ impl Held<'_, '_, '_> {
     }
 }
 
-/// Lets `f` change a collection, an empty one where there is no item; `f` says whether it did.
-/// `counted` as a write, where it is not a further step of one.
+/// Lets `f` change a collection, an empty one if there is no item; `f` returns whether it did.
+/// `counted` is false for each further step of one write, so that the write counts once.
 pub(crate) fn change<S: Shape, R>(
     edit: &mut Edit<'_, '_>,
     counted: bool,
@@ -333,7 +336,7 @@ pub(crate) fn change<S: Shape, R>(
     Ok(result)
 }
 
-/// The type that TYPE tells of a kind, without the bit of trees; none of strings.
+/// The name of a kind in the reply of TYPE, with or without the bit of trees; `None` for strings.
 pub(crate) const fn type_name(kind: u8) -> Option<&'static str> {
     match kind & !TREE {
         crate::value::HASH => Some("hash"),

@@ -1,4 +1,4 @@
-//! Collections as they are saved, brought back and copied: hashes too.
+//! Saving, restoring and copying collections, hashes included.
 
 use super::list::List;
 use super::set::Set;
@@ -9,16 +9,16 @@ use crate::value::{HASH, LIST, SET, ZSET};
 use std::borrow::Cow;
 use store::{Entry, Error, Item, Key, Loose, Now, SMALL_TREE, Store, TREE, Tree};
 
-/// How often a copy is begun anew because the collection changed under it.
+/// How often a copy begins anew because the collection changed meanwhile.
 const TRIES: usize = 8;
 
-/// Where the bodies of a kind begin in a tree.
+/// The position of a kind's first body in a tree.
 fn first(kind: u8, tree: &Tree) -> u64 {
     if kind & !TREE == ZSET { Zset::first(tree) } else { 0 }
 }
 
-/// A collection as one piece of memory, whatever it is and however long: as it is saved. Of a large
-/// tree the value of its item is no such piece; [`gather`] makes one.
+/// A collection as one piece of memory, as it is saved, whatever its kind and length. `None` for a
+/// large tree: [`gather`] makes one piece of it.
 pub(crate) fn flat<'a>(item: &Item<'a>) -> Option<Cow<'a, [u8]>> {
     if item.kind & !TREE == HASH {
         return hash::flat(item);
@@ -33,9 +33,9 @@ pub(crate) fn flat<'a>(item: &Item<'a>) -> Option<Cow<'a, [u8]>> {
     Some(out.into())
 }
 
-/// Makes one piece of a collection of this kind that is a tree, step by step, so that its shard is
-/// never locked for long; none where there is none any more. Of a collection that changes again and
-/// again meanwhile it may have an element twice or not at all.
+/// Makes one piece of a tree of this kind, step by step, so that its shard is never locked for
+/// long. `None` if the tree is gone. If the collection keeps changing meanwhile, the result may
+/// have an element twice or not at all.
 pub(crate) fn gather(store: &Store, key: &Key<'_>, kind: u8, now: Now) -> Option<Vec<u8>> {
     if kind & !TREE == HASH {
         return hash::gather(store, key, now);
@@ -51,8 +51,8 @@ pub(crate) fn gather(store: &Store, key: &Key<'_>, kind: u8, now: Now) -> Option
     whole.ok().flatten().map(|()| out)
 }
 
-/// Shows the entries of a tree, step by step, and nothing before it begins anew; none where there
-/// is no tree any more.
+/// Shows the entries of a tree, step by step. It shows `None` before it begins anew, and returns
+/// `None` if the tree is gone.
 fn walk(
     store: &Store,
     key: &Key<'_>,
@@ -91,8 +91,9 @@ fn walk(
     }
 }
 
-/// The tree of a collection that is one piece too long to be kept so, charged to the key's tenant,
-/// and what is noted beside it; none of any other item. Made without a lock.
+/// Builds the tree of a collection that is one piece and too long to stay one, without a lock. The
+/// key's tenant pays for it. Also returns the note to keep in the item beside the tree; `None` for
+/// any other item.
 pub(crate) fn grown<'s>(
     store: &'s Store,
     key: &Key<'_>,
@@ -119,8 +120,8 @@ pub(crate) fn grown<'s>(
     Ok(Some((loose, vec![])))
 }
 
-/// Copies a tree for another key, step by step and without a lock of its own; none where there is
-/// no such tree any more.
+/// Copies a tree for another key, step by step and without a lock of its own; `None` if the tree is
+/// gone.
 pub(crate) fn copied<'s>(
     store: &'s Store,
     from: &Key<'_>,

@@ -5,7 +5,7 @@ use crate::value::SET;
 use std::cmp::Ordering;
 use store::{Error, Probe};
 
-/// What a set is.
+/// The shape of sets: the kind of their items, and how members are added.
 pub(crate) enum Set {}
 
 impl Shape for Set {
@@ -29,7 +29,7 @@ pub(crate) fn contains(view: View<'_>, member: &[u8]) -> bool {
     }
 }
 
-/// Puts a member in; whether it is new.
+/// Adds a member. Returns whether it is new.
 pub(crate) fn add(held: &mut Held<'_, '_, '_>, member: &[u8]) -> Result<bool, Error> {
     if contains(held.view(), member) {
         return Ok(false);
@@ -41,7 +41,7 @@ pub(crate) fn add(held: &mut Held<'_, '_, '_>, member: &[u8]) -> Result<bool, Er
     Ok(true)
 }
 
-/// Takes a member out; whether it was there.
+/// Removes a member. Returns whether it was in the set.
 pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
     match held {
         Held::Flat(flat) => {

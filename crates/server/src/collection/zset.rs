@@ -10,24 +10,24 @@
 //!                       a hash of it         the upper half of its score
 //! ```
 //!
-//! A tree has two orders, one after the other, and each body stands in both: by member, under a
-//! hash of it, and by score. So all is O(log n): finding the score of a member, the position of a
-//! score, the member at a position; and a cursor over members is a place in an order that does not
-//! change with their scores.
+//! A tree has two orders, one after the other, and holds each body in both: by member, under a hash
+//! of the member, and by score. So each of these takes O(log n): to find the score of a member, the
+//! position of a score, and the member at a position. A cursor over members is a place in an order
+//! that does not depend on their scores.
 
 use super::{BY_SCORE, Grows, Held, Shape, View, by_member, flat};
 use crate::value::ZSET;
 use std::cmp::Ordering;
 use store::{Edit, Error, Probe, Tree};
 
-/// Bytes of a score.
+/// The size of a score in bytes.
 pub(super) const SCORE: usize = 8;
-/// What a sorted set is.
+/// The shape of sorted sets: the kind of their items, and how members are added to both orders.
 pub(crate) enum Zset {}
 
 impl Shape for Zset {
     const KIND: u8 = ZSET;
-    /// In the order of members, and in that of scores.
+    /// One entry in the order of members, one in the order of scores.
     const COPIES: usize = 2;
 
     fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error> {
@@ -35,13 +35,13 @@ impl Shape for Zset {
         find_member(parts(body).1, |probe| to.put(probe, body))
     }
 
-    /// Each stands in both orders.
+    /// The first half of the entries is in the order of members.
     fn first(tree: &Tree) -> u64 {
         tree.len() / 2
     }
 }
 
-/// A score as bytes that compare as numbers do. There is one zero.
+/// A score as bytes that compare like numbers. Minus zero becomes zero.
 fn ordered(score: f64) -> [u8; SCORE] {
     let bits = (score + 0.0).to_bits();
     let bits = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
@@ -57,13 +57,13 @@ fn parts(body: &[u8]) -> (&[u8], &[u8]) {
     body.split_at_checked(SCORE).unwrap_or_default()
 }
 
-/// A member and its score.
+/// The member and the score of a body.
 pub(crate) fn pair(body: &[u8]) -> (&[u8], f64) {
     let (score, member) = parts(body);
     (member, number(score))
 }
 
-/// The body of a member and its score.
+/// The body for a member and its score.
 pub(crate) fn body(member: &[u8], score: f64) -> Vec<u8> {
     [&ordered(score)[..], member].concat()
 }
@@ -82,7 +82,7 @@ fn find_member<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
     look(&Probe { rank: by_member(member), order: &order })
 }
 
-/// The body of a member.
+/// Finds the body of a member.
 fn find<'a>(view: View<'a>, member: &[u8]) -> Option<&'a [u8]> {
     match view {
         View::Flat(bytes) => flat::bodies(bytes).find(|body| parts(body).1 == member),
@@ -95,7 +95,7 @@ pub(crate) fn score(view: View<'_>, member: &[u8]) -> Option<f64> {
     find(view, member).map(|body| pair(body).1)
 }
 
-/// How many members stand before a member, and its score.
+/// The number of members before a member, and its score.
 pub(crate) fn position(view: View<'_>, member: &[u8]) -> Option<(u64, f64)> {
     let body = find(view, member)?;
     let before = match view {
@@ -112,17 +112,17 @@ pub(crate) enum Edge<'a> {
     Start,
     /// Behind all.
     End,
-    /// Before the first of this score.
+    /// Before the first member with this score.
     Score(f64),
-    /// Behind the last of this score.
+    /// Behind the last member with this score.
     BehindScore(f64),
-    /// Before this member, where names are in the order of scores.
+    /// Before this member, in a set where all members have the same score.
     Member(&'a [u8]),
-    /// Behind this member.
+    /// Behind this member, in such a set.
     BehindMember(&'a [u8]),
 }
 
-/// How many members stand before a place.
+/// The number of members before a place.
 pub(crate) fn before(view: View<'_>, edge: Edge<'_>) -> u64 {
     match edge {
         Edge::Start => 0,
@@ -134,7 +134,8 @@ pub(crate) fn before(view: View<'_>, edge: Edge<'_>) -> u64 {
     }
 }
 
-/// How many members score less, or stand where `equal` says among those that score the same.
+/// The number of members with a lower score. Members with the same score count if `equal` is
+/// `Less`.
 fn before_score(view: View<'_>, score: &[u8], equal: Ordering) -> u64 {
     let order = |body: &[u8]| parts(body).0.cmp(score).then(equal);
     match view {
@@ -148,7 +149,8 @@ fn before_score(view: View<'_>, score: &[u8], equal: Ordering) -> u64 {
     }
 }
 
-/// How many members are before a place among the names, whose order is that of the scores.
+/// The number of members before a place in the order of names. All members must have the same
+/// score.
 fn before_member(view: View<'_>, is_before: impl Fn(&[u8]) -> bool) -> u64 {
     let (mut from, mut until) = (0, view.len::<Zset>());
     while from < until {
@@ -162,7 +164,7 @@ fn before_member(view: View<'_>, is_before: impl Fn(&[u8]) -> bool) -> u64 {
     from
 }
 
-/// Gives a member a score, whatever it had.
+/// Sets the score of a member, and adds the member if it is new.
 pub(crate) fn put(held: &mut Held<'_, '_, '_>, member: &[u8], score: f64) -> Result<(), Error> {
     let old = find(held.view(), member).map(<[u8]>::to_vec);
     let new = body(member, score);
@@ -194,13 +196,13 @@ pub(crate) fn put(held: &mut Held<'_, '_, '_>, member: &[u8], score: f64) -> Res
     Ok(())
 }
 
-/// Takes a body out of both orders.
+/// Removes a body from both orders.
 fn unlink(edit: &mut Edit<'_, '_>, body: &[u8]) {
     by_score(body, |probe| edit.remove(probe));
     find_member(parts(body).1, |probe| edit.remove(probe));
 }
 
-/// Takes a member out; whether it was there.
+/// Removes a member. Returns whether it was in the set.
 pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
     let Some(body) = find(held.view(), member).map(<[u8]>::to_vec) else { return false };
     match held {
@@ -213,8 +215,8 @@ pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
     true
 }
 
-/// Takes out so many members behind so many, or as many of them as one step may; how many they
-/// were.
+/// Removes `count` members from `position` on, or as many of them as one step may. Returns how many
+/// it removed.
 pub(crate) fn remove_span(held: &mut Held<'_, '_, '_>, position: u64, count: u64) -> u64 {
     let mut bodies = vec![];
     match held {
@@ -248,7 +250,7 @@ mod tests {
             prop_assert_eq!(number(&ordered(a)), a);
         }
 
-        /// A tree against a map: scores, positions, both orders.
+        /// Compares a tree with a map: scores, positions and both orders.
         #[test]
         fn a_tree_has_both_orders(
             pairs in prop::collection::btree_map(

@@ -1,19 +1,19 @@
-//! What is told of the commands outside of this crate, for those who write it down.
+//! The commands in words, for documentation that other crates write.
 
 use super::{Command, all};
 
 /// A command in words.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// In lower case; a subcommand's is `command|subcommand`.
+    /// The name in lower case; for a subcommand `command|subcommand`.
     pub name: &'static str,
-    /// Its family, as Redis has it.
+    /// The group that Redis puts it in.
     pub group: &'static str,
-    /// The version of Redis that had it first.
+    /// The version of Redis that introduced it.
     pub since: &'static str,
-    /// Words of a call, the name included; negative for at least so many.
+    /// The number of words in a call, with the name; -N for N or more.
     pub arity: i32,
-    /// What it does, in a sentence.
+    /// A sentence that says what it does.
     pub summary: &'static str,
 }
 
@@ -24,7 +24,7 @@ impl From<&'static Command> for About {
     }
 }
 
-/// Every command, its subcommands behind it.
+/// Every command, each followed by its subcommands.
 pub fn about() -> impl Iterator<Item = About> {
     let with_below =
         |command: &'static Command| std::iter::once(command).chain(command.subcommands);

@@ -1,10 +1,10 @@
-//! Commands of Redis that are not here, and what is said of them.
+//! Commands of Redis that Larder does not have, and the error for each.
 //!
-//! Whoever sends one learns which part of Redis it belongs to and what Larder holds instead of
-//! guessing at a spelling. The error begins as that of a server that never had the command, for
-//! clients and libraries look for these words.
+//! A client that sends one learns which part of Redis it belongs to and what Larder has instead. So
+//! its user need not suspect a typing error. The error begins like that of a server that never had
+//! the command, because clients and libraries look for these words.
 
-/// Names in lower case, blanks between them, and why there is none of them.
+/// Names in lower case, separated by blanks, and the reason why they are missing.
 const ABSENT: &[(&str, &str)] = &[
     (
         "geoadd geodist geohash geopos georadius georadius_ro georadiusbymember \
@@ -36,12 +36,13 @@ const ABSENT: &[(&str, &str)] = &[
     ("sentinel", "Larder is a server, no sentinel"),
 ];
 
-/// Whether Redis has a command of that name, in lower case, and this server has not.
+/// Whether Redis has a command of this name (in lower case) that this server does not have.
 pub(crate) fn is_absent(name: &str) -> bool {
     why(name.as_bytes()).is_some()
 }
 
-/// Why the command of that name, in any case, is not here; `None` if Redis has none either.
+/// The reason why the command of this name, in any case, is missing; `None` if Redis does not have
+/// it either.
 pub(super) fn why(name: &[u8]) -> Option<&'static str> {
     let is = |other: &str| other.as_bytes().eq_ignore_ascii_case(name);
     let found = ABSENT.iter().find(|(names, _)| names.split(' ').any(is))?;

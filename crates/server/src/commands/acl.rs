@@ -1,4 +1,4 @@
-//! ACL: users, what they may do, and what was refused to them.
+//! ACL: users, their permissions, and refusals.
 
 use super::flag::{ADMIN, NO_SCRIPT, SECRET};
 use super::{
@@ -12,7 +12,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::sync::atomic::Ordering;
 use wire::resp::{Encoder, parse_integer};
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[Command::container("acl", SECRET | NO_SCRIPT, ACL).doc(
     "server",
     "6.0.0",
@@ -44,7 +44,7 @@ const ACL: &[Command] = &[
 ];
 
 impl Denied {
-    /// The part of a call that was refused.
+    /// The part of the call that was refused, for the log.
     fn object(self, number: u16, args: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Command => get(number).name.into(),
@@ -53,7 +53,7 @@ impl Denied {
         }
     }
 
-    /// The error text for a client, without naming what it tried.
+    /// The error text for a client. It does not name the key or channel.
     fn text(self, user: &str, number: u16) -> String {
         match self {
             Self::Command => {
@@ -66,8 +66,8 @@ impl Denied {
     }
 }
 
-/// The argument that names a database which was refused, or the name of a command that is about the
-/// client's own.
+/// The argument that names the refused database. For a command about the client's own database it
+/// is the command's name.
 fn named_database(number: u16, args: &[&[u8]], db: u32) -> Vec<u8> {
     let place = match get(number).databases {
         Databases::Enters(at) => Some(at),
@@ -79,7 +79,8 @@ fn named_database(number: u16, args: &[&[u8]], db: u32) -> Vec<u8> {
     named.filter(is_it).unwrap_or(get(number).name.as_bytes()).to_vec()
 }
 
-/// Lets a command through that the client's user may call. Only asked for limited clients.
+/// Checks that the client's user may make this call. Called only for clients with limits, such as
+/// those that have not logged in.
 #[cold]
 pub(super) fn permit(call: &Call<'_>, number: u16) -> Result<(), Refused> {
     if call.session.user.is_none() {
@@ -89,9 +90,9 @@ pub(super) fn permit(call: &Call<'_>, number: u16) -> Result<(), Refused> {
     call.session.permits(number, &args).map_err(|denied| Refused::Denied(number, denied))
 }
 
-/// Keeps a refusal in the log; what the client is told.
+/// Notes a refusal in the log. Returns the error for the client.
 pub(super) fn refuse(call: &Call<'_>, number: u16, denied: Denied) -> Failure {
-    // A client's last command is the EXEC, not what is carried out by it.
+    // The client's last command stays EXEC, not a command that EXEC runs.
     if !call.session.executing {
         call.session.client.command.store(number, Ordering::Relaxed);
     }
@@ -101,7 +102,7 @@ pub(super) fn refuse(call: &Call<'_>, number: u16, denied: Denied) -> Failure {
     format!("NOPERM {}", denied.text(user, number)).into_bytes().into()
 }
 
-/// Keeps in the log that a user tried a wrong password.
+/// Notes in the log that a client tried a wrong password for a user.
 pub(super) fn note_wrong(call: &Call<'_>, name: &[u8]) {
     note(call, "auth", call.arg(0).to_vec(), &String::from_utf8_lossy(name));
 }
@@ -217,8 +218,8 @@ fn show(out: &mut Encoder<'_>, rules: Rules) {
     }
 }
 
-/// Text as it is, not with replacements: a rule that was read otherwise than it was written would
-/// allow something else.
+/// Decodes UTF-8 strictly. With replacement characters a rule would allow something that its author
+/// did not write.
 fn exact(bytes: &[u8]) -> Result<String, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|_| "ERR ACL rules and names must be UTF-8")?;
     Ok(text.to_owned())

@@ -1,4 +1,4 @@
-//! The server: time, role, end, and what other servers persist or replicate.
+//! The server: time, role, end, and commands about persistence and replication.
 
 use super::flag::{ADMIN, ALLOW_BUSY, FAST, NO_MULTI, NO_SCRIPT};
 use super::{Call, Command, Done, NOT_AN_INTEGER, SYNTAX};
@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::gate::BUSY;
 use wire::resp::parse_integer;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("time", 1, FAST, time).doc("server", "2.6.0", "The time of the machine."),
     Command::new("wait", 3, 0, wait).categories(&["connection"]).doc(

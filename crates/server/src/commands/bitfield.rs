@@ -7,7 +7,7 @@ use super::{Access, Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
 use crate::notify;
 use wire::resp::parse_integer;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("bitfield", -2, WRITE | DENY_OOM, bitfield)
         .keys(ONE_KEY)
@@ -20,14 +20,14 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-/// Whether any word of a call writes.
+/// The access of a call: it writes if any of its words is SET or INCRBY.
 fn bitfield_access(args: &[&[u8]], _: usize) -> Access {
     let writes =
         |arg: &&[u8]| arg.eq_ignore_ascii_case(b"set") || arg.eq_ignore_ascii_case(b"incrby");
     if args.iter().skip(2).any(writes) { access::BOTH } else { access::READS }
 }
 
-/// Overflow: what becomes of a number that does not fit.
+/// The rule for a number that does not fit (OVERFLOW).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Overflow {
     Wrap,
@@ -65,7 +65,7 @@ impl Width {
         if self.signed { -(1 << (self.bits - 1)) } else { 0 }
     }
 
-    /// The number as it fits; `None` where it must not be written.
+    /// The number in this width; `None` if it does not fit and must not be written.
     fn fit(self, number: i128, overflow: Overflow) -> Option<i64> {
         if (self.min()..=self.max()).contains(&number) {
             return Some(number as i64);
@@ -107,7 +107,7 @@ impl Width {
     }
 }
 
-/// One of the things a call does.
+/// One operation of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Get,
@@ -162,7 +162,7 @@ fn steps(call: &Call<'_>, only_get: bool) -> Result<Vec<(Width, u64, Step)>, Fai
 fn run(call: &mut Call<'_>, only_get: bool) -> Done {
     let steps = steps(call, only_get)?;
     let key = call.key_at(1);
-    // A write that its overflow keeps from being made needs no room, but that is not known yet.
+    // A write that OVERFLOW FAIL prevents needs no room, but at this point that is unknown.
     let ends = steps.iter().filter(|(_, _, step)| *step != Step::Get);
     let ends = ends.map(|(width, offset, _)| (offset + u64::from(width.bits)).div_ceil(8));
     let long = ends.max().unwrap_or(0) as usize;

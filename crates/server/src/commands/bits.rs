@@ -1,4 +1,4 @@
-//! Strings as rows of bits, the highest of a byte first.
+//! Strings as rows of bits. The highest bit of a byte is the first.
 
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::string::{room, splice};
@@ -10,7 +10,7 @@ use wire::resp::parse_integer;
 
 const GROUP: &str = "bitmap";
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("setbit", 4, WRITE | DENY_OOM, setbit).keys(ONE_KEY).doc(
         GROUP,
@@ -34,7 +34,7 @@ pub(super) const COMMANDS: &[Command] = &[
         .doc(GROUP, "2.6.0", "Combines the bits of several strings."),
 ];
 
-/// The position of a bit, which must be within the longest value.
+/// Checks the position of a bit, which must be within the longest allowed value.
 pub(super) fn bit_offset(call: &Call<'_>, offset: Option<u64>) -> Result<u64, Failure> {
     const TEXT: &str = "ERR bit offset is not an integer or out of range";
     let max = call.view.settings.proto_max_bulk_len.0;
@@ -50,7 +50,7 @@ fn offset_at(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
     bit_offset(call, offset)
 }
 
-/// Looks at the bytes of a string, if there is such a key; a read like any other.
+/// Shows the bytes of a string to `f`, or `None` if the key does not exist. It counts as a read.
 fn look<R>(call: &Call<'_>, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
     let mut f = Some(f);
     let show = |item: &Item<'_>| string(item).map(|value| f.take().map(|f| f(Some(value))));
@@ -62,7 +62,7 @@ fn look<R>(call: &Call<'_>, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> R
     }
 }
 
-/// Looks at the bytes of a string, none where there is no key.
+/// Shows the bytes of a string to `f`; a missing key has no bytes.
 fn read<R>(call: &Call<'_>, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<R, Failure> {
     look(call, key, |value| f(value.unwrap_or_default()))
 }
@@ -96,7 +96,8 @@ fn getbit(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// A range of positions, negative ones from the end, within `len`; `None` where it is empty.
+/// A range of positions within `len`; negative positions count from the end. `None` if the range is
+/// empty.
 fn range(start: i64, end: i64, len: i64) -> Option<(i64, i64)> {
     if start < 0 && end < 0 && start > end {
         return None;
@@ -106,7 +107,7 @@ fn range(start: i64, end: i64, len: i64) -> Option<(i64, i64)> {
     (start <= end).then_some((start, end))
 }
 
-/// Whether the word at `at` asks for positions of bits rather than of bytes.
+/// Whether the word at argument `at` says BIT (positions of bits) rather than BYTE.
 fn by_bits(call: &Call<'_>, at: usize) -> Result<bool, Failure> {
     match call.args.get(at) {
         None => Ok(false),
@@ -161,7 +162,7 @@ fn bitpos(call: &mut Call<'_>) -> Done {
     let start = if call.args.len() > 3 { call.integer(3)? } else { 0 };
     let end = if call.args.len() > 4 { Some(call.integer(4)?) } else { None };
     let found = look(call, call.arg(1), |value| {
-        // What is not there is zeros without end; a string without a byte has neither bit.
+        // A missing key counts as endless zeros. An existing string without bytes has neither bit.
         let Some(value) = value else { return if wanted { -1 } else { 0 } };
         if value.is_empty() {
             return -1;
@@ -181,7 +182,7 @@ fn bitpos(call: &mut Call<'_>) -> Done {
             }
             at += 1;
         }
-        // Behind an end that nobody named the string goes on with zeros.
+        // Without an end in the call, the string continues with zeros behind its last byte.
         if !wanted && end.is_none() { value.len() as i64 * 8 } else { -1 }
     })?;
     call.out.integer(found);

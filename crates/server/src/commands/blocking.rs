@@ -1,9 +1,9 @@
-//! Commands that wait for what others write: BLPOP, BLMOVE, BZPOPMIN and their kin.
+//! Commands that wait until another client writes: BLPOP, BLMOVE, BZPOPMIN and related commands.
 //!
-//! Each tries first, as the command that does not wait would. Where there is nothing to take its
-//! client is blocked (`blocked.rs`): the commands behind it wait, until a write makes one of the
-//! keys ready, the time is over, or CLIENT UNBLOCK ends it. In a transaction none of them waits:
-//! each is answered as if its time were over.
+//! Each of them tries first, like the command that does not wait. If there is nothing to take, its
+//! client is blocked (`blocked.rs`), and the client's later commands wait. The wait ends when a
+//! write makes one of the keys ready, when the timeout is over, or with CLIENT UNBLOCK. In a
+//! transaction none of them waits: the reply is that of an expired timeout.
 
 use super::elements::key_count;
 use super::flag::{BLOCKING, DENY_OOM, FAST, WRITE};
@@ -18,10 +18,10 @@ use std::ops::Range;
 use store::TREE;
 use wire::resp::{encode_command, parse_double};
 
-/// All but the last argument, which is the time.
+/// All arguments except the last one, which is the timeout.
 const KEYS: Keys = Keys::new(1, -2, 1);
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     pops("blpop", 0, |call| pop(call, End::Left), "LPOP from the first list that has any."),
     pops("brpop", 0, |call| pop(call, End::Right), "RPOP from the first list that has any."),
@@ -56,17 +56,17 @@ const fn counts(name: &'static str, run: Handler) -> Command {
     command.keys(NO_KEY.and_counted(2)).access(access::POPS)
 }
 
-/// What a command waits for.
+/// The value that a command waits for.
 struct For {
     /// The kind of value.
     kind: u8,
-    /// The arguments that are keys.
+    /// The range of arguments that are keys.
     keys: Range<usize>,
-    /// On the server's clock.
+    /// The end of the wait, in milliseconds of the server's clock.
     until_ms: u64,
 }
 
-/// Until when the time at argument `at` lets a command wait.
+/// The end of a wait with the timeout at argument `at`.
 fn until(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
     let number = |text: &str| match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as f64),
@@ -75,7 +75,7 @@ fn until(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
     let text = call.arg(at);
     let seconds = std::str::from_utf8(text).ok().and_then(number);
     let seconds = seconds.filter(|seconds| !seconds.is_nan());
-    // What is too small for a number is some time all the same: 0 would be for ever.
+    // A timeout too small for a float still ends: zero would mean to wait for ever.
     let seconds = seconds.map(|seconds| match parse_double(text) {
         None if seconds == 0.0 && !text.starts_with(b"0x") => f64::MIN_POSITIVE,
         _ => seconds,
@@ -92,8 +92,9 @@ fn until(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
 }
 
 impl Call<'_> {
-    /// Tries, and where there is nothing to take waits until there is. `attempt` replies if it
-    /// took something, and says so; whether `denied` replies instead where nobody may wait.
+    /// Tries the command, and blocks the client if there is nothing to take. `attempt` returns
+    /// whether it took something; then it has also replied. `denied` replies instead if the client
+    /// may not wait.
     fn block(
         &mut self,
         what: &For,
@@ -102,7 +103,7 @@ impl Call<'_> {
     ) -> Done {
         let (blocked, is_waiting) = (&self.shared.blocked, self.session.blocked.is_some());
         let may_wait = !self.session.executing && !is_waiting;
-        // What became another type meanwhile is not what was waited for.
+        // A key that now holds another type does not end the wait.
         if is_waiting && !self.are_of(what) {
             return Ok(());
         }
@@ -132,14 +133,14 @@ impl Call<'_> {
         taken.map(|_| ())
     }
 
-    /// Whether no key of a command holds another kind of value than it waits for.
+    /// Whether no key of a command holds another kind of value than the command waits for.
     fn are_of(&self, what: &For) -> bool {
         let kind =
             |at| self.shared.store.peek(&self.key_at(at), self.now, |item| item.kind & !TREE);
         what.keys.clone().all(|at| kind(at).is_none_or(|kind| kind == what.kind))
     }
 
-    /// A key may hold what others wait for.
+    /// Wakes the first client that waits for this key: it may hold a value now.
     #[inline]
     pub(crate) fn signal_ready(&self, key: &store::Key<'_>) {
         if self.shared.blocked.any() {
@@ -148,7 +149,7 @@ impl Call<'_> {
     }
 }
 
-/// Carries out anew what a blocked client waits for: it writes its reply, or waits on.
+/// Repeats the command of a blocked client, which replies or keeps waiting.
 pub(crate) fn run_again(call: &mut Call<'_>) {
     let mark = call.out.mark();
     let done = match super::resolve(call) {
@@ -160,7 +161,7 @@ pub(crate) fn run_again(call: &mut Call<'_>) {
     }
 }
 
-/// Waits for one of the keys before the last argument; `attempt` is given its place.
+/// Waits for any of the keys before the last argument. `attempt` gets the argument number of a key.
 fn pop_any(
     call: &mut Call<'_>,
     kind: u8,
@@ -214,7 +215,7 @@ fn zpop(call: &mut Call<'_>, end: zset_pop::End) -> Done {
     })
 }
 
-/// Waits for an element at argument 1, and moves it.
+/// Waits for an element of the list at argument 1, and moves it.
 fn move_one(call: &mut Call<'_>, from: End, to: End, until_ms: u64) -> Done {
     let what = For { kind: LIST, keys: 1..2, until_ms };
     call.block(
@@ -241,8 +242,8 @@ fn brpoplpush(call: &mut Call<'_>) -> Done {
     move_one(call, End::Right, End::Left, until_ms)
 }
 
-/// Waits for one of the keys that are counted at argument 2; behind them is the end that is meant,
-/// one of two words.
+/// Waits for any of the keys that argument 2 counts. After the keys follows one of the two words in
+/// `ends`.
 fn pop_many(
     call: &mut Call<'_>,
     (kind, ends): (u8, [&str; 2]),

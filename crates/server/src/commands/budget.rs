@@ -1,13 +1,14 @@
-//! What a command gathers before it can reply, or store, has a bound.
+//! Limits for the bytes that a command gathers before it replies or stores.
 //!
-//! Most commands write each element to the reply as they see it, and the reply has its bound (see
-//! [`Encoder::bounded`](wire::resp::Encoder::bounded)). A command that has to see all elements
-//! before it knows the first of its result, as a union has, gathers them: of those that are replied
-//! no more than may wait for the client, of those that are stored no more than the destination may
-//! hold. So the right to read is not enough to use up the memory.
+//! Most commands write each element to the reply when they see it, and the reply has a limit of its
+//! own (see [`Encoder::bounded`](wire::resp::Encoder::bounded)). Some commands, such as a union,
+//! must see all elements before they know the first of the result, so they gather them. For a reply
+//! they gather at most the bytes that may wait for the client. For a store they gather at most the
+//! bytes that the destination may hold. So the permission to read is not enough to use up the
+//! memory.
 //!
-//! What a command adds to a collection in steps has its bound as well, which is asked before the
-//! first step ([`Growth`]): what will be refused changes nothing, and makes nobody leave.
+//! A command that adds elements to a collection in steps has a limit as well. It is checked before
+//! the first step ([`Growth`]), so a refused command changes nothing and evicts nothing.
 
 use super::string::room;
 use super::{Call, Done, Failure, OVERFLOW};
@@ -15,13 +16,13 @@ use crate::room::Room;
 use base::Bytes;
 use store::{Error, Key};
 
-/// Bytes that an element takes beside its own, at least: in a reply, and in a collection.
+/// The least number of bytes that an element takes beside its own, in a reply and in a collection.
 const BESIDE: u64 = 4;
 
-/// A part of a tree's bytes that its entries leave free, at most.
+/// The largest free part of a tree's bytes is one in this number.
 const SLACK: u64 = 8;
 
-/// What a command adds to a collection, all steps together.
+/// The bytes that a command adds to a collection in all of its steps.
 pub(super) struct Growth {
     room: Room,
     first: usize,
@@ -30,8 +31,8 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Of the collection of a key, by the elements from argument `first` on, each so many, which it
-    /// holds so often.
+    /// The growth of a key's collection by the elements from argument `first` on. Each element has
+    /// `each` arguments, and the collection holds each element `copies` times.
     pub(super) fn of(
         call: &Call<'_>,
         key: &Key<'_>,
@@ -43,8 +44,9 @@ impl Growth {
         Self { room: room(call, key, len * copies), first, each, copies }
     }
 
-    /// Refuses what does not fit, by `fits`, to which bytes are told that come to those that are
-    /// there: all elements, and where those are too many those that `counts`.
+    /// Refuses the command if its elements do not fit. `fits` checks a growth of the collection in
+    /// bytes. If all elements together are too many, only those elements count for which `counts`
+    /// is true.
     pub(super) fn check(
         &self,
         call: &Call<'_>,
@@ -68,7 +70,7 @@ impl Growth {
     }
 }
 
-/// Bytes that a command may gather.
+/// The number of bytes that a command may gather.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     gathered: u64,
@@ -77,24 +79,24 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// For a reply.
+    /// The limit for a reply.
     pub(super) const fn reply(call: &Call<'_>) -> Self {
         Self { gathered: 0, limit: call.out.left() as u64, is_stored: false }
     }
 
-    /// For what becomes the value of a key.
+    /// The limit for the new value of a key.
     pub(super) fn store(call: &Call<'_>, key: &Key<'_>) -> Self {
         let limit = room(call, key, usize::MAX).item_max();
         Self { gathered: 0, limit, is_stored: true }
     }
 
-    /// Counts an element of so many bytes. Whether it may be gathered.
+    /// Counts an element of `len` bytes. Returns whether it may be gathered.
     pub(super) const fn takes(&mut self, len: usize) -> bool {
         self.gathered += len as u64 + BESIDE;
         self.gathered <= self.limit
     }
 
-    /// Refuses the command where an element was not to be gathered.
+    /// Refuses the command if an element exceeded the limit.
     pub(super) fn check(&self) -> Done {
         if self.gathered <= self.limit {
             return Ok(());

@@ -1,4 +1,4 @@
-//! CLIENT: a connection about itself and about others.
+//! CLIENT: commands of a connection about itself and about others.
 
 use super::client_filter::Filter;
 use super::connection::check_name;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wire::resp::parse_integer;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] =
     &[Command::container("client", NO_SCRIPT, CLIENT).doc("connection", "2.4.0", "Connections.")];
 
@@ -150,12 +150,12 @@ fn list(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Closes a client; the one that asks only after its reply.
+/// Closes a client. The client of the call is closed only after its reply.
 fn close(call: &mut Call<'_>, client: &Arc<Client>) {
     if client.id == call.session.client.id {
         call.session.closing = true;
     } else {
-        // Nobody sees it any more, though its own thread is still to close it.
+        // It disappears from the registry at once, although its own thread closes it later.
         call.shared.clients.disconnect(client.id);
         let place = client.place;
         call.shared.mailboxes[place.worker].send(Message::Kill(place.at, client.id));
@@ -185,7 +185,7 @@ fn kill(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Reads ON or OFF.
+/// Reads ON or OFF at argument 2.
 fn switch(call: &Call<'_>) -> Result<bool, Failure> {
     match call.arg(2).to_ascii_lowercase().as_slice() {
         b"on" => Ok(true),
@@ -200,7 +200,7 @@ fn no_evict(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// Words that are not known are passed over, as those of clients to come.
+/// Unknown words are ignored, because newer clients may send them.
 fn capa(call: &mut Call<'_>) -> Done {
     if (2..call.args.len()).any(|at| call.is(at, "redirect")) {
         call.session.client.redirects.store(true, Ordering::Relaxed);

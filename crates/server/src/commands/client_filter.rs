@@ -1,11 +1,11 @@
-//! Which connections CLIENT LIST and CLIENT KILL mean: options of which all must hold.
+//! The options by which CLIENT LIST and CLIENT KILL choose connections. All options must hold.
 
 use super::{Call, Failure, SYNTAX};
 use crate::clients::Client;
 use std::sync::atomic::Ordering;
 use wire::resp::parse_integer;
 
-/// The field that an option looks at.
+/// An option, with the value that it compares.
 #[derive(Clone, Debug)]
 enum What {
     Ids(Vec<i64>),
@@ -15,11 +15,11 @@ enum What {
     Name(String),
     User(String),
     Type(Type),
-    /// All of these letters.
+    /// The client has all of these flags.
     Flags(String),
     LibName(String),
     LibVer(String),
-    /// It can be sent to another server.
+    /// The client follows redirections to another server.
     Redirects,
     Db(u8),
     AgeMin(u64),
@@ -30,11 +30,11 @@ enum What {
 enum Type {
     Normal,
     PubSub,
-    /// None of the clients: masters and replicas.
+    /// Masters and replicas, which are never among the clients.
     Other,
 }
 
-/// The letters that CLIENT LIST shows, here or in Valkey.
+/// The flags that CLIENT LIST shows, here or in Valkey.
 const FLAGS: &str = "AbBcdeiIMNOPrRStTuUxE";
 
 impl What {
@@ -65,7 +65,7 @@ impl What {
     }
 }
 
-/// Options, and whether each must hold or must not.
+/// The options, each with `true` if it must hold, or `false` if it must not.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter(Vec<(What, bool)>);
 
@@ -86,8 +86,8 @@ fn kind(name: &[u8]) -> Result<Type, Failure> {
 }
 
 impl Filter {
-    /// Reads the options from argument 2 on, and whether the client that asks is left out: by
-    /// itself, where it asks for others to be closed.
+    /// Reads the options from argument 2 on. Also returns whether to leave out the client of the
+    /// call (SKIPME). By default CLIENT KILL leaves it out.
     pub(super) fn read(call: &Call<'_>, kills: bool) -> Result<(Self, bool), Failure> {
         let (mut filter, mut skip_me, mut at) = (Self::default(), kills, 2);
         while at < call.args.len() {
@@ -117,7 +117,7 @@ impl Filter {
         Ok((filter, skip_me))
     }
 
-    /// The same option again takes the place of the first; numbers are added to those before.
+    /// A repeated option replaces the earlier one; repeated ids are added to the earlier ones.
     fn add(&mut self, what: What, holds: bool) {
         let kind = std::mem::discriminant(&what);
         let same = |known: &&mut (What, bool)| {
@@ -172,13 +172,13 @@ impl Filter {
         })
     }
 
-    /// Whether a client is meant.
+    /// Whether the options choose this client.
     pub(super) fn chooses(&self, client: &Client, now_ms: u64) -> bool {
         self.0.iter().all(|(what, holds)| what.holds(client, now_ms) == *holds)
     }
 }
 
-/// The numbers from argument `at` on, of which there must be one.
+/// Reads the ids from argument `at` on. There must be at least one.
 fn read_ids(call: &Call<'_>, at: &mut usize, kills: bool) -> Result<Vec<i64>, Failure> {
     let mut ids = vec![];
     while let Some(id) = call.args.get(*at).and_then(parse_integer) {

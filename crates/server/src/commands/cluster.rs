@@ -1,4 +1,4 @@
-//! CLUSTER and its kin: who has which slots, as the file says, and where a key is to be asked for.
+//! CLUSTER and related commands: the owners of slots, as the file defines them, and redirections.
 
 use super::budget::Budget;
 use super::flag::{ADMIN, FAST, SLOTTED};
@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use wire::slots::{SLOTS, slot};
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::container("cluster", 0, SUBCOMMANDS).doc("cluster", "3.0.0", "Who has which slots."),
     Command::new("asking", 1, FAST, accept).categories(&["connection"]).doc(
@@ -72,19 +72,19 @@ const SUBCOMMANDS: &[Command] = &[
     Command::new("cluster|help", 2, 0, help).doc("cluster", "5.0.0", "The subcommands of CLUSTER."),
 ];
 
-/// Items looked at in one step of a walk.
+/// The number of items that one step of a walk visits.
 const STEP: usize = 1_000;
 
-/// A node's bus, where it would have one, is so far from its port.
+/// The distance between a node's port and the port that its cluster bus would have.
 const BUS: u32 = 10_000;
 
-/// The cluster this server is of.
+/// The cluster that this server belongs to; an error if it belongs to none.
 fn cluster(call: &Call<'_>) -> Result<Arc<Cluster>, Failure> {
     let cluster = call.view.cluster.clone();
     cluster.ok_or_else(|| "ERR This instance has cluster support disabled".into())
 }
 
-/// Whether the keys and channels of a call are this node's.
+/// Checks that the keys and channels of a call belong to this node.
 #[inline(never)]
 pub(super) fn permit(cluster: &Cluster, call: &Call<'_>, number: u16) -> Result<(), Refused> {
     let (command, args) = (get(number), &call.args);
@@ -94,7 +94,7 @@ pub(super) fn permit(cluster: &Cluster, call: &Call<'_>, number: u16) -> Result<
     checked.map_err(|elsewhere| Refused::Elsewhere(number, elsewhere))
 }
 
-/// Where the client is sent.
+/// The error that redirects a client, or that explains why no node can serve the keys.
 pub(crate) fn redirect(view: &View, client: &Client, elsewhere: Elsewhere) -> Failure {
     let owner = |slot| view.cluster.as_ref()?.owner(slot);
     match elsewhere {
@@ -106,13 +106,13 @@ pub(crate) fn redirect(view: &View, client: &Client, elsewhere: Elsewhere) -> Fa
     }
 }
 
-/// The port of a node for this client.
+/// The port of a node for this client, with or without TLS.
 fn port(view: &View, client: &Client, node: &Node) -> u16 {
     let tls_port = view.settings.tls_port;
     node.port_for(tls_port > 0 && client.listener == tls_port)
 }
 
-/// Whether a cluster has the node that argument 2 names.
+/// Checks that argument 2 is the id of a node.
 fn check_node(call: &Call<'_>) -> Done {
     let (cluster, name) = (cluster(call)?, call.text(2));
     let is_known = cluster.nodes.iter().any(|node| node.id == name);
@@ -217,7 +217,7 @@ fn info(call: &mut Call<'_>) -> Done {
     let (assigned, known) = (cluster.assigned(), cluster.nodes.len());
     let size = cluster.nodes.iter().filter(|node| !node.slots.is_empty()).count();
     let mut text = String::new();
-    // A node serves what it has, whoever else is there.
+    // A node serves its slots, whatever the state of the other nodes.
     for (name, value) in [
         ("cluster_state", "ok".to_owned()),
         ("cluster_slots_assigned", assigned.to_string()),
@@ -256,7 +256,8 @@ fn keyslot(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Up to so many keys of the slot at argument 2 that the client can see, in its database.
+/// Finds at most `most` keys of the slot at argument 2 in the client's database, among the keys
+/// that the client may see.
 fn keys_of_slot(call: &Call<'_>, most: usize) -> Result<Vec<Vec<u8>>, Failure> {
     cluster(call)?;
     let wanted = call.integer(2)?;

@@ -1,20 +1,20 @@
-//! The facts of a command, said once, where the command stands.
+//! The properties of a command, stated once, beside the command.
 //!
-//! Rights, pauses, transactions, MONITOR, client side caches and COMMAND all ask these facts, and
-//! none of them knows a command by its name. Where a command says nothing the strictest is assumed:
-//! it reads and writes its keys, in the client's database.
+//! Permissions, pauses, transactions, MONITOR, client-side caches and COMMAND all use these
+//! properties, and none of them knows a command by its name. A command without a stated access gets
+//! the strictest one: it reads and writes its keys, in the client's database.
 
 use super::{Call, Done, only_subcommands};
 use std::iter::StepBy;
 use std::ops::Range;
 use wire::resp::parse_integer;
 
-/// Carries a command out.
+/// The function that runs a command.
 pub(crate) type Handler = fn(&mut Call<'_>) -> Done;
 
-/// Where the keys stand among the arguments: the first, the last (negative from the end), the
-/// distance, all zero for none; the argument that says how many keys stand behind it, zero where
-/// none does; and the word behind which another stands, empty where there is none.
+/// The positions of keys among the arguments. `first`, `last` (negative from the end) and `step`
+/// describe a range, all zero for none. `count` is the argument that counts the keys behind it,
+/// zero for none. `word` is a word that precedes a key, empty for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
     pub(crate) first: i32,
@@ -25,27 +25,27 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Keys from the first argument to the last, at this distance.
+    /// Keys from the first to the last argument, in steps of `step`.
     pub(crate) const fn new(first: i32, last: i32, step: i32) -> Self {
         Self { first, last, step, count: 0, word: "" }
     }
 
-    /// The same, and as many more as the argument at `count` says, behind it.
+    /// Adds the keys behind the argument `count`, which holds their number.
     pub(crate) const fn and_counted(self, count: usize) -> Self {
         Self { count, ..self }
     }
 
-    /// The same, and the one behind the last such word, in any case.
+    /// Adds the key behind the last occurrence of `word`, in any case.
     pub(crate) const fn and_behind(self, word: &'static str) -> Self {
         Self { word, ..self }
     }
 
-    /// Whether they stand elsewhere in one call than in another.
+    /// Whether the positions depend on the arguments of the call.
     pub(crate) const fn are_movable(self) -> bool {
         self.count > 0 || !self.word.is_empty()
     }
 
-    /// Whether there is any.
+    /// Whether the command has any key.
     pub(crate) const fn is_any(self) -> bool {
         self.first > 0 || self.count > 0
     }
@@ -55,18 +55,18 @@ impl Keys {
 pub(crate) const NO_KEY: Keys = Keys::new(0, 0, 0);
 /// One key, the first argument.
 pub(crate) const ONE_KEY: Keys = Keys::new(1, 1, 1);
-/// As many keys as the second argument says, behind it.
+/// The second argument is the number of keys, and the keys follow it.
 pub(crate) const COUNTED_KEYS: Keys = NO_KEY.and_counted(2);
 /// Every argument is a key.
 pub(crate) const ALL_KEYS: Keys = Keys::new(1, -1, 1);
 /// Every other argument is a key.
 pub(crate) const KEY_VALUES: Keys = Keys::new(1, -1, 2);
 
-/// The places of the keys among the arguments of a call.
+/// An iterator over the positions of keys among the arguments of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     fixed: StepBy<Range<usize>>,
-    /// Those whose number is said, or the one behind a word.
+    /// The counted keys, or the key behind a word.
     others: Range<usize>,
 }
 
@@ -86,7 +86,7 @@ impl Iterator for Places {
 
 impl ExactSizeIterator for Places {}
 
-/// Facts that are there or not: some are shown by COMMAND, all are heeded by the dispatcher.
+/// Properties that a command has or lacks. COMMAND shows some of them, and the dispatcher uses all.
 pub(crate) mod flag {
     /// May write.
     pub(crate) const WRITE: u32 = 1;
@@ -94,51 +94,51 @@ pub(crate) mod flag {
     pub(crate) const READ: u32 = 1 << 1;
     /// Refused when memory is full.
     pub(crate) const DENY_OOM: u32 = 1 << 2;
-    /// For operators.
+    /// Is meant for operators.
     pub(crate) const ADMIN: u32 = 1 << 3;
     /// Concerns channels.
     pub(crate) const PUBSUB: u32 = 1 << 4;
-    /// Takes constant time, or the logarithm of a size.
+    /// Takes constant time, or time logarithmic in a size.
     pub(crate) const FAST: u32 = 1 << 5;
     /// Needs no authentication.
     pub(crate) const NO_AUTH: u32 = 1 << 6;
-    /// Is carried out at once even between MULTI and EXEC.
+    /// Runs at once even between MULTI and EXEC.
     pub(crate) const UNQUEUED: u32 = 1 << 7;
-    /// Allowed to a version 2 client that listens.
+    /// Is allowed to a RESP2 client that has subscriptions.
     pub(crate) const LISTENING: u32 = 1 << 8;
     /// Not allowed between MULTI and EXEC.
     pub(crate) const NO_MULTI: u32 = 1 << 9;
-    /// Takes a step or two though it is not called fast: timed only in a sample.
+    /// Takes a step or two although it is not called fast; only a sample of its calls is timed.
     pub(crate) const BRIEF: u32 = 1 << 10;
-    /// May be queued, but EXEC does not carry it out.
+    /// May be queued, but EXEC does not run it.
     pub(crate) const NO_EXEC: u32 = 1 << 11;
-    /// Answers with no reply or with several, not always with one.
+    /// Sends no reply or several replies, not always one.
     pub(crate) const UNEVEN: u32 = 1 << 12;
-    /// Where it is refused between MULTI and EXEC, the transaction is over.
+    /// Ends the transaction if it is refused between MULTI and EXEC.
     pub(crate) const ABORTS: u32 = 1 << 13;
-    /// Waits while writes are paused, though it writes no key.
+    /// Waits while writes are paused, although it writes no key.
     pub(crate) const MAY_REPLICATE: u32 = 1 << 14;
-    /// Never waits.
+    /// Never waits for a pause.
     pub(crate) const UNPAUSED: u32 = 1 << 15;
-    /// Arguments may be secrets: neither MONITOR nor the slow log shows it.
+    /// May have secrets as arguments: neither MONITOR nor the slow log shows it.
     pub(crate) const SECRET: u32 = 1 << 16;
-    /// Asks about keys and is no workload: it leaves no trace in models.
+    /// Asks about keys without being workload: the models do not see it.
     pub(crate) const UNTRACED: u32 = 1 << 17;
-    /// Its channels belong to slots, as keys do.
+    /// Its channels belong to slots, like keys.
     pub(crate) const SLOTTED: u32 = 1 << 18;
-    /// Carried out while a script keeps all others waiting: it touches no key.
+    /// Runs even while a script keeps all other commands waiting: it accesses no key.
     pub(crate) const ALLOW_BUSY: u32 = 1 << 19;
-    /// May wait for what others write.
+    /// May wait until another client writes.
     pub(crate) const BLOCKING: u32 = 1 << 20;
-    /// Not allowed in a script; neither are its subcommands.
+    /// Is not allowed in a script, and neither are its subcommands.
     pub(crate) const NO_SCRIPT: u32 = 1 << 22;
-    /// Its keys are only named: what it carries out reads and writes them.
+    /// Only names its keys: the commands that it runs read and write them.
     pub(crate) const CARRIES: u32 = 1 << 23;
 
-    /// Commands with any of these wait while writes are paused.
+    /// Commands with one of these flags wait while writes are paused.
     pub(crate) const PAUSED: u32 = WRITE | MAY_REPLICATE;
 
-    /// The names COMMAND gives to flags.
+    /// The names of flags in the reply of COMMAND.
     pub(crate) const NAMES: &[(u32, &str)] = &[
         (WRITE, "write"),
         (READ, "readonly"),
@@ -153,17 +153,18 @@ pub(crate) mod flag {
     ];
 }
 
-/// The access of a command to a key. The words are those of COMMAND GETKEYSANDFLAGS; the rights to
-/// keys follow from them: `access` needs the right to read, the other three the right to write.
+/// The access of a command to a key. The words are those of COMMAND GETKEYSANDFLAGS. The required
+/// permissions follow from them: `access` requires the permission to read, the other three the
+/// permission to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
-    /// `RO`, `RW`, `OW` (the old value is overwritten unseen) or `RM`.
+    /// `RO`, `RW`, `OW` (the old value is overwritten without a read) or `RM`.
     pub(crate) mode: &'static str,
-    /// Whether the reply or another key tells something of the value.
+    /// Whether the reply or another key reveals something of the value.
     pub(crate) tells: bool,
     /// `update`, `insert`, `delete`, or nothing.
     pub(crate) change: Option<&'static str>,
-    /// Whether the key itself goes.
+    /// Whether the key itself is removed.
     pub(crate) removes: bool,
 }
 
@@ -176,95 +177,96 @@ impl Access {
         Self { removes: true, ..self }
     }
 
-    /// Whether the right to read the key is needed, and that to write it.
+    /// Whether the access requires the permission to read the key, and to write it.
     pub(crate) const fn needs(self) -> (bool, bool) {
         (self.tells, self.change.is_some())
     }
 }
 
-/// Every access there is.
+/// Every access that commands have.
 pub(crate) mod access {
     use super::Access;
 
-    /// Asks whether or how a key is, and tells nothing of its value.
+    /// Asks whether a key exists or what properties it has, without revealing its value.
     pub(crate) const ASKS: Access = Access::new("RO", false, None);
-    /// Tells of the value.
+    /// Reveals the value.
     pub(crate) const READS: Access = Access::new("RO", true, None);
-    /// Puts a value in the place of whatever was there.
+    /// Writes a value, and replaces the old one if there was any.
     pub(crate) const SETS: Access = Access::new("OW", false, Some("update"));
-    /// The same where nothing was there.
+    /// Writes a value if the key does not exist.
     pub(crate) const INSERTS: Access = Access::new("OW", false, Some("insert"));
     /// Adds to a value.
     pub(crate) const ADDS: Access = Access::new("RW", false, Some("insert"));
-    /// Changes part of a value, or its life.
+    /// Changes part of a value, or its expiry.
     pub(crate) const CHANGES: Access = Access::new("RW", false, Some("update"));
-    /// Takes fields away.
+    /// Removes fields or elements.
     pub(crate) const DROPS: Access = Access::new("RW", false, Some("delete"));
-    /// Changes a value and tells of it.
+    /// Changes a value and reveals it.
     pub(crate) const BOTH: Access = Access::new("RW", true, Some("update"));
-    /// Takes elements away and tells of them.
+    /// Removes elements and reveals them.
     pub(crate) const POPS: Access = Access::new("RW", true, Some("delete"));
-    /// Tells of a value and removes its key.
+    /// Reveals a value and removes its key.
     pub(crate) const TAKES: Access = POPS.removing();
     /// Removes a key.
     pub(crate) const REMOVES: Access = Access::new("RM", false, Some("delete")).removing();
 }
 
-/// The access to each key of a call, the command's name at 0.
+/// The access to each key of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Accesses {
     Same(Access),
-    /// To the key at a place among the arguments.
+    /// Finds the access to the key at a position among the arguments; the command's name is at 0.
     Each(fn(&[&[u8]], usize) -> Access),
 }
 
-/// The databases a command is about.
+/// The databases that a command accesses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Databases {
-    /// None.
+    /// No database.
     Nothing,
-    /// The client's.
+    /// The client's database.
     Current,
-    /// Every one.
+    /// All databases.
     All,
-    /// The one named at this place, which is the client's from then on.
+    /// The database that the argument at this position names. It becomes the client's database.
     Enters(usize),
-    /// The client's, and the one named at the place this finds among the arguments.
+    /// The client's database, and one that an argument names. The function finds the argument's
+    /// position.
     Also(fn(&[&[u8]]) -> Option<usize>),
 }
 
-/// Which arguments are channels.
+/// The arguments that are channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Channels {
     /// None.
     Nothing,
-    /// The first.
+    /// The first argument.
     First,
-    /// All.
+    /// All arguments.
     All,
-    /// All, and they are patterns.
+    /// All arguments, which are patterns of channels.
     Patterns,
 }
 
-/// One command, or one subcommand.
+/// A command, or a subcommand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
-    /// Lower case; a subcommand's is `command|subcommand`.
+    /// The name in lower case; for a subcommand `command|subcommand`.
     pub(crate) name: &'static str,
-    /// Arguments, the name included; negative for at least so many.
+    /// The number of arguments, with the name; -N for N or more.
     pub(crate) arity: i32,
     pub(crate) flags: u32,
     pub(crate) keys: Keys,
     accesses: Accesses,
     pub(crate) databases: Databases,
     pub(crate) channels: Channels,
-    /// Categories of it and its subcommands, in the place of what its group says.
+    /// The categories of the command and its subcommands, if they are not those of its group.
     pub(crate) categories: Option<&'static [&'static str]>,
-    /// How many arguments behind its key a value stands that is written.
+    /// The distance from the key to the argument with the written value, if it writes one.
     pub(crate) value: Option<usize>,
     pub(crate) run: Handler,
     pub(crate) group: &'static str,
-    /// The version of Redis that had it first.
+    /// The version of Redis that introduced it.
     pub(crate) since: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) subcommands: &'static [Command],
@@ -292,7 +294,7 @@ impl Command {
         }
     }
 
-    /// A command that is only its subcommands.
+    /// A command that consists only of its subcommands.
     pub(crate) const fn container(
         name: &'static str,
         flags: u32,
@@ -346,12 +348,12 @@ impl Command {
         self.flags & flag != 0
     }
 
-    /// Whether it is timed only in a sample.
+    /// Whether only a sample of its calls is timed.
     pub(crate) const fn is_brief(&self) -> bool {
         self.flags & (flag::FAST | flag::BRIEF) != 0 && self.flags & flag::BLOCKING == 0
     }
 
-    /// Where the keys of a call stand that has so many arguments, which `arg` shows.
+    /// The positions of keys in a call with `args` arguments; `arg` returns an argument.
     #[inline]
     pub(crate) fn key_places<'a>(
         &self,
@@ -377,7 +379,7 @@ impl Command {
         Places { fixed: fixed.step_by(step.max(1) as usize), others }
     }
 
-    /// The access of a call to the key at a place among its arguments.
+    /// The access of a call to the key at a position among its arguments.
     pub(crate) fn access_at(&self, args: &[&[u8]], at: usize) -> Access {
         match self.accesses {
             Accesses::Same(access) => access,
@@ -385,7 +387,7 @@ impl Command {
         }
     }
 
-    /// The arguments that are channels.
+    /// The range of arguments that are channels.
     pub(crate) fn channel_places(&self, args: usize) -> std::ops::Range<usize> {
         match self.channels {
             Channels::Nothing => 1..1,

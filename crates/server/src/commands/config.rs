@@ -1,4 +1,4 @@
-//! CONFIG: settings of a running server.
+//! CONFIG: the settings of a running server.
 
 use super::flag::{ADMIN, NO_SCRIPT, SECRET};
 use super::{Call, Command, Done, Failure, wrong_number};
@@ -8,7 +8,7 @@ use crate::glob;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] =
     &[Command::container("config", SECRET | NO_SCRIPT, CONFIG).doc("server", "2.0.0", "Settings.")];
 

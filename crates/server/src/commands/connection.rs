@@ -1,4 +1,4 @@
-//! The connection itself: greeting, authentication, database, end.
+//! Commands about the connection itself: greeting, authentication, database, end.
 
 use super::flag::{ALLOW_BUSY, FAST, LISTENING, NO_AUTH, NO_SCRIPT, SECRET, UNQUEUED};
 use super::{Call, Command, Databases, Done, Failure, SYNTAX, wrong_number};
@@ -7,7 +7,7 @@ use crate::session::Mute;
 use std::sync::atomic::Ordering;
 use wire::resp::{Protocol, parse_integer};
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("ping", -1, FAST | LISTENING, ping).doc(
         "connection",
@@ -57,7 +57,7 @@ fn echo(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// The name of a user that these let in.
+/// The name of the user that this name and password authenticate.
 fn admit(call: &mut Call<'_>, name: &[u8], password: &[u8]) -> Result<String, Failure> {
     let user = std::str::from_utf8(name).ok().and_then(|name| call.view.settings.user(name));
     match user {
@@ -90,7 +90,7 @@ fn auth(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// Whether a client may have this name.
+/// Checks that a client may have this name.
 pub(super) fn check_name(name: &[u8]) -> Result<(), Failure> {
     if name.iter().all(|byte| (b'!'..=b'~').contains(byte)) {
         return Ok(());

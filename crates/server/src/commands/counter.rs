@@ -1,4 +1,4 @@
-//! Counters: strings that are numbers.
+//! Counters: strings that hold numbers.
 
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::{Call, Command, Done, NOT_AN_INTEGER, ONE_KEY};
@@ -8,7 +8,7 @@ use crate::value::{rewrite, string};
 use store::Change;
 use wire::resp::parse_integer;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("incr", 2, WRITE | DENY_OOM | FAST, incr).keys(ONE_KEY).doc(
         "string",
@@ -84,7 +84,7 @@ fn decrby(call: &mut Call<'_>) -> Done {
 pub(super) const NOT_A_FLOAT: &str = "ERR value is not a valid float";
 const WITHOUT_END: &str = "ERR increment would produce NaN or Infinity";
 
-/// The sum of two texts, or `wrong` where the first is no number.
+/// The sum of two decimal texts; the error `wrong` if `old` is no number.
 pub(super) fn add_texts(
     old: Option<&[u8]>,
     by: &[u8],

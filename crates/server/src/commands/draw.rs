@@ -1,30 +1,30 @@
 //! Elements drawn at random: HRANDFIELD, SRANDMEMBER, ZRANDMEMBER.
 //!
-//! Each is shown as it is drawn, and none is kept: a reply of a million draws costs no more than
-//! its bytes, and ends at its bound.
+//! Each element is shown when it is drawn, and none is kept. So a reply of a million draws costs
+//! only its own bytes, and ends at its limit.
 
 use super::{Call, Done, Failure};
 use crate::hash::STEP_FIELDS;
 use base::Prng;
 use std::collections::HashSet;
 
-/// Most elements that one command draws with repetition.
+/// The largest number of elements that one command draws with repetition.
 const DRAWS_MAX: i64 = 1 << 20;
-/// Most places that are remembered, so that none is drawn twice.
+/// The largest number of positions that a draw without repetition remembers.
 const PLACES_MAX: u64 = 1 << 20;
 
-/// Shows the element behind so many, where there is one; whether more are wanted.
+/// Shows the element at a position; `None` if there is none. Returns whether more are wanted.
 pub(super) type Show<'f> = &'f mut dyn FnMut(u64) -> Option<bool>;
-/// Takes how many elements there are, and shows some of them.
+/// Takes the number of elements and a [`Show`], and shows some of the elements.
 pub(super) type Draw<'f> = &'f mut dyn FnMut(u64, Show<'_>);
 
-/// A source of chance for one call.
+/// The random number generator of one call.
 pub(super) fn prng(call: &Call<'_>) -> Prng {
     Prng::new(call.now.micros.0 ^ call.session.client.id << 48)
 }
 
-/// Draws elements of what `look` shows: for a negative count so many, one maybe more than once;
-/// else each once at most.
+/// Draws elements from the collection that `look` shows. A negative count draws that many, with
+/// repetition; otherwise each element is drawn at most once.
 pub(super) fn draw(
     prng: &mut Prng,
     count: i64,
@@ -68,7 +68,7 @@ fn draw_apart(prng: &mut Prng, count: u64, mut look: impl FnMut(Draw<'_>) -> Don
     if wanted > PLACES_MAX || len <= 2 * wanted {
         return draw_in_order(prng, wanted, len, look);
     }
-    // Few of many: their places are drawn, until so many differ.
+    // Few of many: draws positions until enough of them differ.
     let (mut places, mut seen) = (vec![], HashSet::new());
     while (places.len() as u64) < wanted {
         let at = prng.below(len);
@@ -89,7 +89,8 @@ fn draw_apart(prng: &mut Prng, count: u64, mut look: impl FnMut(Draw<'_>) -> Don
     Ok(())
 }
 
-/// Goes through all places, and takes each as likely as places are wanted among those left.
+/// Walks through all positions in order. Takes each with the probability of the positions still
+/// wanted among the positions left.
 fn draw_in_order(
     prng: &mut Prng,
     wanted: u64,
@@ -129,7 +130,7 @@ mod tests {
         shown
     }
 
-    /// Each place is as likely as every other, few or many of them, and comes once.
+    /// Each position is equally likely, for small and large counts, and is drawn once.
     #[test]
     fn draws_are_even() {
         for (count, len) in [(1, 10), (3, 10), (6, 10), (10, 10), (99, 10), (-7, 10), (2, 0)] {

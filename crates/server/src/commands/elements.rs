@@ -1,10 +1,11 @@
-//! Looking at lists, sets and sorted sets and changing them, step by step: no lock is held for more
-//! than some elements.
+//! Reads and changes of lists, sets and sorted sets in steps: a lock covers only a bounded number
+//! of elements.
 //!
-//! A command about few elements does all of it in one step, and nobody comes between. One about
-//! many lets go after [`STEP_ELEMENTS`] of them or [`STEP_BYTES`](crate::collection::STEP_BYTES):
-//! others may then see half of it. One about several keys is carried out alone, unless it is about
-//! more than [`TOGETHER_MAX`] elements, which would keep all others waiting.
+//! A command on few elements does all of them in one step, and no other command runs between. A
+//! command on many elements releases the lock after [`STEP_ELEMENTS`] of them or
+//! [`STEP_BYTES`](crate::collection::STEP_BYTES), so other commands may see a half of its work. A
+//! command on several keys runs alone, unless it is about more than [`TOGETHER_MAX`] elements,
+//! which would keep all others waiting.
 
 use super::budget::{Budget, Growth};
 use super::hash_steps::{Trace, step_end};
@@ -15,7 +16,7 @@ use crate::notify;
 use crate::value::WRONG_TYPE;
 use store::{Change, Item, Key, Tree};
 
-/// Shows the collection of a key to `f`, an empty one where there is no key.
+/// Shows the collection of a key to `f`, an empty one if the key does not exist.
 pub(super) fn look<S: Shape, R>(
     call: &Call<'_>,
     key: &Key<'_>,
@@ -39,11 +40,11 @@ pub(super) fn look<S: Shape, R>(
     }
 }
 
-/// Elements up to which a command about several keys is carried out alone, so that nobody sees or
-/// does anything between: less than a millisecond's work.
+/// The largest number of elements for which a command on several keys runs alone, so that no other
+/// command runs between. This is less than a millisecond of work.
 const TOGETHER_MAX: u64 = 8 << 10;
 
-/// Does `f`, which is about so many elements of several keys: alone if they are few.
+/// Runs `f`, which is about this many elements of several keys: alone if they are few.
 pub(super) fn together<'a, R>(
     call: &mut Call<'a>,
     elements: u64,
@@ -52,14 +53,15 @@ pub(super) fn together<'a, R>(
     if elements > TOGETHER_MAX { f(call) } else { call.alone(f) }
 }
 
-/// How many elements the collection of a key has.
+/// The number of elements in the collection of a key.
 #[allow(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
 pub(super) fn len<S: Shape>(call: &Call<'_>, key: &Key<'_>) -> Result<u64, Failure> {
     look::<S, _>(call, key, Trace::None, |view| view.len::<S>())
 }
 
-/// Lets `f` change the collection of a key, an empty one where there is no key; `f` says whether it
-/// did. `counted` as a write, where it is not a further step of one.
+/// Lets `f` change the collection of a key, an empty one if the key does not exist; `f` returns
+/// whether it did. `counted` is false for each further step of one write, so that the write counts
+/// once.
 pub(super) fn change<S: Shape, R>(
     call: &Call<'_>,
     key: &Key<'_>,
@@ -72,12 +74,12 @@ pub(super) fn change<S: Shape, R>(
     Ok(result)
 }
 
-/// Whether an element at an argument makes a collection larger.
+/// Whether the element at an argument adds to the collection.
 pub(super) type IsNew<'c> = &'c dyn Fn(View<'_>, usize) -> bool;
 
-/// Lets `f` change the collection at argument 1 for each of the elements from argument `first` on,
-/// each so many; it says whether it did. Between steps of some elements others may come. Where
-/// `is_new` tells which elements come to the others, all of them fit, or nothing is done.
+/// Lets `f` change the collection at argument 1 for each element from argument `first` on; an
+/// element has `each` arguments, and `f` returns whether it changed anything. Other commands may
+/// run between the steps. With `is_new`, the new elements must all fit, or nothing is changed.
 pub(super) fn change_each<S: Shape>(
     call: &Call<'_>,
     first: usize,
@@ -105,8 +107,8 @@ pub(super) fn change_each<S: Shape>(
     Ok(())
 }
 
-/// Takes each of the elements from argument 2 on out of the collection at argument 1 by `remove`,
-/// tells of it as of `event`, and replies with how many there were.
+/// Removes the elements from argument 2 on from the collection at argument 1 by `remove`. It sends
+/// the notification `event`, and replies with the number of elements removed.
 pub(super) fn remove_each<S: Shape>(
     call: &mut Call<'_>,
     (class, event): (u32, &str),
@@ -125,7 +127,7 @@ pub(super) fn remove_each<S: Shape>(
     Ok(())
 }
 
-/// What `f` says of each of these elements and the collection of a key, step by step.
+/// The results of `f` for each of these elements and the collection of a key, step by step.
 pub(super) fn look_each<S: Shape, E: AsRef<[u8]>, R>(
     call: &Call<'_>,
     key: &Key<'_>,
@@ -142,15 +144,15 @@ pub(super) fn look_each<S: Shape, E: AsRef<[u8]>, R>(
     Ok(found)
 }
 
-/// Replies with how many elements the collection at argument 1 has.
+/// Replies with the number of elements in the collection at argument 1.
 pub(super) fn reply_len<S: Shape>(call: &mut Call<'_>) -> Done {
     let count = len::<S>(call, &call.key_at(1))?;
     call.out.integer(count as i64);
     Ok(())
 }
 
-/// Shows so many bodies of a key's collection behind so many, step by step, backwards from there if
-/// that is wanted, until `visit` has seen enough.
+/// Shows `count` bodies of a key's collection from position `from` on, backwards if `back` is set.
+/// It works step by step until `visit` returns false.
 pub(super) fn walk<S: Shape>(
     call: &Call<'_>,
     key: &Key<'_>,
@@ -180,7 +182,7 @@ pub(super) fn walk<S: Shape>(
     }
 }
 
-/// Every body of a key's collection, as far as the budget reaches.
+/// All bodies of a key's collection; an error if they exceed the budget.
 pub(super) fn all<S: Shape>(
     call: &Call<'_>,
     key: &Key<'_>,
@@ -198,8 +200,8 @@ pub(super) fn all<S: Shape>(
     Ok(bodies)
 }
 
-/// Makes a key a collection of these bodies, which are in its order, whatever it was; of none the
-/// key goes. Tells of it as of `event`.
+/// Replaces a key's value by a collection of these bodies, which are in its order; without bodies
+/// it deletes the key. It sends the notification `event`.
 pub(super) fn replace<S: Shape>(
     call: &Call<'_>,
     bytes: &[u8],
@@ -223,7 +225,7 @@ pub(super) fn replace<S: Shape>(
         let change = Change::Set { value: value.into(), kind: S::KIND, expires: None };
         store.update(&key, call.now, |_| (change, ()))?;
     } else {
-        // Once it is made it is known what it takes: what will be refused makes nobody leave.
+        // The size is known once the tree is built, so a refused write evicts nothing.
         let mut tree = Tree::default();
         bodies.iter().try_for_each(|body| S::add(&mut tree, body))?;
         let mut loose = store.pay_for(&key, tree, call.now)?;
@@ -234,7 +236,8 @@ pub(super) fn replace<S: Shape>(
     Ok(())
 }
 
-/// The number of keys at argument `at`, which follow it; `beyond` where they cannot.
+/// The number of keys at argument `at`; the keys follow it. The error is `beyond` if there are
+/// fewer arguments.
 pub(super) fn key_count(
     call: &Call<'_>,
     at: usize,
@@ -249,7 +252,7 @@ pub(super) fn key_count(
     Ok(count)
 }
 
-/// The count at argument `at`, not below zero.
+/// The count at argument `at`, zero or more.
 pub(super) fn count_at(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
     const NEGATIVE: &str = "ERR value is out of range, must be positive";
     let count = wire::resp::parse_integer(call.arg(at)).ok_or(NEGATIVE)?;

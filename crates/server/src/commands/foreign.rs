@@ -1,19 +1,19 @@
-//! Requests of HTTP that reach the wrong port.
+//! HTTP requests that reach the wrong port.
 //!
-//! A page can make a browser send any body to a port of this machine, with lines of HTTP before
-//! it. To this protocol each line is a command, and those of the body would be carried out. So the
-//! first line that only HTTP has closes the connection, as in Redis.
+//! A web page can make a browser send any body to a port of this machine, behind lines of HTTP.
+//! This protocol takes each line as a command, so it would run the lines of the body. So the first
+//! line that only HTTP can have closes the connection, as in Redis.
 
 use super::Call;
 
-/// Whether a command that is refused begins a request of HTTP, or is its `Host:`.
+/// Whether a refused command is the first line of an HTTP request, or its `Host:`.
 #[cold]
 pub(super) fn is_http(call: &Call<'_>) -> bool {
     let last = call.args.get(call.args.len() - 1).unwrap_or_default();
     call.is(0, "post") || call.is(0, "host:") || last.starts_with(b"HTTP/")
 }
 
-/// Closes the connection, without a reply, and says so.
+/// Closes the connection without a reply, and logs it.
 #[cold]
 pub(super) fn close(call: &mut Call<'_>) {
     call.session.closing = true;

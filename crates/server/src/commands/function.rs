@@ -1,4 +1,4 @@
-//! FUNCTION and FCALL: libraries of functions in Lua. (`crate::script` runs them.)
+//! FUNCTION and FCALL: libraries of functions in Lua, which `crate::script` runs.
 
 use super::command::{COUNTED_KEYS, access};
 use super::flag::{
@@ -9,7 +9,7 @@ use super::{Call, Command, Databases, Done, Failure, wrong_arguments};
 use crate::glob;
 use crate::script::Library;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("fcall", -3, NO_SCRIPT | MAY_REPLICATE | CARRIES | UNTRACED, fcall)
         .keys(COUNTED_KEYS)
@@ -217,11 +217,11 @@ fn kill(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// What a dump begins with.
+/// The first bytes of a dump.
 const DUMP_HEAD: &[u8] = b"larder functions 1\n";
 const BAD_DUMP: &str = "ERR DUMP payload version or checksum are wrong";
 
-/// A head, each library as its length and its text, and a checksum of all that.
+/// The dump: a head, each library as its length and its text, and a checksum of all these bytes.
 fn dump(call: &mut Call<'_>) -> Done {
     let mut bytes = DUMP_HEAD.to_vec();
     for library in call.shared.scripts.lock().libraries().values() {
@@ -234,7 +234,7 @@ fn dump(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// The libraries of a dump.
+/// The texts of the libraries in a dump; `None` if the dump is damaged.
 fn read_dump(bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let (bytes, sum) = bytes.split_last_chunk::<4>()?;
     let mut rest = bytes.strip_prefix(DUMP_HEAD)?;

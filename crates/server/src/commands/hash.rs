@@ -13,7 +13,7 @@ use wire::resp::{Encoder, parse_integer};
 
 const GROUP: &str = "hash";
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     writes("hset", -4, hset, "2.0.0", "Sets fields.").access(access::CHANGES),
     writes("hmset", -4, hmset, "2.0.0", "Sets fields; an old form of HSET.")
@@ -59,7 +59,7 @@ const fn reads(
     Command::new(name, arity, READ | FAST, run).keys(ONE_KEY).doc(GROUP, since, summary)
 }
 
-/// The fields are looked at one after another.
+/// A command that walks through the fields one after another.
 const fn walks(
     name: &'static str,
     arity: i32,
@@ -70,7 +70,7 @@ const fn walks(
     Command::new(name, arity, READ, run).keys(ONE_KEY).doc(GROUP, since, summary)
 }
 
-/// Tells nothing of values.
+/// A command that reveals nothing of the values.
 const fn asks(
     name: &'static str,
     arity: i32,
@@ -195,8 +195,8 @@ fn hmget(call: &mut Call<'_>) -> Done {
     })
 }
 
-/// Replies with what `show` writes of every field, as a map or as an array: how many there are is
-/// known behind them.
+/// Replies with the parts of every field that `show` writes, as a map or as an array. Their number
+/// is known only at the end.
 fn reply_all(
     call: &mut Call<'_>,
     is_map: bool,
@@ -252,7 +252,7 @@ fn hstrlen(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Of a hash in one piece all fields in one reply, as Redis does.
+/// A hash in one piece replies all of its fields at once, as in Redis.
 fn hscan(call: &mut Call<'_>) -> Done {
     let options = ScanOptions::of(call, Some("novalues"))?;
     let now_ms = call.now.unix_ms;

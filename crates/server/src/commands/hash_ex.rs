@@ -1,5 +1,4 @@
-//! Reading or writing fields and changing or ending their lives in one step: HGETDEL, HGETEX,
-//! HSETEX.
+//! Commands that read or write fields and change their expiry in one step: HGETDEL, HGETEX, HSETEX.
 
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::hash_life::first_field;
@@ -12,7 +11,7 @@ use crate::notify;
 const GROUP: &str = "hash";
 const SINCE: &str = "8.0.0";
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("hgetdel", -5, WRITE | FAST, hgetdel).keys(ONE_KEY).doc(
         GROUP,
@@ -30,34 +29,34 @@ pub(super) const COMMANDS: &[Command] = &[
         .doc(GROUP, SINCE, "Sets fields and their lives."),
 ];
 
-/// The change of the life of a field.
+/// The change of a field's expiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
-    /// It stays as it is.
+    /// The expiry stays as it is.
     Keep,
-    /// It has no end.
+    /// The field loses its expiry.
     Persist,
-    /// It ends then, in Unix milliseconds.
+    /// The field expires at this time, in Unix milliseconds.
     Until(u64),
 }
 
-/// Which fields have to exist before any is set.
+/// The condition on fields that must hold before any is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Only {
     IfNone,
     IfAll,
 }
 
-/// Options before FIELDS, and where that is.
+/// The options before FIELDS, and the position of that word.
 struct Options {
     then: Option<Then>,
     only: Option<Only>,
-    /// Whether there has to be such a key, where it matters.
+    /// Whether the key must exist (XX) or must not (NX).
     key: Option<bool>,
     fields_at: usize,
 }
 
-/// Reads the options; `keep` is the word of the command that leaves or ends lives without a time.
+/// Reads the options. `keep` is the option without a time: a word, and its change of the expiry.
 fn options(call: &Call<'_>, command: &str, keep: (&str, Then)) -> Result<Options, Failure> {
     let mut found = Options { then: None, only: None, key: None, fields_at: 2 };
     while !call.is(found.fields_at, "fields") && found.fields_at < call.args.len() {
@@ -89,8 +88,8 @@ fn options(call: &Call<'_>, command: &str, keep: (&str, Then)) -> Result<Options
     Ok(found)
 }
 
-/// Answers the values of the fields from argument `first` on, and lets `then` have each of them
-/// once it is read; `changes` is whether that changes a field that is there.
+/// Replies with the values of the fields from argument `first` on. `then` handles each field after
+/// the read; `changes` is whether it changes fields that exist.
 fn read(
     call: &mut Call<'_>,
     first: usize,
@@ -181,7 +180,7 @@ fn hsetex(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Tells what became of the lives of fields.
+/// Sends the notification about a changed expiry.
 fn tell_life(call: &Call<'_>, then: Then) {
     match then {
         Then::Keep => {}
@@ -191,7 +190,7 @@ fn tell_life(call: &Call<'_>, then: Then) {
     }
 }
 
-/// Changes the life of a field, if it exists; one that is over goes.
+/// Changes the expiry of a field, if the field exists. A time that has passed removes the field.
 fn live(hash: &mut Hash<'_, '_, '_>, name: &[u8], then: Then, now_ms: u64) -> Done {
     match then {
         Then::Keep => {}

@@ -1,4 +1,4 @@
-//! Lives of the fields of hashes.
+//! The expiry of fields of hashes.
 
 use super::flag::{FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::{Trace, change_each, look_each};
@@ -10,7 +10,7 @@ use wire::resp::parse_integer;
 const GROUP: &str = "hash";
 const SINCE: &str = "7.4.0";
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     writes("hexpire", -6, hexpire, "Sets the lives of fields in seconds."),
     writes("hpexpire", -6, hpexpire, "Sets the lives of fields in milliseconds."),
@@ -37,15 +37,16 @@ const fn reads(name: &'static str, run: super::Handler, summary: &'static str) -
     Command::new(name, -5, READ | FAST | UNTRACED, run).keys(ONE_KEY).doc(GROUP, SINCE, summary)
 }
 
-/// Replies for a field that does not exist, that has no life, whose life a condition
-/// kept, that was changed, that was removed.
+/// The replies for a field that does not exist, that has no expiry, whose expiry a condition kept,
+/// that was changed, and that was removed.
 const ABSENT: i64 = -2;
 const ENDLESS: i64 = -1;
 const KEPT: i64 = 0;
 const CHANGED: i64 = 1;
 const REMOVED: i64 = 2;
 
-/// The first of the fields behind `FIELDS count` at `at`, each so many arguments.
+/// The argument of the first field behind `FIELDS count` at argument `at`. Each field has `each`
+/// arguments.
 pub(super) fn first_field(call: &Call<'_>, at: usize, each: usize) -> Result<usize, Failure> {
     if !call.is(at, "fields") {
         return Err("ERR Mandatory argument FIELDS is missing or not at the right position".into());

@@ -1,8 +1,9 @@
-//! Looking at hashes and changing them, step by step: no lock is held for more than some fields.
+//! Reads and changes of hashes in steps: a lock covers only a bounded number of fields.
 //!
-//! A command about few fields does all of it in one step, and nobody comes between. One about many
-//! lets go after [`STEP_FIELDS`] of them or [`STEP_BYTES`]: others may then see half of it, and
-//! what they write meanwhile is overwritten or not as if it had been written before or after.
+//! A command on few fields does all of them in one step, and no other command runs between. A
+//! command on many fields releases the lock after [`STEP_FIELDS`] of them or [`STEP_BYTES`]. Other
+//! commands may then see a half of its work. A field that another command writes meanwhile ends as
+//! if that write came before or after this command.
 
 use super::budget::Growth;
 use super::{Call, Done, Failure};
@@ -10,8 +11,8 @@ use crate::hash::{self, Field, Hash, STEP_BYTES, STEP_FIELDS, View};
 use crate::value::WRONG_TYPE;
 use store::{Item, Key};
 
-/// Lets `f` change the hash at argument 1, an empty one where there is no key; `f` says whether it
-/// did.
+/// Lets `f` change the hash at argument 1, an empty one if the key does not exist; `f` returns
+/// whether it did.
 pub(super) fn change<R>(
     call: &Call<'_>,
     f: impl FnOnce(&mut Hash<'_, '_, '_>) -> Result<(bool, R), Failure>,
@@ -19,7 +20,8 @@ pub(super) fn change<R>(
     step(call, true, f)
 }
 
-/// [`change`], or a further step of one.
+/// One step of [`change`]. `counted` is false for each further step of one write, so that the write
+/// counts once.
 fn step<R>(
     call: &Call<'_>,
     counted: bool,
@@ -37,8 +39,8 @@ fn step<R>(
     }
 }
 
-/// The argument behind the fields, from argument `at` on and each so many, that are worked on
-/// before the lock is let go.
+/// The end of a step: the argument behind the fields that one lock covers. The step begins at
+/// argument `at`, and each field has `each` arguments.
 pub(super) fn step_end(call: &Call<'_>, at: usize, each: usize) -> usize {
     let (mut end, mut bytes) = (at, 0);
     let most = at + each * STEP_FIELDS;
@@ -49,14 +51,14 @@ pub(super) fn step_end(call: &Call<'_>, at: usize, each: usize) -> usize {
     end
 }
 
-/// Whether the fields from argument `first` on, each so many, are worked on in one step.
+/// Whether one step covers all fields from argument `first` on, with `each` arguments each.
 pub(super) fn is_one_step(call: &Call<'_>, first: usize, each: usize) -> bool {
     step_end(call, first, each) >= call.args.len()
 }
 
-/// Lets `f` change the hash at argument 1 for each of the fields from argument `first` on, each so
-/// many; it says whether it did. Between steps of some fields others may come. Where fields have
-/// values, as `each` tells, all of them fit, or nothing is done.
+/// Lets `f` change the hash at argument 1 for each field from argument `first` on; a field has
+/// `each` arguments, and `f` returns whether it changed anything. Other commands may run between
+/// the steps. If fields have values (`each` above 1), all of them must fit, or nothing is changed.
 pub(super) fn change_each(
     call: &Call<'_>,
     first: usize,
@@ -86,16 +88,16 @@ pub(super) fn change_each(
     Ok(())
 }
 
-/// How much of a trace a look at a hash leaves.
+/// The effect of a lookup on the hash's access statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trace {
-    /// That of a read.
+    /// The lookup counts as a read.
     Read,
-    /// None, as of a question about the hash.
+    /// The lookup has no effect, as for a question about the hash.
     None,
 }
 
-/// Shows the hash at argument 1 to `f`, an empty one where there is no key.
+/// Shows the hash at argument 1 to `f`, an empty one if the key does not exist.
 pub(super) fn look<R>(
     call: &Call<'_>,
     trace: Trace,
@@ -106,7 +108,7 @@ pub(super) fn look<R>(
     loop {
         let show = |item: &Item<'_>| {
             let Some(view) = View::of(item) else { return Err(WRONG_TYPE) };
-            // Those of one piece are passed over one by one.
+            // In a hash of one piece, the readers skip expired fields one by one.
             if matches!(view, View::Tree(tree) if tree.has_dead(now.unix_ms)) {
                 return Ok(None);
             }
@@ -128,7 +130,7 @@ pub(super) fn look<R>(
     }
 }
 
-/// Takes the dead fields out of a tree.
+/// Removes the expired fields from a tree.
 fn bury_fields(call: &Call<'_>, key: &Key<'_>) {
     let Ok(()) = step(call, false, |_| Ok((false, ()))) else { return };
     if call.shared.tracking.is_active() {
@@ -136,8 +138,8 @@ fn bury_fields(call: &Call<'_>, key: &Key<'_>) {
     }
 }
 
-/// Shows the hash at argument 1 to `f` for each of the fields from argument `first` on. Between
-/// steps of some fields others may come.
+/// Shows the hash at argument 1 to `f` for each of the fields from argument `first` on. Other
+/// commands may run between the steps.
 pub(super) fn look_each(
     call: &Call<'_>,
     mut trace: Trace,
@@ -154,8 +156,8 @@ pub(super) fn look_each(
     Ok(())
 }
 
-/// Shows every field of the hash at argument 1, step by step; after a step in which `visit` has
-/// seen enough none more.
+/// Shows every field of the hash at argument 1, step by step. It ends after a step in which `visit`
+/// returned false.
 pub(super) fn walk(
     call: &Call<'_>,
     mut trace: Trace,

@@ -1,4 +1,4 @@
-//! HOTKEYS: which keys cost most, while a session is under way.
+//! HOTKEYS: the keys that cost most while a session runs.
 
 use super::flag::ADMIN;
 use super::{Call, Command, Done, Failure, SYNTAX, find, get};
@@ -7,7 +7,7 @@ use crate::hotkeys::{Cost, Wanted};
 use crate::housekeeping::cpu_seconds;
 use std::time::Duration;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[Command::container("hotkeys", 0, HOTKEYS)
     .categories(&["admin", "dangerous"])
     .doc("server", "8.6.0", "Keys that cost most.")];
@@ -20,7 +20,7 @@ const HOTKEYS: &[Command] = &[
     Command::new("hotkeys|help", 2, 0, help).doc("server", "8.6.0", "The subcommands of HOTKEYS."),
 ];
 
-/// Keys that are shown at most.
+/// The largest number of keys in a reply.
 const COUNT_MAX: i64 = 64;
 
 /// `HOTKEYS START METRICS n [CPU] [NET] [COUNT k] [DURATION seconds] [SAMPLE ratio]`.
@@ -92,7 +92,7 @@ fn reset(call: &mut Call<'_>) -> Done {
     Err(Failure::err("hotkeys tracking session in progress, stop tracking first"))
 }
 
-/// Counts a command that was carried out.
+/// Counts a command that has run.
 #[cold]
 pub(crate) fn note(call: &Call<'_>, cost: Cost) {
     let Some(number) = find(call.arg(0)) else { return };

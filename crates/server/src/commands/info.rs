@@ -1,4 +1,4 @@
-//! INFO and MEMORY STATS: the state of the server, under the names that exporters read.
+//! INFO and MEMORY STATS: the state of the server, under the names that exporters expect.
 
 use super::{Call, Command, Done, get};
 use crate::report::report;
@@ -9,17 +9,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::Scope;
 
-/// The version of Redis whose commands and replies these are. Clients branch on it.
+/// The version of Redis that the commands and replies follow. Clients branch on it.
 pub(crate) const REDIS_VERSION: &str = "7.2.4";
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[Command::new("info", -1, 0, info)
     .categories(&["dangerous"])
     .doc("server", "1.0.0", "The state of the server.")];
 
 type Section = fn(&Call<'_>, &mut Fields);
 
-/// The sections in order; those marked are left out unless asked for.
+/// The sections in order. A section with `false` is shown only if the client asks for it.
 const SECTIONS: &[(&str, bool, Section)] = &[
     ("Server", true, server),
     ("Clients", true, clients),
@@ -40,7 +40,7 @@ const SECTIONS: &[(&str, bool, Section)] = &[
     ("Tenants", true, tenants),
 ];
 
-/// Lines of `name:value`, and the report once it is wanted.
+/// Lines of `name:value`, and the report, which is made when a field needs it.
 struct Fields {
     text: String,
     report: Option<Arc<Report>>,
@@ -144,7 +144,7 @@ fn clients(call: &Call<'_>, out: &mut Fields) {
     out.add("paused_timeout_milliseconds", pause.map_or(0, |(left_ms, _)| left_ms));
 }
 
-/// A size as INFO's `_human` fields print it.
+/// A size in the form of INFO's `_human` fields.
 fn human(bytes: u64) -> String {
     let value = bytes as f64;
     match bytes {
@@ -202,7 +202,8 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     out.add("lazyfreed_objects", 0);
     scripts(call.shared, out);
     absent(out, "mem_total_replication_buffers mem_cluster_links");
-    // The allocator is seen from outside alone: what it holds beyond what is used.
+    // The allocator's own numbers are unknown: fragmentation is resident memory beyond the used
+    // bytes.
     let beyond = resident.saturating_sub(used);
     out.add("allocator_frag_ratio", format_args!("{:.2}", ratio(resident, used)));
     out.add("allocator_frag_bytes", beyond);
@@ -212,7 +213,7 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     out.add("rss_overhead_bytes", 0);
 }
 
-/// What scripts take: one interpreter runs both scripts and functions.
+/// The memory of scripts. One interpreter runs both scripts and functions.
 fn scripts(shared: &Shared, out: &mut Fields) {
     let usage = &shared.scripts.usage;
     let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
@@ -241,7 +242,7 @@ fn scripts(shared: &Shared, out: &mut Fields) {
     }
 }
 
-/// Fields of what is not there, and so always zero, which exporters look for all the same.
+/// Fields about features that Larder lacks. They are always zero, but exporters look for them.
 fn absent(out: &mut Fields, names: &str) {
     for name in names.split_whitespace() {
         out.add(name, 0);
@@ -337,7 +338,7 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     out.add("pubsubshard_channels", sharded);
     out.add("total_reads_processed", totals.reads);
     out.add("total_writes_processed", totals.writes);
-    // Every thread reads and writes for itself.
+    // Every thread reads and writes its own connections.
     let threaded = shared.mailboxes.len() > 1;
     out.add("io_threaded_reads_processed", if threaded { totals.reads } else { 0 });
     out.add("io_threaded_writes_processed", if threaded { totals.writes } else { 0 });
@@ -367,7 +368,7 @@ fn cpu(_: &Call<'_>, out: &mut Fields) {
     let (user, system) = crate::housekeeping::cpu_seconds();
     out.add("used_cpu_sys", format_args!("{system:.6}"));
     out.add("used_cpu_user", format_args!("{user:.6}"));
-    // There is no main thread: all of them serve.
+    // There is no main thread: all threads serve.
     out.add("used_cpu_sys_main_thread", format_args!("{system:.6}"));
     out.add("used_cpu_user_main_thread", format_args!("{user:.6}"));
     out.add("used_cpu_sys_children", "0.000000");
@@ -446,7 +447,7 @@ fn tenants(call: &Call<'_>, out: &mut Fields) {
     }
 }
 
-/// MEMORY STATS.
+/// Replies to MEMORY STATS.
 pub(super) fn memory_stats(call: &mut Call<'_>) -> Done {
     let (used, _) = call.shared.memory();
     let resident = call.shared.resident();

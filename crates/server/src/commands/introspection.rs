@@ -1,4 +1,5 @@
-//! Commands that describe the server's commands, and say that it has no modules.
+//! Commands that describe the server's commands, and MODULE, which replies that there are no
+//! modules.
 
 use super::command::Places;
 use super::flag::{self, ADMIN, NO_SCRIPT};
@@ -7,7 +8,7 @@ use crate::acl::category;
 use crate::glob;
 use wire::resp::parse_integer;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("command", -1, 0, list_all).subcommands(COMMAND).categories(&["connection"]).doc(
         "server",
@@ -66,8 +67,8 @@ fn list_all(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Writes the reply of COMMAND INFO: name, arity, flags, keys, categories, and what is not used
-/// here.
+/// Writes the reply of COMMAND INFO: name, arity, flags, keys, categories, and fields that Larder
+/// leaves empty.
 fn describe(call: &mut Call<'_>, command: &Command) {
     let out = &mut call.out;
     out.array(10);
@@ -99,7 +100,7 @@ fn describe(call: &mut Call<'_>, command: &Command) {
     }
 }
 
-/// A command by its name, or `command|subcommand`.
+/// Finds a command by its name, or by `command|subcommand`.
 pub(super) fn by_name(name: &[u8]) -> Option<&'static Command> {
     let mut parts = name.splitn(2, |&byte| byte == b'|');
     let command = get(find(parts.next()?)?);
@@ -176,7 +177,7 @@ fn document(call: &mut Call<'_>, command: &Command) {
     }
 }
 
-/// The arguments as far as arity and keys tell: (name, type, whether more may follow).
+/// The arguments, as arity and keys describe them: (name, type, whether more may follow).
 fn arguments(command: &Command) -> Vec<(&'static str, &'static str, bool)> {
     let names = 1 + usize::from(command.name.contains('|'));
     let fixed = (command.arity.unsigned_abs() as usize).saturating_sub(names);
@@ -219,7 +220,7 @@ fn names(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// The command from argument 2 on that has keys, and its arguments.
+/// The command at argument 2, which must have keys, and its arguments.
 fn with_keys<'a>(call: &Call<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), Failure> {
     let mut command = by_name(call.arg(2)).ok_or("ERR Invalid command specified")?;
     if !command.subcommands.is_empty() && call.args.len() > 3 {
@@ -236,7 +237,7 @@ fn with_keys<'a>(call: &Call<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), F
     Ok((command, args))
 }
 
-/// Where the keys of a call stand, if its arguments are possible. A script may have none.
+/// The positions of a call's keys, if its arguments are possible. A script may have none.
 fn places_of(command: &Command, args: &[&[u8]]) -> Result<Places, Failure> {
     let count = command.keys.count;
     if count > 0 {

@@ -1,4 +1,4 @@
-//! Keys: removing them, their lives, what they hold.
+//! Keys: removal, expiry, and facts about their values.
 
 use super::flag::{FAST, READ, UNTRACED, WRITE};
 use super::life::{Conditions, moment};
@@ -13,7 +13,7 @@ use wire::resp::parse_integer;
 /// The key is the argument behind the subcommand.
 const SECOND: Keys = Keys::new(2, 2, 1);
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("del", -2, WRITE, del).keys(ALL_KEYS).access(access::REMOVES).doc(
         "generic",
@@ -144,7 +144,7 @@ const MEMORY: &[Command] = &[
     ),
 ];
 
-/// Counts the keys for which `f` says yes.
+/// Counts the keys for which `f` returns true, and replies with the count.
 fn count(call: &mut Call<'_>, f: impl Fn(&Call<'_>, usize) -> bool) -> Done {
     let found = (1..call.args.len()).filter(|&at| f(call, at)).count();
     call.out.integer(found as i64);
@@ -216,7 +216,7 @@ fn persist(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Replies -2 without the key, -1 without an expiry, else what `f` makes of it.
+/// Replies -2 if the key does not exist, -1 if it has no expiry, and otherwise the result of `f`.
 fn reply_expiry(call: &mut Call<'_>, f: impl Fn(u64) -> u64) -> Done {
     let found = call.shared.store.peek(&call.key_at(1), call.now, life);
     call.out.integer(match found {
@@ -227,7 +227,7 @@ fn reply_expiry(call: &mut Call<'_>, f: impl Fn(u64) -> u64) -> Done {
     Ok(())
 }
 
-/// Milliseconds as seconds, halves up.
+/// Milliseconds as seconds, rounded to the nearest; halves are rounded up.
 const fn seconds(millis: u64) -> u64 {
     (millis + 500) / 1_000
 }
@@ -256,7 +256,7 @@ fn kind(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Replies what `f` says of the item at argument 2, or null.
+/// Replies with the result of `f` for the item at argument 2, or null.
 fn reply_item<R>(
     call: &mut Call<'_>,
     f: impl Fn(&Item<'_>) -> R,
@@ -269,7 +269,7 @@ fn reply_item<R>(
     Ok(())
 }
 
-/// Longest value that Redis keeps in one piece with its header.
+/// The longest value that Redis keeps in one piece with its header, in bytes.
 const EMBEDDED_MAX: usize = 44;
 
 fn encoding(call: &mut Call<'_>) -> Done {

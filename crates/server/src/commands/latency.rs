@@ -1,11 +1,11 @@
-//! LATENCY: what took long of late, and how long commands take.
+//! LATENCY: recent slow events, and the duration of commands.
 
 use super::flag::{ADMIN, NO_SCRIPT};
 use super::introspection::by_name;
 use super::{Call, Command, Done, Failure, get, wrong_number};
 use crate::clock::Clock;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[Command::container("latency", NO_SCRIPT, LATENCY).doc(
     "server",
     "2.8.13",
@@ -26,10 +26,10 @@ const LATENCY: &[Command] = &[
     Command::new("latency|help", 2, 0, help).doc("server", "2.8.13", "The subcommands of LATENCY."),
 ];
 
-/// The one event that is watched, as Redis calls it: room had to be made, and it took long.
+/// The one event that is watched, by its name in Redis: making room took long.
 const EVENT: &str = "eviction-cycle";
 
-/// When it happened, in Unix seconds, and for how many milliseconds, oldest first.
+/// The events, oldest first: their time in Unix seconds, and their duration in milliseconds.
 fn spikes(call: &Call<'_>) -> Vec<(u64, u64)> {
     let threshold_ms = call.view.settings.latency_threshold_ms;
     let spikes = call.shared.store.pauses().spikes;
@@ -63,12 +63,12 @@ fn history(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Columns of a graph, its rows, and what a row shows: nothing, three heights, all of it.
+/// The columns of a graph, its rows, and the heights of a cell: empty, three steps, full.
 const COLUMNS: usize = 80;
 const ROWS: usize = 4;
 const HEIGHTS: [char; 5] = [' ', '_', 'o', '#', '|'];
 
-/// The spikes as columns, each with its age below.
+/// Draws the spikes as columns, each with its age below.
 fn graph(call: &mut Call<'_>) -> Done {
     let spikes = if call.is(2, EVENT) { spikes(call) } else { vec![] };
     let times = || spikes.iter().map(|(_, ms)| *ms);
@@ -85,7 +85,7 @@ fn graph(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Seconds in their largest unit.
+/// A number of seconds, in its largest unit.
 fn age(seconds: u64) -> String {
     match seconds {
         ..60 => format!("{seconds}s"),
@@ -95,7 +95,7 @@ fn age(seconds: u64) -> String {
     }
 }
 
-/// Draws values between `low` and `high`, with labels that are read downwards.
+/// Draws values between `low` and `high`, with labels that read downwards.
 fn draw(columns: &[(u64, String)], low: u64, high: u64) -> String {
     let each = HEIGHTS.len() - 2;
     let level = |value: u64| {
@@ -119,7 +119,7 @@ fn draw(columns: &[(u64, String)], low: u64, high: u64) -> String {
     (0..=ROWS + labels).map(line).collect()
 }
 
-/// Answers how many events were forgotten.
+/// Forgets the events, and replies with the number of kinds of events that it forgot.
 fn reset(call: &mut Call<'_>) -> Done {
     let is_meant = call.args.len() == 2 || (2..call.args.len()).any(|at| call.is(at, EVENT));
     let forgets = is_meant && !spikes(call).is_empty();
@@ -130,7 +130,7 @@ fn reset(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// The calls of each timed command at or below powers of two of microseconds.
+/// The calls of each timed command, counted at or below powers of two of microseconds.
 fn histogram(call: &mut Call<'_>) -> Done {
     let mut timed = call.shared.stats.latencies();
     if call.args.len() > 2 {
@@ -164,7 +164,7 @@ fn histogram(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Counts at or below 1, 2, 4 … microseconds, scaled up, while they grow.
+/// Counts at or below 1, 2, 4 … microseconds, scaled up, as long as they grow.
 fn cumulative(buckets: &[(u64, u64)], scale: f64) -> Vec<(u64, u64)> {
     let mut edges = vec![];
     let (mut sum, mut edge, mut rest) = (0, 1, buckets);
@@ -184,7 +184,7 @@ fn cumulative(buckets: &[(u64, u64)], scale: f64) -> Vec<(u64, u64)> {
     edges
 }
 
-/// Advice: what the events say, and what would make them fewer.
+/// Advice: a summary of the events, and settings that would make them fewer.
 fn doctor(call: &mut Call<'_>) -> Done {
     let spikes = spikes(call);
     let threshold_ms = call.view.settings.latency_threshold_ms;
@@ -228,7 +228,7 @@ fn help(call: &mut Call<'_>) -> Done {
 mod tests {
     use super::*;
 
-    /// As redis-server 7 draws the same.
+    /// redis-server 7 draws the same graph.
     #[test]
     fn graphs_are_those_of_redis() {
         let labelled = |all: &[(u64, &str)]| -> Vec<(u64, String)> {

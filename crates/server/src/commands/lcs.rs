@@ -1,13 +1,13 @@
 //! LCS: the longest sequence that two strings have in common.
 //!
-//! By the table of all pairs of prefixes, so the time and the memory are the product of the two
-//! lengths. The table is bounded by proto-max-bulk-len, as in Redis.
+//! It fills a table of all pairs of prefixes, so time and memory are the product of the two
+//! lengths. The size of the table is limited by proto-max-bulk-len, as in Redis.
 
 use super::flag::READ;
 use super::{Call, Command, Done, Failure, Keys, SYNTAX};
 use crate::value::string;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[Command::new("lcs", -3, READ, lcs)
     .keys(Keys::new(1, 2, 1))
     .doc("string", "7.0.0", "The longest sequence two values have in common.")];
@@ -20,7 +20,7 @@ struct Options {
     min_match_len: usize,
 }
 
-/// Where a run of bytes stands in both strings; the ends belong to it.
+/// The place of a common run of bytes in both strings; both ends are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     a: (usize, usize),
@@ -95,7 +95,7 @@ fn lcs(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// The string a key holds; none where there is no key.
+/// The string of a key; empty if the key does not exist.
 fn value(call: &Call<'_>, at: usize) -> Result<Vec<u8>, Failure> {
     let found =
         call.shared.store.get(&call.key_at(at), call.now, |item| string(item).map(<[u8]>::to_vec));
@@ -103,7 +103,7 @@ fn value(call: &Call<'_>, at: usize) -> Result<Vec<u8>, Failure> {
     found.map_err(|_| Failure::err("The specified keys must contain string values"))
 }
 
-/// Lengths for all pairs of prefixes.
+/// The longest length for each pair of prefixes.
 struct Table {
     width: usize,
     cells: Vec<u32>,
@@ -126,12 +126,12 @@ impl Table {
         Self { width, cells }
     }
 
-    /// The length for the first `i` bytes of the one and the first `j` of the other.
+    /// The length for the first `i` bytes of one string and the first `j` of the other.
     fn get(&self, i: usize, j: usize) -> u32 {
         self.cells[i * self.width + j]
     }
 
-    /// The runs of one longest sequence, the last first.
+    /// The runs of one longest common sequence, the last run first.
     fn runs(&self, a: &[u8], b: &[u8]) -> Vec<Run> {
         let (mut i, mut j) = (a.len(), b.len());
         let mut runs: Vec<Run> = vec![];
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// By trying every subsequence of the one.
+    /// Tries every subsequence of `a`.
     fn longest(a: &[u8], b: &[u8]) -> u32 {
         let is_within = |mask: u32| {
             let mut rest = b.iter();

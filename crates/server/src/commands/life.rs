@@ -1,9 +1,9 @@
-//! Lives as commands state them: a number with its unit and its zero, and when it may be changed.
+//! Expiry times in commands: a number with its unit and its reference, and conditions for a change.
 
 use super::{Call, Failure, NOT_AN_INTEGER};
 use wire::resp::parse_integer;
 
-/// Units and reference of a time given to a command.
+/// The unit and the reference point of a time in a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     Seconds,
@@ -13,7 +13,7 @@ pub(super) enum Life {
 }
 
 impl Life {
-    /// Meaning of `EX`, `PX`, `EXAT` and `PXAT`.
+    /// The meaning of `EX`, `PX`, `EXAT` and `PXAT`.
     pub(super) fn named(word: &[u8]) -> Option<Self> {
         match word.to_ascii_lowercase().as_slice() {
             b"ex" => Some(Self::Seconds),
@@ -25,7 +25,7 @@ impl Life {
     }
 }
 
-/// When a life of `value` ends, in Unix milliseconds.
+/// The time at which an expiry of `value` ends, in Unix milliseconds.
 pub(super) fn ends(life: Life, value: &[u8], now_ms: u64, command: &str) -> Result<u64, Failure> {
     let value = parse_integer(value).ok_or(NOT_AN_INTEGER)?;
     if value <= 0 {
@@ -40,8 +40,8 @@ fn invalid(command: &str) -> Failure {
     Failure::err(&format!("invalid expire time in '{command}' command"))
 }
 
-/// The point in Unix milliseconds that EXPIRE and its kin name: so many units of `scale`
-/// milliseconds, from now on where it is `relative`.
+/// The time that EXPIRE and related commands name, in Unix milliseconds: `number` units of `scale`
+/// milliseconds, counted from now if it is `relative`.
 pub(super) fn moment(
     number: i64,
     scale: i64,
@@ -54,15 +54,15 @@ pub(super) fn moment(
     at.ok_or_else(|| invalid(command))
 }
 
-/// The last end of a field's life, in Unix milliseconds, as Redis has it.
+/// The latest expiry of a field, in Unix milliseconds, as in Redis.
 const FIELD_ENDS_MAX: i64 = (1 << 46) - 1;
 
-/// Refuses a field's life that ends too late.
+/// Refuses an expiry of a field that is too late.
 pub(super) fn check_field(ends: i64, command: &str) -> Result<i64, Failure> {
     if ends <= FIELD_ENDS_MAX { Ok(ends) } else { Err(invalid(command)) }
 }
 
-/// When EXPIRE and its kin may change a life.
+/// The conditions under which EXPIRE and related commands change an expiry.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]
 pub(super) struct Conditions {
@@ -73,7 +73,7 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Heeds a word; false where it is none of them.
+    /// Adds the condition that a word names. Returns false if the word is none.
     pub(super) fn add(&mut self, word: &[u8]) -> bool {
         match word.to_ascii_lowercase().as_slice() {
             b"nx" => self.absent = true,
@@ -85,7 +85,7 @@ impl Conditions {
         true
     }
 
-    /// The words behind a key and its life.
+    /// Reads the words behind a key and its expiry.
     pub(super) fn read(call: &Call<'_>) -> Result<Self, Failure> {
         let mut found = Self::default();
         for word in call.args.iter_from(3) {
@@ -104,7 +104,7 @@ impl Conditions {
         Ok(found)
     }
 
-    /// Whether a life that ends at `old` may be made to end at `new`. No end is the latest end.
+    /// Whether an expiry at `old` may change to `new`. No expiry counts as the latest one.
     pub(super) fn allow(&self, old: Option<u64>, new: i64) -> bool {
         let refused = self.absent && old.is_some()
             || self.present && old.is_none()

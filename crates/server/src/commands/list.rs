@@ -1,4 +1,4 @@
-//! Lists: elements put in and taken out at either end, asked for and changed by position.
+//! Lists: commands that add and remove elements at either end, or address them by position.
 
 use super::budget::Growth;
 use super::elements::{change, count_at, len, look, reply_len, walk};
@@ -14,7 +14,7 @@ use wire::resp::Encoder;
 
 const GROUP: &str = "list";
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     pushes("lpush", |call| push(call, End::Left, true), "1.0.0", "Puts elements in at the front."),
     pushes("rpush", |call| push(call, End::Right, true), "1.0.0", "Puts elements in at the end."),
@@ -76,7 +76,7 @@ pub(super) enum End {
 }
 
 impl End {
-    /// The end that an argument names.
+    /// The end that the word at argument `at` names.
     pub(super) fn at(call: &Call<'_>, at: usize) -> Result<Self, Failure> {
         if call.is(at, "left") {
             Ok(Self::Left)
@@ -87,12 +87,12 @@ impl End {
         }
     }
 
-    /// Where an element is put in.
+    /// The position at which an element is inserted at this end.
     pub(super) const fn position(self) -> u64 {
         if matches!(self, Self::Left) { 0 } else { u64::MAX }
     }
 
-    /// The events of what is put in and taken out.
+    /// The names of the notifications for an element added and removed at this end.
     pub(super) const fn events(self) -> (&'static str, &'static str) {
         if matches!(self, Self::Left) { ("lpush", "lpop") } else { ("rpush", "rpop") }
     }
@@ -124,8 +124,8 @@ fn push(call: &mut Call<'_>, end: End, makes: bool) -> Done {
     Ok(())
 }
 
-/// Takes so many elements out at an end, a step of them at a time, until `visit` has seen enough.
-/// How many they were.
+/// Removes `count` elements from an end of a list, in steps, until `visit` returns false. Returns
+/// how many it removed.
 pub(super) fn take(
     call: &Call<'_>,
     key: &Key<'_>,
@@ -170,7 +170,7 @@ pub(super) fn take(
     Ok(taken)
 }
 
-/// Writes each element that is shown, until there are too many for a reply.
+/// Writes each element that is shown, until the reply reaches its limit.
 pub(super) fn shows(out: &mut Encoder<'_>) -> impl FnMut(&[u8]) -> bool {
     |element| {
         out.bulk(element);
@@ -205,13 +205,13 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
     Ok(())
 }
 
-/// The position that a number means, from the end if it is negative.
+/// The position that a number means; a negative number counts from the end.
 fn position(number: i64, len: u64) -> Option<u64> {
     let at = if number < 0 { number.checked_add_unsigned(len)? } else { number };
     u64::try_from(at).ok().filter(|&at| at < len)
 }
 
-/// Where a range of numbers begins, negative ones from the end, and how many positions it has.
+/// The first position of a range and its number of positions; negative numbers count from the end.
 pub(super) fn range(start: i64, stop: i64, len: u64) -> (u64, u64) {
     let from_end = |number: i64| {
         if number < 0 { number.saturating_add_unsigned(len) } else { number }
@@ -270,7 +270,7 @@ fn lset(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// Takes so many elements out behind so many, a step of them at a time.
+/// Removes `count` elements from `position` on, in steps.
 fn cut(call: &Call<'_>, key: &Key<'_>, position: u64, count: u64, counted: bool) -> Done {
     let (mut left, mut counted) = (count, counted);
     while left > 0 {

@@ -1,4 +1,5 @@
-//! Lists: elements that go from one to another, and the first of several lists that has any.
+//! Lists: commands that move elements from one list to another, or take from the first of several
+//! lists that has any.
 
 use super::elements::{change, key_count, len, look, together};
 use super::flag::{DENY_OOM, WRITE};
@@ -10,10 +11,10 @@ use crate::notify;
 use std::ops::Range;
 use wire::resp::parse_integer;
 
-/// Source and destination.
+/// The source and the destination.
 pub(super) const TWO_KEYS: Keys = Keys::new(1, 2, 1);
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("lmove", 5, WRITE | DENY_OOM, lmove).keys(TWO_KEYS).accesses(move_access).doc(
         "list",
@@ -35,14 +36,14 @@ pub(super) fn move_access(_: &[&[u8]], at: usize) -> Access {
     if at == 1 { access::POPS } else { access::ADDS }
 }
 
-/// Takes an element from an end of the list at argument 1 to an end of that at argument 2; none
-/// where there is none. No other worker may come between.
+/// Moves an element from an end of the list at argument 1 to an end of the list at argument 2;
+/// `None` if the source is empty. The caller makes sure that no other worker runs between.
 pub(super) fn carry(call: &Call<'_>, from: End, to: End) -> Result<Option<Vec<u8>>, Failure> {
     let (source, destination) = (call.key_at(1), call.key_at(2));
     if len::<List>(call, &source)? == 0 {
         return Ok(None);
     }
-    // Before anything is taken: the destination is a list or nothing.
+    // Checks before any change that the destination is a list or does not exist.
     len::<List>(call, &destination)?;
     let mut element = None;
     look::<List, _>(call, &source, Trace::None, |view| {
@@ -50,7 +51,8 @@ pub(super) fn carry(call: &Call<'_>, from: End, to: End) -> Result<Option<Vec<u8
         element = view.at::<List>(at).map(<[u8]>::to_vec);
     })?;
     let Some(element) = element else { return Ok(None) };
-    // First there, then no more here: what finds no room stays where it was.
+    // First inserts it there, then removes it here: an element that finds no room stays in its
+    // list.
     change::<List, _>(call, &destination, true, |held| {
         list::insert(held, to.position(), &element)?;
         Ok((true, ()))
@@ -77,7 +79,7 @@ fn rpoplpush(call: &mut Call<'_>) -> Done {
     reply(call, End::Right, End::Left)
 }
 
-/// How many elements COUNT at argument `at` asks for, if it is there; one else.
+/// The number of elements that COUNT at argument `at` asks for; one without COUNT.
 pub(super) fn pop_count(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
     match call.args.len() - at {
         0 => Ok(1),
@@ -89,8 +91,8 @@ pub(super) fn pop_count(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
     }
 }
 
-/// Takes elements out of the first list that has any, of those that are counted at argument `at`,
-/// and replies with them. Whether there was one.
+/// Takes elements out of the first non-empty list among the keys that argument `at` counts, and
+/// replies with them. Returns whether there was one.
 pub(super) fn pop_first(call: &mut Call<'_>, at: usize) -> Result<bool, Failure> {
     let keys = key_count(call, at, SYNTAX)?;
     let behind = at + 1 + keys;

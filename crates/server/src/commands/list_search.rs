@@ -1,4 +1,4 @@
-//! Lists: elements found by what they are.
+//! Lists: commands that find elements by value.
 
 use super::elements::{change, len, look};
 use super::flag::{DENY_OOM, READ, WRITE};
@@ -9,7 +9,7 @@ use crate::collection::list::{self, List};
 use crate::collection::{STEP_ELEMENTS, View};
 use crate::notify;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("linsert", 5, WRITE | DENY_OOM, linsert).keys(ONE_KEY).access(access::ADDS).doc(
         "list",
@@ -28,10 +28,10 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-/// Elements looked at under one lock: their bytes are compared, not copied.
+/// The number of elements compared under one lock. They are compared, not copied.
 const STEP: u64 = 4 * STEP_ELEMENTS as u64;
 
-/// The first position from `from` on of an element that is equal, and how many were looked at.
+/// Finds an equal element from position `from` on. Also returns how many elements it compared.
 fn find(view: View<'_>, from: u64, element: &[u8]) -> (Option<u64>, u64) {
     let mut found = None;
     let looked = view.walk::<List>(from, STEP, |other| {
@@ -53,7 +53,7 @@ fn linsert(call: &mut Call<'_>) -> Done {
     room(call, &key, element.len()).check(0, element.len())?;
     let (mut from, is_list) = (0, len::<List>(call, &key)? > 0);
     loop {
-        // What is found is changed under the same lock: nobody comes between.
+        // The find and the change happen under the same lock: no other command runs between.
         let (done, looked) = change::<List, _>(call, &key, true, |held| {
             let (found, looked) = find(held.view(), from, pivot);
             let Some(at) = found else { return Ok((false, (None, looked))) };
@@ -78,7 +78,7 @@ fn lrem(call: &mut Call<'_>) -> Done {
     let most = if count == 0 { u64::MAX } else { count.unsigned_abs() };
     let (mut removed, mut at) = (0, if count < 0 { len::<List>(call, &key)? } else { 0 });
     while removed < most {
-        // A window of elements: what is equal in it goes, the last ones first.
+        // A window of elements: the equal ones are removed, the last of them first.
         let (gone, looked) = change::<List, _>(call, &key, removed == 0, |held| {
             let (mut found, left) = (vec![], (most - removed) as usize);
             let (view, mut place) = (held.view(), at);
@@ -118,9 +118,9 @@ fn lrem(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// What LPOS is asked.
+/// The options of LPOS.
 struct Wanted {
-    /// Which of those that are equal is the first, from the end if negative.
+    /// The rank of the first match to report, counted from the end if negative.
     rank: i64,
     count: Option<u64>,
     most: u64,
@@ -168,7 +168,7 @@ fn lpos(call: &mut Call<'_>) -> Done {
     let (back, mut skip) = (wanted.rank < 0, wanted.rank.unsigned_abs() - 1);
     let (count, mut left) = (wanted.count.unwrap_or(1), wanted.most.min(len));
     let (mut found, mut trace) = (vec![], Trace::Read);
-    // Positions from the end are those of the list as it was.
+    // Positions from the end refer to the list's length at the beginning.
     let mut seen = 0;
     while (found.len() as u64) < count && left > 0 {
         let (most, from) = (left.min(STEP), if back { len - seen - 1 } else { seen });

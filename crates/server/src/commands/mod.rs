@@ -1,8 +1,8 @@
-//! Commands: one list of all, one file for each family.
+//! Commands: one table of all, one file for each family.
 //!
-//! A family is a constant list of [`Command`]s and their handlers; [`FAMILIES`] names the lists.
-//! A handler reads its arguments from a [`Call`] and writes exactly one reply, or returns a
-//! [`Failure`], which becomes the error reply. Commands are found by the hash of their name in any
+//! A family is a constant list of [`Command`]s and their handlers; [`FAMILIES`] names the lists. A
+//! handler reads its arguments from a [`Call`] and writes exactly one reply, or returns a
+//! [`Failure`], which becomes the error reply. Commands are found by a hash of their name in any
 //! case, without allocation.
 #![allow(
     clippy::unnecessary_wraps,
@@ -85,7 +85,7 @@ use std::sync::atomic::Ordering;
 use store::{Key, Now};
 use wire::resp::{self, Encoder, parse_integer};
 
-/// The families, in the order COMMAND lists them.
+/// The families, in the order of COMMAND's reply.
 const FAMILIES: &[&[Command]] = &[
     string::COMMANDS,
     lcs::COMMANDS,
@@ -128,22 +128,22 @@ const FAMILIES: &[&[Command]] = &[
     larder::COMMANDS,
 ];
 
-/// Why a command fails.
+/// The error reply of a command that fails, with its code in front.
 #[derive(Debug)]
 pub(crate) struct Failure(Cow<'static, [u8]>);
 
 impl Failure {
-    /// `ERR` and a text.
+    /// An error with the code `ERR`.
     pub(crate) fn err(text: &str) -> Self {
         Self(format!("ERR {text}").into_bytes().into())
     }
 
-    /// The text of Redis, its code in front, and the setting that is in the way.
+    /// An error in Redis' words, with its code in front, and the setting that causes it behind.
     pub(crate) fn limit(text: &str, setting: &str, value: impl Display) -> Self {
         Self(format!("{text} ({setting} {value})").into_bytes().into())
     }
 
-    /// The error's text, its code in front.
+    /// The text of the error, with its code in front.
     pub(crate) fn text(&self) -> &[u8] {
         &self.0
     }
@@ -171,20 +171,20 @@ impl From<store::Error> for Failure {
     }
 }
 
-/// The result of a handler: its one reply is written, or this is why not.
+/// The result of a handler: it has written its one reply, or it failed.
 pub(crate) type Done = Result<(), Failure>;
 
 pub(crate) const SYNTAX: &str = "ERR syntax error";
 pub(crate) const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 pub(crate) const NO_AUTH: &str = "NOAUTH Authentication required.";
-/// More is put together for a reply than its client may make the server hold: it is ended.
+/// The reply exceeds the memory that its client may use: the client is disconnected.
 pub(crate) const OVERFLOW: &str = "ERR the reply is above client-output-buffer-limit";
 const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
 
-/// A command being carried out.
+/// A command that is running.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
-    /// The command's name is at 0.
+    /// The arguments; the command's name is at 0.
     pub(crate) args: resp::Command<'a>,
     pub(crate) out: Encoder<'a>,
     pub(crate) session: &'a mut Session,
@@ -194,18 +194,18 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The argument at `at`, which the arity promises.
+    /// The argument at `at`. The arity guarantees that it exists.
     #[inline]
     pub(crate) fn arg(&self, at: usize) -> &'a [u8] {
         self.args.get(at).unwrap_or_default()
     }
 
-    /// The argument at `at` as text; what is not text shows as the replacement character.
+    /// The argument at `at` as text; bytes that are no UTF-8 become the replacement character.
     pub(crate) fn text(&self, at: usize) -> Cow<'a, str> {
         String::from_utf8_lossy(self.arg(at))
     }
 
-    /// The argument at `at` as a whole number.
+    /// The argument at `at` as an integer.
     pub(crate) fn integer(&self, at: usize) -> Result<i64, Failure> {
         parse_integer(self.arg(at)).ok_or_else(|| NOT_AN_INTEGER.into())
     }
@@ -225,13 +225,13 @@ impl<'a> Call<'a> {
         self.args.get(at).is_some_and(|arg| arg.eq_ignore_ascii_case(word.as_bytes()))
     }
 
-    /// The key of the client with these bytes.
+    /// The key with these bytes in the client's database, with the tenant that owns it.
     #[allow(clippy::inline_always, reason = "of a GET the call alone would be a fiftieth")]
     #[inline(always)]
     pub(crate) fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
         let tenant = self.session.owners.of(bytes);
         let key = self.shared.store.key(tenant, self.session.db, bytes);
-        // The client of a script is not there to fetch what the script misses.
+        // The client of a script does not fetch what the script misses, so no miss is timed.
         Key { is_untimed: self.session.scripted, ..key }
     }
 
@@ -241,7 +241,8 @@ impl<'a> Call<'a> {
         self.key(self.arg(at))
     }
 
-    /// Lets `f` write a part of the reply while it looks at the call, which has no reply meanwhile.
+    /// Lets `f` write a part of the reply while it reads the call, which has no reply buffer
+    /// meanwhile.
     pub(crate) fn write<R>(
         &mut self,
         f: impl FnOnce(&Self, &mut Encoder<'_>) -> Result<R, Failure>,
@@ -259,7 +260,7 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// The lines a HELP subcommand shows.
+    /// Replies with the lines of a HELP subcommand.
     pub(crate) fn help(&mut self, lines: &[&str]) -> Done {
         self.out.array(lines.len());
         for line in lines {
@@ -269,31 +270,32 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Reached only if a container were called without its subcommand, which its arity forbids.
+/// The handler of a container. It would run only for a container without a subcommand, which the
+/// arity forbids.
 fn only_subcommands(_: &mut Call<'_>) -> Done {
     Err(SYNTAX.into())
 }
 
-/// Every command and subcommand by number, and where to find names.
+/// Every command and subcommand by number, and a table to find them by name.
 struct Table {
-    /// A command, and the numbers of its subcommands.
+    /// Each command with the numbers of its subcommands.
     entries: Vec<(&'static Command, std::ops::Range<u16>)>,
-    /// How many of the entries are commands; subcommands follow.
+    /// The number of entries that are commands; the subcommands follow them.
     commands: usize,
-    /// Open addressing; 0 is vacant, else a number plus one.
+    /// A hash table with open addressing: 0 is vacant, any other value is a number plus one.
     slots: Vec<u16>,
 }
 
-/// Slots a name may hash to: several times the commands, so that most are found at once.
+/// The number of slots: several times the number of commands, so that one probe finds most.
 const SLOTS: usize = 1024;
 
-/// The slot to begin at.
+/// The slot at which the search for a name begins.
 #[inline]
 fn slot(name: &[u8]) -> usize {
     let mut word = [0; 8];
     let len = name.len().min(8);
     word[..len].copy_from_slice(&name[..len]);
-    // Letters become lower case; what this does to other bytes does not matter, as the name found
+    // This makes letters lower case. Its effect on other bytes is harmless, because the found name
     // is compared.
     let folded = u64::from_le_bytes(word) | 0x2020_2020_2020_2020;
     let mixed = (folded ^ name.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -323,7 +325,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     Table { entries, commands, slots }
 });
 
-/// The number of the command of that name, in any case.
+/// The number of the command with this name, in any case.
 #[allow(clippy::inline_always, reason = "of a GET the call alone would be a fiftieth")]
 #[inline(always)]
 pub(crate) fn find(name: &[u8]) -> Option<u16> {
@@ -338,7 +340,7 @@ pub(crate) fn find(name: &[u8]) -> Option<u16> {
     }
 }
 
-/// The number of a command's subcommand.
+/// The number of a command's subcommand with this name.
 fn find_subcommand(number: u16, name: &[u8]) -> Option<u16> {
     let (command, range) = &TABLE.entries[number as usize];
     let prefix = command.name.len() + 1;
@@ -347,7 +349,8 @@ fn find_subcommand(number: u16, name: &[u8]) -> Option<u16> {
     })
 }
 
-/// The numbers that a rule for `command` or `command|subcommand` is about, in lower case.
+/// The numbers of the commands that a rule for `command` or `command|subcommand` (in lower case)
+/// means.
 pub(crate) fn numbers(name: &str) -> Option<impl Iterator<Item = u16> + use<>> {
     let (parent, rest) = name.split_once('|').unwrap_or((name, ""));
     let number = find(parent.as_bytes())?;
@@ -359,27 +362,27 @@ pub(crate) fn numbers(name: &str) -> Option<impl Iterator<Item = u16> + use<>> {
     Some(std::iter::once(number).chain(0..0))
 }
 
-/// The command of that number.
+/// The command with this number.
 pub(crate) fn get(number: u16) -> &'static Command {
     TABLE.entries[number as usize].0
 }
 
-/// Its name; `NULL` before a client's first command.
+/// The name of the command with this number; `NULL` before a client's first command.
 pub(crate) fn name_of(number: u16) -> &'static str {
     TABLE.entries.get(number as usize).map_or("NULL", |entry| entry.0.name)
 }
 
-/// How many commands and subcommands there are.
+/// The number of commands and subcommands.
 pub(crate) fn count() -> usize {
     TABLE.entries.len()
 }
 
-/// Every command, without subcommands.
+/// Every command, without the subcommands.
 pub(crate) fn all() -> impl ExactSizeIterator<Item = &'static Command> {
     TABLE.entries[..TABLE.commands].iter().map(|entry| entry.0)
 }
 
-/// Whether a command may run scripts, which may take long: EVAL and its kin, FCALL, EXEC.
+/// Whether a command may run scripts, which may take long: EVAL and related commands, FCALL, EXEC.
 #[inline]
 pub(crate) fn may_run_scripts(command: &resp::Command<'_>) -> bool {
     let name = command.get(0).unwrap_or_default();
@@ -391,7 +394,7 @@ pub(crate) fn may_run_scripts(command: &resp::Command<'_>) -> bool {
     }
 }
 
-/// Carries out one command and writes its reply. The command's number, if there is such a command.
+/// Runs one command and writes its reply. Returns the command's number, if the command exists.
 #[inline]
 pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u16> {
     let mark = call.out.mark();
@@ -401,7 +404,7 @@ pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u
             let counted = &counters.commands[number as usize];
             call.session.client.command.store(number, Ordering::Relaxed);
             let result = if call.session.transaction.is_some() && !command.has(flag::UNQUEUED) {
-                // It is timed when EXEC carries it out.
+                // EXEC times it when it runs.
                 call.session.timed_alone += 1;
                 transaction::queue(call, command)
             } else {
@@ -422,7 +425,7 @@ pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u
     }
 }
 
-/// Answers a command that is not carried out; its number, if there is such a command.
+/// Replies to a refused command. Returns its number, if the command exists.
 #[cold]
 fn refuse(call: &mut Call<'_>, counters: &stats::Worker, refused: Refused) -> Option<u16> {
     let (mark, number, mut failure) = (call.out.mark(), refused.number(), refused.tell(call));
@@ -439,8 +442,8 @@ fn refuse(call: &mut Call<'_>, counters: &stats::Worker, refused: Refused) -> Op
     number
 }
 
-/// Refuses a command while a script has the gate, unless it is one for such a time, or refused in
-/// any case; whether it did.
+/// Refuses a command while a script holds the gate, and returns true. It returns false for a
+/// command with the flag `ALLOW_BUSY`, and for one that is refused anyway.
 #[cold]
 pub(crate) fn refuse_busy(call: &mut Call<'_>, counters: &stats::Worker) -> bool {
     let Ok(number) = resolve(call) else { return false };
@@ -451,7 +454,7 @@ pub(crate) fn refuse_busy(call: &mut Call<'_>, counters: &stats::Worker) -> bool
     refuses
 }
 
-/// Carries out a command that may take long.
+/// Runs a command that may take long.
 #[inline(never)]
 fn run_watched(call: &mut Call<'_>, command: &Command) -> Done {
     let (result, micros) = run_timed(call, command);
@@ -460,8 +463,9 @@ fn run_watched(call: &mut Call<'_>, command: &Command) -> Done {
     result
 }
 
-/// Carries out a command, and keeps it in the slow log if it took long: one that waits when it
-/// ends, and of EXEC those within. How long it took, in microseconds.
+/// Runs a command, and adds it to the slow log if it took long. A command that blocks is logged
+/// when its wait ends, and for EXEC the queued commands are logged. Returns its duration in
+/// microseconds.
 fn run_timed(call: &mut Call<'_>, command: &Command) -> (Done, u64) {
     let before = call.shared.clock.micros();
     let result = (command.run)(call);
@@ -475,7 +479,7 @@ fn run_timed(call: &mut Call<'_>, command: &Command) -> (Done, u64) {
     (result, micros)
 }
 
-/// Keeps a command in the slow log if it took long, alone or as the largest of `together`.
+/// Adds a command to the slow log if it took long, alone or as the largest of `together` commands.
 pub(crate) fn note_slow(
     shared: &Shared,
     view: &View,
@@ -496,7 +500,7 @@ pub(crate) fn note_slow(
     }
 }
 
-/// Keeps a command that has many bytes, or whose reply has.
+/// Logs a command with many bytes, or with many bytes in its reply.
 #[cold]
 pub(crate) fn note_large(call: &Call<'_>, request: usize, reply: usize) {
     let (settings, shared) = (&call.view.settings, call.shared);
@@ -514,7 +518,7 @@ pub(crate) fn note_large(call: &Call<'_>, request: usize, reply: usize) {
     }
 }
 
-/// Counts the keys of a command of a timed batch.
+/// Counts the keys of a command in a timed batch.
 #[cold]
 pub(crate) fn note_keys(call: &Call<'_>, counters: &stats::Worker, number: u16) {
     let places = get(number).key_places(call.args.len(), |at| call.args.get(at));
@@ -528,7 +532,7 @@ pub(crate) fn note_keys(call: &Call<'_>, counters: &stats::Worker, number: u16) 
     }
 }
 
-/// Replaces what was written of a reply by an error.
+/// Replaces the part of a reply written so far by an error.
 #[cold]
 fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {
     call.shared.stats.error(failure.text());
@@ -539,21 +543,21 @@ fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {
     call.out.error(failure.text());
 }
 
-/// Why a command is not carried out; the number is its own.
+/// The reason why a command does not run, with the command's number.
 #[derive(Clone, Copy, Debug)]
 enum Refused {
     Unknown,
-    /// It has no such subcommand.
+    /// The command has no such subcommand.
     Subcommand(u16),
     Arity(u16),
-    /// The client has not said who it is.
+    /// The client has not authenticated.
     Stranger(u16),
     Denied(u16, Denied),
     Listens(u16),
     InMulti(u16),
-    /// A script has the gate.
+    /// A script holds the gate.
     Busy(u16),
-    /// Another node of the cluster has its keys.
+    /// Another node of the cluster owns its keys.
     Elsewhere(u16, Elsewhere),
 }
 
@@ -572,7 +576,7 @@ impl Refused {
         }
     }
 
-    /// The error text for the client, and the ACL log with it.
+    /// The error text for the client. An ACL refusal is also added to the ACL log.
     #[cold]
     fn tell(self, call: &Call<'_>) -> Failure {
         let name = self.number().map_or("", name_of);
@@ -595,7 +599,7 @@ impl Refused {
     }
 }
 
-/// The command that is called, if it may be.
+/// Finds the command of the call and checks that it may run.
 #[allow(clippy::inline_always, reason = "of a GET the call alone would be a twentieth")]
 #[inline(always)]
 fn resolve(call: &Call<'_>) -> Result<u16, Refused> {
@@ -626,7 +630,7 @@ fn resolve(call: &Call<'_>) -> Result<u16, Refused> {
     Ok(number)
 }
 
-/// Whether a command waits for the end of a pause. What is refused in any case does not wait.
+/// Whether a command waits for the end of a pause. A command that is refused anyway does not wait.
 pub(crate) fn waits(call: &Call<'_>) -> bool {
     let Ok(number) = resolve(call) else { return false };
     let command = get(number);
@@ -639,8 +643,8 @@ pub(crate) fn waits(call: &Call<'_>) -> bool {
     flags & flag::UNPAUSED == 0 && call.shared.pause.holds(flags & flag::PAUSED != 0)
 }
 
-/// The flags of a command, as a pause sees them: a script that says of itself that it does not
-/// write is none that does.
+/// The flags of a command from the view of a pause: a script declared as read-only does not count
+/// as a write.
 fn paused_flags(call: &Call<'_>, command: &Command) -> u32 {
     let is_paused = command.has(flag::CARRIES) && command.has(flag::MAY_REPLICATE);
     if is_paused && call.shared.scripts.writes_nothing(call, command.name) {
@@ -649,8 +653,8 @@ fn paused_flags(call: &Call<'_>, command: &Command) -> u32 {
     command.flags
 }
 
-/// Whether memory is so full that a command of `len` bytes may be refused: nothing makes room for
-/// it, or it is larger than all there may be.
+/// Whether memory is too full for a command of `len` bytes: nothing can be evicted to make room, or
+/// the command is larger than the memory limit.
 fn is_full(call: &Call<'_>, len: usize) -> bool {
     let ((used, limit), reserve) = (call.shared.memory(), call.shared.store.reserve());
     let held = if call.shared.nothing_leaves(call.view) { used.0 + reserve.0 } else { 0 };
@@ -661,7 +665,7 @@ pub(crate) fn wrong_number(name: &str) -> Failure {
     Failure::err(&format!("wrong number of arguments for '{name}' command"))
 }
 
-/// A subcommand has more arguments than it knows of.
+/// The error for a subcommand with an unexpected number of arguments.
 fn wrong_arguments(call: &Call<'_>) -> Failure {
     let (name, parent) = (call.text(1), call.text(0).to_ascii_uppercase());
     Failure::err(&format!(
@@ -669,7 +673,7 @@ fn wrong_arguments(call: &Call<'_>) -> Failure {
     ))
 }
 
-/// Names and arguments are repeated up to this many bytes.
+/// The number of bytes of names and arguments that an error repeats.
 const ECHO_MAX: usize = 128;
 
 #[cold]

@@ -1,4 +1,4 @@
-//! MONITOR: every command as it is carried out, or the accesses to a sample of keys.
+//! MONITOR: every command as it runs, or the accesses to a sample of keys.
 //!
 //! `MONITOR TRACE` shows lines that `larder curve` and `larder simulate` read:
 //!
@@ -7,11 +7,11 @@
 //! 1778474345309397,76,0,set,"key",WRITE,1,string,3,160,web,60000,2550
 //! ```
 //!
-//! A key is shown with all its accesses or with none, whatever the rate, so that the trace is a
-//! smaller trace of the same shape. The line is written before the command is carried out: `hit`
-//! tells whether the key was there, and the size is that of the value it held, or of the one that
-//! is written. The life is in milliseconds: the one that is set, or what is left of it; 0 for none.
-//! The penalty is in microseconds, 0 where none is known.
+//! A key is shown with all of its accesses or with none, at any rate, so the trace is a smaller
+//! trace of the same shape. The line is written before the command runs. `hit` tells whether the
+//! key existed. The size is that of its value, or of the value to be written. The life is in
+//! milliseconds: the new expiry, or the rest of the old one; 0 for none. The penalty is in
+//! microseconds, 0 if it is unknown.
 
 use super::flag::{ADMIN, NO_EXEC, NO_SCRIPT, SECRET, UNTRACED};
 use super::life::{Life, ends};
@@ -24,7 +24,7 @@ use std::io::Write;
 use store::Item;
 use wire::resp::parse_double;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] =
     &[Command::new("monitor", -1, ADMIN | NO_EXEC | NO_SCRIPT, monitor).doc(
         "server",
@@ -60,7 +60,7 @@ fn monitor(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// Shows nothing to the client any more.
+/// Ends MONITOR for the client of the call.
 pub(super) fn stop(call: &mut Call<'_>) {
     if std::mem::take(&mut call.session.watching) {
         let client = &call.session.client;
@@ -89,7 +89,7 @@ fn quoted(line: &mut Vec<u8>, bytes: &[u8]) {
     line.push(b'"');
 }
 
-/// Shows a command that is about to be carried out to those who watch.
+/// Shows a command that is about to run to the clients that run MONITOR.
 #[cold]
 pub(crate) fn show(call: &Call<'_>) {
     let Some(number) = find(call.arg(0)) else { return };
@@ -113,7 +113,7 @@ pub(crate) fn show(call: &Call<'_>) {
     }
 }
 
-/// A line for each key of a command.
+/// Writes a line for each key of a command.
 fn trace(call: &Call<'_>, command: &Command, now: u64) {
     if command.has(UNTRACED) {
         return;
@@ -134,7 +134,7 @@ fn trace(call: &Call<'_>, command: &Command, now: u64) {
         let size = written.map_or(held_size, <[u8]>::len);
         let life = told_life(&args, call.now.unix_ms);
         let left = expires.map_or(0, |at| at.saturating_sub(call.now.unix_ms).max(1));
-        // A write without a life sets none, whatever the value it replaces had.
+        // A write without an expiry sets none, whatever the old value had.
         let life = life.unwrap_or(if written.is_some() { 0 } else { left });
         let tenant = call.session.owners.of(bytes);
         let tenant = call.view.names.get(usize::from(tenant)).map_or("", String::as_str);
@@ -149,7 +149,7 @@ fn trace(call: &Call<'_>, command: &Command, now: u64) {
     }
 }
 
-/// The life that a command states, in milliseconds from now.
+/// The expiry in a command, in milliseconds from now.
 fn told_life(args: &[&[u8]], now_ms: u64) -> Option<u64> {
     let name = args[0].to_ascii_lowercase();
     let stated = match name.as_slice() {

@@ -1,11 +1,11 @@
-//! SUBSCRIBE, PUBLISH and their kin.
+//! SUBSCRIBE, PUBLISH and related commands.
 
 use super::flag::{FAST, LISTENING, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, PUBSUB, SLOTTED, UNEVEN};
 use super::{Call, Channels, Command, Done, wrong_arguments};
 use crate::pubsub::Kind;
 use std::sync::atomic::Ordering;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("subscribe", -2, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         subscribe(call, Kind::Channel)
@@ -85,7 +85,7 @@ const fn words(kind: Kind) -> (&'static [u8], &'static [u8]) {
     }
 }
 
-/// One message that confirms a change, with the number of subscriptions left.
+/// Writes one message that confirms a change, with the number of remaining subscriptions.
 fn confirm(call: &mut Call<'_>, word: &[u8], name: Option<&[u8]>, kind: Kind) {
     call.session.pushed = true;
     let left = call.session.subscriptions.as_ref().map_or(0, |all| all.count(kind));
@@ -98,7 +98,7 @@ fn confirm(call: &mut Call<'_>, word: &[u8], name: Option<&[u8]>, kind: Kind) {
     call.out.integer(left as i64);
 }
 
-/// Shows the counts to CLIENT LIST, and forgets an empty list.
+/// Updates the counts for CLIENT LIST, and drops an empty list of subscriptions.
 fn update_counts(call: &mut Call<'_>) {
     let client = &call.session.client;
     let counts = match &call.session.subscriptions {
@@ -149,7 +149,7 @@ fn unsubscribe(call: &mut Call<'_>, kind: Kind) -> Done {
     Ok(())
 }
 
-/// Subscribers of other nodes would miss what is published, and nobody would notice.
+/// Subscribers of other nodes would miss the message, and nobody would notice.
 const ONE_NODE: &str = "ERR PUBLISH reaches no other node of this cluster, for they do not speak \
     to each other: use SPUBLISH and SSUBSCRIBE, which go by slot";
 

@@ -1,7 +1,7 @@
-//! Keys under another name, or in another database: COPY, RENAME, MOVE.
+//! Moving or copying keys to another name or another database: COPY, RENAME, MOVE.
 //!
-//! Source and destination may lie in different parts of the store, which are never locked together.
-//! So the worker is alone while it carries one of these out: nobody sees both keys, or neither.
+//! The source and the destination may lie in different shards, which are never locked together. So
+//! one of these commands runs alone on the server: no client sees both keys, or neither.
 
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::string::room;
@@ -11,10 +11,10 @@ use crate::{collection, hash, notify, value};
 use store::{Change, Item, Key, Loose, TREE};
 use tune::tenant::Origin;
 
-/// Source and destination.
+/// The source and the destination.
 const TWO_KEYS: Keys = Keys::new(1, 2, 1);
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("copy", -3, WRITE | DENY_OOM, copy)
         .keys(TWO_KEYS)
@@ -39,7 +39,7 @@ fn copy_access(_: &[&[u8]], at: usize) -> Access {
     if at == 1 { access::READS } else { access::SETS }
 }
 
-/// Where COPY names its destination's database: of several the last counts.
+/// The argument that names the destination's database for COPY. The last of several counts.
 fn copy_database(args: &[&[u8]]) -> Option<usize> {
     let mut found = None;
     let mut at = 3;
@@ -62,11 +62,11 @@ struct Held {
     expires: Option<u64>,
 }
 
-/// The contents of a key, to be written at `to`, if there is room for it there.
+/// The contents of a key for a write to `to`; an error if there is no room for them.
 fn held(call: &Call<'_>, key: &Key<'_>, to: &Key<'_>) -> Result<Option<Held>, Failure> {
     let store = &call.shared.store;
     let len = store.peek(key, call.now, |item| item.value.len()).unwrap_or(0);
-    // Before it is copied: what will be refused takes no memory.
+    // The check comes before the copy, so a refused command takes no memory.
     room(call, to, len).check(0, len)?;
     Ok(store.peek(key, call.now, |item| Held {
         value: item.value.to_vec(),
@@ -75,16 +75,16 @@ fn held(call: &Call<'_>, key: &Key<'_>, to: &Key<'_>) -> Result<Option<Held>, Fa
     }))
 }
 
-/// Whether a key holds a collection that is a tree, which is no value to be copied at once.
+/// Whether a key holds a collection that is a tree. A tree is not copied at once.
 fn is_tree(call: &Call<'_>, key: &Key<'_>) -> bool {
     let is_tree = |item: &Item<'_>| item.tree().is_some();
     call.shared.store.peek(key, call.now, is_tree).unwrap_or(false)
 }
 
-/// What is known of a collection beside its tree.
+/// The properties of a collection beside its tree.
 #[derive(Default)]
 struct Beside {
-    /// Without the bit of trees.
+    /// The kind, without the bit of trees.
     kind: u8,
     note: Vec<u8>,
     life: Option<u64>,
@@ -98,7 +98,7 @@ impl Beside {
     }
 }
 
-/// Makes an item of a tree, and tells of it. Whether it did.
+/// Makes a tree the value of a key, and notifies other clients. Returns whether it did.
 fn put_tree(
     call: &Call<'_>,
     to: &Key<'_>,
@@ -117,7 +117,7 @@ fn put_tree(
     Ok(written)
 }
 
-/// Copies a tree.
+/// Copies a tree. Returns whether it did.
 fn copy_tree(
     call: &Call<'_>,
     from: &Key<'_>,
@@ -137,7 +137,7 @@ fn copy_tree(
     }
 }
 
-/// Moves a tree. One that finds no place stays where it was.
+/// Moves a tree. A tree that finds no room stays where it was.
 fn move_tree(
     call: &Call<'_>,
     from: &Key<'_>,
@@ -148,7 +148,7 @@ fn move_tree(
     if !replace && store.peek(to, call.now, |_| ()).is_some() {
         return Ok(false);
     }
-    // Before it is taken: what finds no room stays, and makes nobody leave.
+    // The check comes before the move, so a refused command evicts nothing.
     let bytes = store.peek(from, call.now, |item| item.charge().0 as usize).unwrap_or(0);
     if from.tenant != to.tenant {
         room(call, to, bytes).check_growth(bytes as u64)?;
@@ -166,7 +166,8 @@ fn move_tree(
 }
 
 impl Held {
-    /// Writes it elsewhere; not over a value, unless that is to be replaced. Whether it did.
+    /// Writes the contents to another key. It replaces an existing value only with `replace`.
+    /// Returns whether it wrote them.
     fn write(&self, call: &Call<'_>, to: &Key<'_>, replace: bool) -> Result<bool, Failure> {
         let written = call.shared.store.update(to, call.now, |item| {
             if item.is_some() && !replace {
@@ -184,7 +185,7 @@ impl Held {
     }
 }
 
-/// The client's key of that name in another database.
+/// The client's key with this name in another database.
 fn key_in<'k>(call: &Call<'_>, db: u8, bytes: &'k [u8]) -> Key<'k> {
     let (user, listener) = (call.session.user.as_deref(), call.session.client.listener);
     let owners = call.view.owners(Origin { user, listener, db });
@@ -223,7 +224,7 @@ fn copy(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Moves what a key holds to another; whether it did.
+/// Moves the contents of one key to another. Returns whether it did.
 fn relocate_item(
     call: &Call<'_>,
     from: &Key<'_>,
@@ -241,7 +242,7 @@ fn relocate_item(
     Ok(written)
 }
 
-/// Gives a key another name; whether it has it now.
+/// Renames a key. Returns whether it did.
 fn give_name(call: &Call<'_>, replace: bool) -> Result<bool, Failure> {
     let (from, to) = (call.key_at(1), call.key_at(2));
     let store = &call.shared.store;

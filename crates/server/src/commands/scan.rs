@@ -1,7 +1,7 @@
-//! Walks over the keys a client can see.
+//! Walks over the keys that a client can see.
 //!
-//! The store walks tables by tenant; what a client sees is what its rules lead it to. Walks leave
-//! no trace on recency or models.
+//! The store walks its tables by tenant; the client's rules decide which keys it sees. Walks affect
+//! neither recency nor models.
 
 use super::budget::Budget;
 use super::flag::{FAST, READ, WRITE};
@@ -10,7 +10,7 @@ use crate::{glob, value};
 use store::{ScanItem, Scope};
 use wire::resp::parse_integer;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("scan", -2, READ, scan).doc("generic", "2.8.0", "Walks the keys, some a call."),
     Command::new("keys", 2, READ, keys).categories(&["keyspace", "dangerous"]).doc(
@@ -35,24 +35,24 @@ pub(super) const COMMANDS: &[Command] = &[
         .doc("server", "1.0.0", "Removes all keys."),
 ];
 
-/// Items looked at in one step of a walk that goes to the end.
+/// The number of items in one step of a full walk.
 const STEP: usize = 1_000;
-/// Draws of RANDOMKEY that may meet an item the client cannot see.
+/// The number of draws of RANDOMKEY that may find an item invisible to the client.
 const DRAWS_MAX: usize = 100;
 
-/// Which tables a client's keys may be in.
+/// The tables that a client's keys may be in.
 pub(super) fn scope(call: &Call<'_>) -> Scope {
     Scope { tenant: call.session.owners.only(), db: Some(call.session.db) }
 }
 
-/// Whether the client would find the item by its key.
+/// Whether the client would find this item by its key.
 pub(super) fn sees(call: &Call<'_>, found: &ScanItem<'_>) -> bool {
     call.session.owners.of(found.key) == found.tenant
 }
 
 fn scan(call: &mut Call<'_>) -> Done {
     let cursor = std::str::from_utf8(call.arg(1)).ok().and_then(|text| {
-        // A negative number wraps around, as C reads it.
+        // A negative number wraps around, as in C.
         text.parse::<u64>().or_else(|_| text.parse::<i64>().map(|cursor| cursor as u64)).ok()
     });
     let cursor = cursor.ok_or("ERR invalid cursor")?;

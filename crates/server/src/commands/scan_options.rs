@@ -1,26 +1,27 @@
-//! The options of HSCAN, SSCAN and ZSCAN: a cursor, a pattern, how many to look at.
+//! The options of HSCAN, SSCAN and ZSCAN: a cursor, a pattern and a count.
 
 use super::{Call, Done, Failure, NOT_AN_INTEGER, SYNTAX};
 use crate::glob;
 use crate::hash::STEP_FIELDS;
 use wire::resp::{Encoder, parse_integer};
 
-/// What is looked at where nothing is said.
+/// The default number of elements in one call.
 const COUNT: usize = 10;
 
-/// What a walk through a collection is asked.
+/// The options of a walk through a collection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScanOptions<'a> {
-    /// Where to go on; none at a cursor that nobody was given, which is behind the last.
+    /// The place at which to continue; `None` for a cursor that no reply contained, which is behind
+    /// the last element.
     pub(super) from: Option<u32>,
-    /// How many elements to look at.
+    /// The number of elements to visit.
     pub(super) count: usize,
     pub(super) pattern: Option<&'a [u8]>,
-    /// Whether only names are wanted.
+    /// Whether the client wants names only.
     pub(super) no_values: bool,
 }
 
-/// Elements that a walk has looked at, and replies that it has written.
+/// The elements that a walk has visited, and the replies that it has written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     pub(super) looked: usize,
@@ -28,7 +29,8 @@ pub(super) struct Count {
 }
 
 impl<'a> ScanOptions<'a> {
-    /// Those of a call whose cursor is argument 2. `without` is the word that leaves values out.
+    /// Reads the options of a call with the cursor at argument 2. `without` is the word that leaves
+    /// values out.
     pub(super) fn of(call: &Call<'a>, without: Option<&str>) -> Result<Self, Failure> {
         let cursor = std::str::from_utf8(call.arg(2)).ok().and_then(|text| text.parse().ok());
         let cursor: u64 = cursor.ok_or("ERR invalid cursor")?;
@@ -55,8 +57,9 @@ impl<'a> ScanOptions<'a> {
         Ok(found)
     }
 
-    /// Walks by `step`, which writes the elements from a place on that are wanted, of so many, and
-    /// returns where to go on; until so many were looked at, or the reply is long enough.
+    /// Runs `step` until enough elements were visited or the reply is long enough. A step gets a
+    /// place and a number of elements; it writes the wanted ones and returns the place at which to
+    /// continue.
     pub(super) fn reply<'c>(
         &self,
         call: &mut Call<'c>,
@@ -87,7 +90,7 @@ impl<'a> ScanOptions<'a> {
         Ok(())
     }
 
-    /// Whether an element of that name is wanted.
+    /// Whether the walk shows an element with this name.
     pub(super) fn wants(&self, name: &[u8]) -> bool {
         self.pattern.is_none_or(|pattern| glob::matches(pattern, name))
     }

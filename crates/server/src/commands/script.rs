@@ -1,4 +1,4 @@
-//! EVAL and its kin: scripts in Lua. (`crate::script` runs them.)
+//! EVAL and related commands: scripts in Lua, which `crate::script` runs.
 
 use super::command::{COUNTED_KEYS, access};
 use super::flag::{ALLOW_BUSY, CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED};
@@ -6,11 +6,11 @@ use super::{Call, Command, Done, Failure, NOT_AN_INTEGER};
 use crate::script::{Digest, NO_SCRIPT as UNKNOWN};
 use wire::resp::parse_integer;
 
-/// What EVAL and FCALL are.
+/// The flags of commands that run scripts: EVAL and related ones, and their read-only forms.
 const RUNS: u32 = NO_SCRIPT | MAY_REPLICATE | CARRIES | UNTRACED;
 const READS: u32 = NO_SCRIPT | READ | CARRIES | UNTRACED;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("eval", -3, RUNS, eval).keys(COUNTED_KEYS).doc(
         "scripting",
@@ -64,8 +64,8 @@ const SCRIPT: &[Command] = &[
     ),
 ];
 
-/// How many keys a script or function is given, from the argument that says so; `no_number` where
-/// it says something else.
+/// The number of keys for a script or function, from argument 2; the error `no_number` if that is
+/// no integer.
 pub(super) fn count_of_keys(call: &Call<'_>, no_number: &'static str) -> Result<usize, Failure> {
     let count = parse_integer(call.arg(2)).ok_or(no_number)?;
     if count > call.args.len() as i64 - 3 {
@@ -109,7 +109,7 @@ fn eval_known(call: &mut Call<'_>, is_readonly: bool) -> Done {
     })
 }
 
-/// A digest in any case; `None` if it is not as long as one.
+/// A digest in any case; `None` if the text has another length.
 fn read_digest(text: &[u8]) -> Option<Digest> {
     let digest: Digest = text.try_into().ok()?;
     Some(digest.map(|letter| letter.to_ascii_lowercase()))

@@ -1,4 +1,4 @@
-//! Sets: members put in and taken out, asked for, drawn and walked.
+//! Sets: commands that add, remove, look up, draw and walk members.
 
 use super::draw::{draw, prng};
 use super::elements::{
@@ -15,7 +15,7 @@ use crate::notify;
 
 const GROUP: &str = "set";
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("sadd", -3, WRITE | DENY_OOM | FAST, sadd).keys(ONE_KEY).access(access::ADDS).doc(
         GROUP,
@@ -92,16 +92,16 @@ fn smove(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Takes a member from one set to another; whether it was there.
+/// Moves a member from one set to another. Returns whether it was there.
 fn move_member(call: &Call<'_>, member: &[u8]) -> Result<bool, Failure> {
     let is_there = contains(call, 1, member, Trace::None)?;
-    // Also where nothing is moved the destination is no other type.
+    // Checks that the destination is a set, even if nothing is moved.
     if call.shared.store.peek(&call.key_at(1), call.now, |_| ()).is_some() {
         len::<Set>(call, &call.key_at(2))?;
     }
     let is_same = call.arg(1) == call.arg(2);
     if is_there && !is_same {
-        // First there, then no more here: what finds no room stays.
+        // First adds it there, then removes it here: a member that finds no room stays in its set.
         let is_new = change::<Set, _>(call, &call.key_at(2), true, |held| {
             let is_new = set::add(held, member)?;
             Ok((is_new, is_new))
@@ -115,8 +115,8 @@ fn move_member(call: &Call<'_>, member: &[u8]) -> Result<bool, Failure> {
     Ok(is_there)
 }
 
-/// Takes so many members out that are drawn at random, a step of them at a time, until `visit` has
-/// seen enough.
+/// Removes `count` members drawn at random, in steps, until `visit` returns false. Returns how many
+/// it removed.
 fn take(call: &Call<'_>, count: u64, mut visit: impl FnMut(&[u8]) -> bool) -> Result<u64, Failure> {
     let (key, mut chance, mut taken, mut goes_on) = (call.key_at(1), prng(call), 0, true);
     while taken < count && goes_on {

@@ -1,4 +1,4 @@
-//! Sets of sets: what several have in common, what any has, what the first has alone.
+//! Set operations: intersection, union and difference.
 
 use super::budget::Budget;
 use super::elements::{key_count, len, look, look_each, replace, together, walk};
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use store::Key;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     reads("sinter", |call| reply(call, Algebra::Inter), "What all sets have in common."),
     reads("sunion", |call| reply(call, Algebra::Union), "What any of the sets has."),
@@ -49,8 +49,8 @@ enum Algebra {
     Diff,
 }
 
-/// Members of the first set that are in each of the other sets, or are not: some members of the
-/// first at a time, so that only those are kept that are found.
+/// The members of the first set that are in each other set, or in none of them, as `keys` demands.
+/// It reads the first set in steps, so it keeps only the members that it found.
 fn sifted(
     call: &Call<'_>,
     keys: &[(Key<'_>, bool)],
@@ -81,14 +81,14 @@ fn sifted(
     }
 }
 
-/// The members that come of the sets at these arguments.
+/// The members of the result for the sets at these arguments.
 fn members(
     call: &Call<'_>,
     keys: Range<usize>,
     algebra: Algebra,
     mut budget: Budget,
 ) -> Result<Vec<Vec<u8>>, Failure> {
-    // All of them are sets, or nothing is done.
+    // All of the keys must hold sets, or nothing is done.
     let lens: Vec<u64> =
         keys.clone().map(|at| len::<Set>(call, &call.key_at(at))).collect::<Result<_, _>>()?;
     let mut order: Vec<usize> = keys.clone().collect();
@@ -123,7 +123,7 @@ fn members(
     }
 }
 
-/// How many members the sets at these arguments have.
+/// The total number of members of the sets at these arguments.
 fn count(call: &Call<'_>, mut keys: Range<usize>) -> Result<u64, Failure> {
     keys.try_fold(0, |sum, at| Ok(sum + len::<Set>(call, &call.key_at(at))?))
 }
@@ -158,7 +158,7 @@ fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
     Ok(())
 }
 
-/// What LIMIT at argument `at` says, if it is there; 0 for all.
+/// The number in LIMIT at argument `at`; 0 (no limit) if the option is missing.
 pub(super) fn limit(call: &Call<'_>, at: usize) -> Result<usize, Failure> {
     match call.args.len() - at {
         0 => Ok(0),

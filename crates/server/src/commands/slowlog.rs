@@ -1,4 +1,4 @@
-//! SLOWLOG and COMMANDLOG: what took long, or many bytes.
+//! SLOWLOG and COMMANDLOG: commands that took long, or had many bytes.
 
 use super::flag::ADMIN;
 use super::{Call, Command, Done, Failure};
@@ -6,7 +6,7 @@ use crate::shared::Shared;
 use crate::slowlog::SlowLog;
 use wire::resp::{Reply, parse_integer, split_line};
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::container("slowlog", 0, SLOWLOG).doc("server", "2.2.12", "Slow commands."),
     Command::container("commandlog", 0, COMMANDLOG).doc(
@@ -54,7 +54,7 @@ const COMMANDLOG: &[Command] = &[
     ),
 ];
 
-/// Entries of a log.
+/// The log that a command is about.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Slow,
@@ -99,7 +99,7 @@ fn newest_of_kind(call: &mut Call<'_>) -> Done {
     show(call, count, Kind::named(call, 3)?)
 }
 
-/// Shows so many entries; all for -1.
+/// Shows the newest `count` entries; all for -1.
 fn show(call: &mut Call<'_>, count: i64, kind: Kind) -> Done {
     if count < -1 {
         return Err("ERR count should be greater than or equal to -1".into());
@@ -160,8 +160,9 @@ fn log_help(call: &mut Call<'_>) -> Done {
     ])
 }
 
-/// The command at the front of bytes that were carried out, and its length. Not by the decoder:
-/// one more place that uses it, and the compiler no longer inlines it where every command passes.
+/// The first command in these bytes, which have run before, and its length. It does not use the
+/// decoder: with one more caller the compiler no longer inlines the decoder in the path of every
+/// command.
 #[cold]
 pub(crate) fn read(bytes: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
     if bytes.first() == Some(&b'*') {

@@ -1,5 +1,5 @@
-//! SORT: the elements of a list, a set or a sorted set in the order of their values, or of values
-//! that stand elsewhere.
+//! SORT: the elements of a list, a set or a sorted set in the order of their values, or of the
+//! values of other keys.
 //!
 //! ```text
 //!   SORT ids BY price:* GET name:*      an element takes the place of the star
@@ -21,10 +21,10 @@ use store::{Item, TREE};
 use wire::resp::{parse_double, parse_integer};
 use wire::slots::{slot, slot_of_pattern};
 
-/// It may look at any key that a pattern names.
+/// SORT may read any key that a pattern names.
 const CATEGORIES: &[&str] = &["set", "sortedset", "list", "dangerous"];
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("sort", -2, WRITE | DENY_OOM, |call| sort(call, true))
         .keys(ONE_KEY.and_behind("store"))
@@ -41,7 +41,7 @@ fn sort_access(_: &[&[u8]], at: usize) -> Access {
     if at == 1 { access::READS } else { access::SETS }
 }
 
-/// What a call is asked.
+/// The options of a call.
 #[derive(Default)]
 struct Asked<'a> {
     by: Option<&'a [u8]>,
@@ -85,7 +85,8 @@ impl<'a> Asked<'a> {
         Ok(asked)
     }
 
-    /// Patterns name keys that no right was asked for, and that may be another server's.
+    /// Checks the patterns: no permission covers the keys that they name, and the keys may belong
+    /// to another server.
     fn check(&self, call: &Call<'_>) -> Done {
         let by = self.by.filter(|by| by.contains(&b'*')).map(|by| ("BY", by));
         let gets = self.gets.iter().filter(|get| **get != b"#").map(|get| ("GET", *get));
@@ -104,22 +105,23 @@ impl<'a> Asked<'a> {
         Ok(())
     }
 
-    /// Whether the elements stay as they are.
+    /// Whether the elements keep their order.
     fn is_unsorted(&self) -> bool {
         self.by.is_some_and(|by| !by.contains(&b'*'))
     }
 
-    /// What may be gathered for the result.
+    /// The limit for the bytes gathered for the result.
     fn budget(&self, call: &Call<'_>) -> Budget {
         self.store.map_or_else(|| Budget::reply(call), |to| Budget::store(call, &call.key(to)))
     }
 
-    /// The elements that are wanted, in their order.
+    /// The elements of the result, in their order.
     fn elements(&self, call: &Call<'_>) -> Result<Vec<Vec<u8>>, Failure> {
         let kind = |item: &Item<'_>| item.kind & !TREE;
         let (key, now) = (call.key_at(1), call.now);
         let kind = call.shared.store.peek(&key, now, kind);
-        // Of elements that are replaced by what GET names the memory counts, not the place to be.
+        // With GET the elements are only intermediate, so the limit of a reply bounds them, not the
+        // room at the destination.
         let mut budget = if self.gets.is_empty() { self.budget(call) } else { Budget::reply(call) };
         let mut elements = match kind {
             None => vec![],
@@ -138,7 +140,8 @@ impl<'a> Asked<'a> {
         if !self.is_unsorted() {
             elements = self.sorted(call, elements)?;
         } else if kind == Some(SET) && (self.store.is_some() || call.session.scripted) {
-            // What is stored, and what a script sees, is the same however the set is held.
+            // A stored result, and the view of a script, must not depend on the form in which the
+            // set is held.
             elements.sort_unstable_by(|a, b| self.way(a.cmp(b)));
         } else if kind == Some(ZSET) && self.descending {
             elements.reverse();
@@ -150,13 +153,13 @@ impl<'a> Asked<'a> {
         Ok(elements.drain(from as usize..until as usize).collect())
     }
 
-    /// The order that was asked for.
+    /// The order of the call: ascending or descending.
     const fn way(&self, order: Ordering) -> Ordering {
         if self.descending { order.reverse() } else { order }
     }
 
-    /// The elements in the order of their weights. A number is read from a weight where that
-    /// stands, and texts are copied only to be compared.
+    /// The elements in the order of their weights. Numbers are parsed in place; texts are copied to
+    /// compare them.
     fn sorted(&self, call: &Call<'_>, mut elements: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Failure> {
         let way = |order| self.way(order);
         let Some(by) = self.by else {
@@ -185,7 +188,7 @@ impl<'a> Asked<'a> {
         Ok(in_order(weighed, |a: &f64, b| a.total_cmp(b), way))
     }
 
-    /// Shows what is replied of each element, until `visit` has seen enough.
+    /// Shows the reply for each element, until `visit` returns false.
     fn each(
         &self,
         call: &Call<'_>,
@@ -205,7 +208,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The number that a weight is.
+/// The weight as a number; 0 if the value is missing.
 fn weight(value: Option<&[u8]>) -> Result<f64, Failure> {
     let Some(value) = value else { return Ok(0.0) };
     let number = parse_double(value.trim_ascii_start());
@@ -213,7 +216,7 @@ fn weight(value: Option<&[u8]>) -> Result<f64, Failure> {
     number.ok_or_else(|| "ERR One or more scores can't be converted into double".into())
 }
 
-/// Elements in the order of their weights, and of themselves where those are equal.
+/// Elements in the order of their weights. Equal weights are ordered by the elements.
 fn in_order<W>(
     mut weighed: Vec<(W, Vec<u8>)>,
     compare: impl Fn(&W, &W) -> Ordering,
@@ -223,7 +226,7 @@ fn in_order<W>(
     weighed.into_iter().map(|(_, element)| element).collect()
 }
 
-/// Shows the value to `f` that a pattern names of an element.
+/// Shows the value that a pattern names for an element to `f`.
 fn value_of<R>(
     call: &Call<'_>,
     pattern: &[u8],

@@ -1,4 +1,4 @@
-//! Strings: reading and writing values.
+//! Strings: commands that read and write values.
 
 use super::flag::{BRIEF, DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::life::{Life, ends};
@@ -13,7 +13,7 @@ use base::Micros;
 use std::ops::Range;
 use store::{Change, Item, Key};
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("get", 2, READ | FAST, get).keys(ONE_KEY).doc(
         "string",
@@ -95,17 +95,18 @@ pub(super) const COMMANDS: &[Command] = &[
         .doc("string", "2.2.0", "Overwrites part of a value."),
 ];
 
-/// SET tells of the old value where it is asked to.
+/// SET reveals the old value only with GET.
 fn set_access(args: &[&[u8]], _: usize) -> Access {
     let asks = args.iter().skip(3).any(|arg| arg.eq_ignore_ascii_case(b"get"));
     if asks { access::BOTH } else { access::SETS }
 }
 
-/// A key that StackExchange.Redis asks for on every connect, to choose among masters: no workload.
+/// A key that StackExchange.Redis reads on every connect to choose among masters. It is no
+/// workload.
 const TIE_BREAKER: &[u8] = b"__Booksleeve_TieBreak";
 
-/// Reads a value into the reply, as a read or, for a client that asked to leave no trace, without
-/// one.
+/// Reads a value into the reply. The read has no effect on recency if the client asked for that
+/// (CLIENT NO-TOUCH). Returns false if the key holds no string.
 ///
 /// Whether it was a string, or there was nothing.
 #[inline]
@@ -148,7 +149,7 @@ fn mget(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// The change that sets a value, or the end of a life that is over already.
+/// The change that sets a value, or a removal if the expiry has passed already.
 fn change(value: &[u8], expires: Option<u64>, now_ms: u64) -> Change<'_> {
     match expires {
         Some(at) if at <= now_ms => Change::Remove,
@@ -156,7 +157,7 @@ fn change(value: &[u8], expires: Option<u64>, now_ms: u64) -> Change<'_> {
     }
 }
 
-/// Options of SET besides its value.
+/// The options of SET and GETEX.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]
 struct Options<'a> {
@@ -165,17 +166,17 @@ struct Options<'a> {
     keep_ttl: bool,
     persist: bool,
     get: bool,
-    /// Cost of a miss, in microseconds: a hint.
+    /// The cost of a miss in microseconds, as a hint of the client.
     cost: Option<Micros>,
     life: Option<(Life, &'a [u8])>,
 }
 
-/// Reads options from argument `first` on. SET and GETEX know different ones.
+/// Reads the options from argument `first` on. SET and GETEX have different ones.
 fn options<'a>(call: &Call<'a>, first: usize, is_set: bool) -> Result<Options<'a>, Failure> {
     let mut found = Options::default();
     let mut at = first;
     while at < call.args.len() {
-        // The same option again takes the place of the first, as in Redis.
+        // A repeated option replaces the earlier one, as in Redis.
         let one_life = |life| {
             let same = found.life.is_none_or(|(known, _)| known == life);
             same && !found.keep_ttl && !found.persist
@@ -209,7 +210,7 @@ fn options<'a>(call: &Call<'a>, first: usize, is_set: bool) -> Result<Options<'a
 
 fn set(call: &mut Call<'_>) -> Done {
     let (key, value) = (call.key_at(1), call.arg(2));
-    // Who asks for nothing else need not have it kept.
+    // Only a SET without NX, XX, GET or KEEPTTL lets the store decline the value.
     let offered = Key { may_be_declined: true, ..key };
     if call.args.len() == 3 {
         call.shared.store.set(&offered, value, None, call.now)?;
@@ -260,7 +261,7 @@ fn set(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Tells that a key was set, and when it dies.
+/// Sends the notifications for a written key, and for its expiry if it has one.
 fn tell_set(call: &Call<'_>, key: &[u8], expires: Option<u64>) {
     call.event(notify::STRING, "set", key);
     if expires.is_some() {
@@ -297,7 +298,7 @@ fn setnx(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Replies a value that a command took out under the lock.
+/// Replies with a value that a command copied or removed under the lock.
 fn reply_taken(call: &mut Call<'_>, value: Taken) -> Done {
     match value? {
         Some(value) => call.out.bulk(&value),
@@ -306,14 +307,14 @@ fn reply_taken(call: &mut Call<'_>, value: Taken) -> Done {
     Ok(())
 }
 
-/// A value that was there, none, or that it was no string.
+/// The value that was there, `None` without a key, or the error for another type.
 type Taken = Result<Option<Vec<u8>>, &'static str>;
 
 fn taken(item: Option<&Item<'_>>) -> Taken {
     item.map(|item| string(item).map(<[u8]>::to_vec)).transpose()
 }
 
-/// The change, unless the key holds no string.
+/// The change; no change if the key holds no string.
 fn unless_wrong<'v>(taken: &Taken, change: Change<'v>) -> Change<'v> {
     if taken.is_ok() { change } else { Change::Keep }
 }
@@ -362,7 +363,7 @@ fn getex(call: &mut Call<'_>) -> Done {
     })?;
     if matches!(value, Ok(Some(_))) {
         match expires {
-            // A wrong time is told where there is a string that would have it.
+            // A wrong time is an error only if the key holds a string.
             Err(wrong) => return Err(wrong),
             Ok(Some(at)) if at <= now_ms => call.event(notify::GENERIC, "del", call.arg(1)),
             Ok(Some(_)) => call.event(notify::GENERIC, "expire", call.arg(1)),
@@ -375,12 +376,12 @@ fn getex(call: &mut Call<'_>) -> Done {
     reply_taken(call, value)
 }
 
-/// The pairs of MSET, or the error for a key without a value.
+/// Checks that MSET has a value for each key.
 fn check_pairs(call: &Call<'_>, name: &str) -> Done {
     if call.args.len().is_multiple_of(2) { Err(wrong_number(name)) } else { Ok(()) }
 }
 
-/// Refuses pairs that find no room together, before the first of them is set.
+/// Refuses pairs that have no room together, before the first of them is set.
 fn check_room(call: &Call<'_>) -> Done {
     let pairs = || (1..call.args.len()).step_by(2);
     let bytes = |at| store::charge(call.arg(at).len(), call.arg(at + 1).len(), false) as usize;
@@ -400,7 +401,7 @@ fn check_room(call: &Call<'_>) -> Done {
     for (key, need) in needs {
         let room = room(call, &key, need as usize);
         if room.check_growth(need).is_err() {
-            // The items whose place they take may leave enough.
+            // The items that they replace may free enough room.
             let own = pairs().map(|at| call.key_at(at)).filter(|own| own.tenant == key.tenant);
             let held = |key| call.shared.store.peek(&key, call.now, |item| item.charge().0);
             let left: u64 = own.filter_map(held).sum();
@@ -437,7 +438,7 @@ fn msetnx(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Refuses a value longer than an argument may be.
+/// Refuses a value longer than the longest allowed argument.
 pub(super) fn check_len(call: &Call<'_>, len: usize) -> Done {
     if len as u64 > call.view.settings.proto_max_bulk_len.0 {
         return Err("ERR string exceeds maximum allowed size (proto-max-bulk-len)".into());
@@ -526,8 +527,9 @@ fn setrange(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Lets `f` change these bytes of a string, which is made so long if it is shorter, and counts its
-/// bytes. What is there already and has no flags is not copied, however long it is.
+/// Lets `f` change a range of a string's bytes, after zeros have filled a shorter string up to its
+/// end. Returns the result and the length. An existing range of a string without flags is changed
+/// in place, so a long value is not copied.
 pub(super) fn splice<R>(
     call: &Call<'_>,
     key: &Key<'_>,
@@ -545,7 +547,7 @@ pub(super) fn splice<R>(
             let result = f(&mut part);
             return (Change::Patch(at.start, part.into()), Ok((result, old.len())));
         }
-        // Before it is copied: what will be refused takes no memory.
+        // The check comes before the copy, so a refused command takes no memory.
         if let Err(error) = room.check(old.len(), at.end) {
             return (Change::Keep, Err(Failure::from(error)));
         }
@@ -558,8 +560,8 @@ pub(super) fn splice<R>(
     })?
 }
 
-/// Lets `f` change the bytes of a string, none where there is no key, which it makes so `long` if
-/// they are fewer; `f` says whether it did.
+/// Lets `f` change the bytes of a string, an empty one if the key does not exist. `f` may make it
+/// `long` bytes long, and returns whether it changed it.
 pub(super) fn modify<R>(
     call: &Call<'_>,
     key: &Key<'_>,
@@ -572,7 +574,7 @@ pub(super) fn modify<R>(
             Ok(old) => old,
             Err(wrong) => return (Change::Keep, Err(wrong.into())),
         };
-        // Before it is copied: what will be refused takes no memory.
+        // The check comes before the copy, so a refused command takes no memory.
         if let Err(error) = room.check(old.len(), long) {
             return (Change::Keep, Err(Failure::from(error)));
         }

@@ -1,5 +1,5 @@
-//! CLIENT TRACKING and its kin: what a client wants to hear of the keys that it keeps for itself.
-//! (`crate::tracking` knows who has read what.)
+//! CLIENT TRACKING and related commands: invalidations for keys that a client caches.
+//! `crate::tracking` knows which client has read which key.
 
 use super::flag::{CARRIES, READ, WRITE};
 use super::{Call, Command, Done, Failure, SYNTAX, find, get};
@@ -11,7 +11,7 @@ use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use wire::resp::Protocol;
 
-/// Subcommands of CLIENT.
+/// A subcommand of CLIENT.
 pub(super) const TRACKING: Command = Command::new("client|tracking", -3, 0, tracking).doc(
     "connection",
     "6.0.0",
@@ -33,7 +33,7 @@ pub(super) const GETREDIR: Command = Command::new("client|getredir", 2, 0, getre
     "Which connection is told instead of this one.",
 );
 
-/// Options of CLIENT TRACKING.
+/// The options of CLIENT TRACKING.
 #[derive(Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]
 struct Options {
@@ -79,7 +79,8 @@ impl Options {
         Ok(options)
     }
 
-    /// Refuses options that do not fit together, or do not fit how the client tracks already.
+    /// Refuses options that conflict with each other, or with the way in which the client tracks
+    /// already.
     fn check(&self, old: Option<&Tracks>) -> Result<(), &'static str> {
         if !self.bcast && !self.prefixes.is_empty() {
             return Err("ERR PREFIX option requires BCAST mode to be enabled");
@@ -106,11 +107,11 @@ impl Options {
         Ok(())
     }
 
-    /// The prefixes of before and now, none of which may begin with another.
+    /// The old and the new prefixes. None of them may be a prefix of another.
     fn prefixes(&self, old: Option<&Tracks>) -> Result<Vec<Vec<u8>>, Failure> {
         let mut all = old.and_then(|old| old.prefixes.clone()).unwrap_or_default();
         let before: BTreeSet<&[u8]> = all.iter().map(Vec::as_slice).collect();
-        // Of each prefix, the one behind it that it overlaps with.
+        // For each prefix, a later one that it overlaps.
         let mut behind = BTreeSet::new();
         let mut others = vec![None; self.prefixes.len()];
         for (at, new) in self.prefixes.iter().enumerate().rev() {
@@ -141,7 +142,7 @@ impl Options {
     }
 }
 
-/// One of these that begins with the prefix, or that the prefix begins with.
+/// Finds a known prefix that begins with `prefix`, or that `prefix` begins with.
 fn overlap<'a>(known: &BTreeSet<&'a [u8]>, prefix: &[u8]) -> Option<&'a [u8]> {
     let from = (Bound::Included(prefix), Bound::Unbounded);
     let longer = known.range::<[u8], _>(from).next().copied();
@@ -165,19 +166,19 @@ fn tracking(call: &mut Call<'_>) -> Done {
     let tenants = call.session.reachable(call.view);
     let tracker = Tracker { redirect, no_loop, prefixes: prefixes.clone(), tenants };
     call.shared.tracking.join(call.session.client.id, tracker);
-    // What dies from here on is noted.
+    // Removals are noted from here on.
     removals::tell(call.shared);
     let tracks = Tracks { redirect, prefixes, opt_in, opt_out, no_loop, caching: None };
     let client = &call.session.client;
     client.redirect.store(redirect as i64, Ordering::Relaxed);
     client.broadcast.store(tracks.prefixes.is_some(), Ordering::Relaxed);
     call.session.tracks = Some(Box::new(tracks));
-    // What follows in the same batch is tracked already.
+    // The rest of the batch is tracked already.
     call.session.look_again();
     call.ok()
 }
 
-/// Tracks nothing any more.
+/// Ends tracking for the client of the call.
 pub(super) fn stop(call: &mut Call<'_>) {
     if call.session.tracks.take().is_some() {
         let client = &call.session.client;
@@ -255,7 +256,7 @@ fn info(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// The command that is called and not queued, if it has keys.
+/// The command of the call if it has keys; `None` if it is queued in a transaction.
 fn called(call: &Call<'_>) -> Option<&'static Command> {
     if call.session.transaction.is_some() {
         return None;
@@ -263,7 +264,7 @@ fn called(call: &Call<'_>) -> Option<&'static Command> {
     find(call.arg(0)).map(get).filter(|command| command.keys.is_any() && !command.has(CARRIES))
 }
 
-/// Remembers what a client that tracks is about to read.
+/// Remembers the keys that a tracking client is about to read.
 pub(crate) fn before(call: &Call<'_>) {
     let Some(tracks) = &call.session.tracks else { return };
     let wanted = match (tracks.opt_in, tracks.opt_out) {
@@ -283,7 +284,7 @@ pub(crate) fn before(call: &Call<'_>) {
     }
 }
 
-/// Tells others what a command has changed, the reply to which begins at `mark`.
+/// Sends invalidations for the keys that a command has changed. Its reply begins at `mark`.
 pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
     let is_client = call.is(0, "client");
     if let Some(tracks) = &mut call.session.tracks
@@ -293,7 +294,7 @@ pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
         tracks.caching = None;
     }
     if call.session.blocked.is_some() && call.out.mark() == mark {
-        // It waits, and has changed nothing yet.
+        // The command waits, and has changed nothing yet.
         return;
     }
     let Some(command) = called(call).filter(|command| command.has(WRITE)) else { return };
@@ -305,8 +306,8 @@ pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
         let max = call.view.settings.tracking_max_keys;
         let tenant = call.session.owners.of(key);
         if call.shared.tracking.tell_others(call.shared, id, tenant, key) {
-            // Behind the reply and before that of the next command, unless the reply is part of
-            // another or is not sent.
+            // The invalidation goes behind the reply and before the next one, unless the reply is
+            // part of another or is not sent.
             let session = &*call.session;
             let is_whole = !session.executing && !session.scripted;
             let is_muted = session.blocked.as_ref().is_some_and(|wait| wait.is_muted);

@@ -1,9 +1,9 @@
-//! MULTI and EXEC: commands that are sent together.
+//! MULTI and EXEC: commands that run together.
 //!
-//! Queued commands are carried out one after another at EXEC, by a worker that is alone: no other
-//! command comes between them, nor between them and the look at what WATCH was asked for. WATCH
-//! compares what a key held with what it holds at EXEC: a value that was changed and changed back
-//! counts as unchanged.
+//! EXEC runs the queued commands one after another, and its worker runs alone. No other command
+//! runs between them, nor between them and the check of the watched keys. WATCH compares a key's
+//! contents at EXEC with its contents at WATCH. A value that was changed and changed back counts as
+//! unchanged, except in lists, sets and sorted sets that are trees.
 
 use super::flag::{
     ABORTS, ALLOW_BUSY, DENY_OOM, FAST, NO_EXEC, NO_SCRIPT, UNEVEN, UNQUEUED, UNTRACED,
@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use store::Key;
 use wire::resp::{Decoder, Limits, encode_command};
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("multi", 1, FAST | UNQUEUED | ALLOW_BUSY | NO_SCRIPT, multi).doc(
         "transactions",
@@ -55,7 +55,7 @@ fn multi(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// Keeps a command for EXEC.
+/// Queues a command for EXEC.
 pub(super) fn queue(call: &mut Call<'_>, command: &Command) -> Done {
     let limit = call.view.settings.client_query_buffer_limit.0 as usize;
     let args: Vec<&[u8]> = call.args.iter_from(0).collect();
@@ -103,7 +103,7 @@ fn exec(call: &mut Call<'_>) -> Done {
     call.alone(|call| exec_alone(call, &transaction, &watched)).map_err(|failure| aborted(&failure))
 }
 
-/// Carries out the queued commands, unless a watched key has changed.
+/// Runs the queued commands, unless a watched key has changed.
 fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched) -> Done {
     let unchanged = watched.iter().all(|((db, bytes), seen)| {
         let tenant = call.session.owners.of(bytes);
@@ -135,7 +135,7 @@ fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched)
             };
             run(&mut inner)
         };
-        // HELLO among them changes the protocol of what follows.
+        // A HELLO among them changes the protocol of the following replies.
         call.out.set_protocol(call.session.protocol);
         if let Err(failure) = outcome {
             super::fail(call, mark, &failure);
@@ -149,7 +149,7 @@ fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched)
     Ok(())
 }
 
-/// An error that ends the transaction with it.
+/// The error text of a transaction that this error ends.
 fn aborted(failure: &Failure) -> Failure {
     let text = failure.text();
     let text = text.strip_prefix(b"ERR ").unwrap_or(text);
@@ -166,7 +166,7 @@ pub(super) fn abort(call: &mut Call<'_>, failure: Failure) -> Failure {
     aborted(&failure)
 }
 
-/// Carries out a queued command. It is checked anew, for rights may have changed since.
+/// Runs a queued command. It is checked again, because permissions may have changed since.
 fn run(call: &mut Call<'_>) -> Done {
     let number = super::resolve(call).map_err(|refused| refused.tell(call))?;
     if get(number).has(NO_EXEC) {
@@ -184,7 +184,7 @@ fn discard(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// The contents of a key, as a hash of them; `None` for nothing. Dead fields are none.
+/// A hash of a key's contents, without expired fields; `None` without a key.
 fn look(call: &Call<'_>, key: &Key<'_>) -> Option<u64> {
     call.shared.store.peek(key, call.now, |item| {
         let other = || item.tree().map_or(0, |tree| hash::mix(tree.stamp()));
@@ -201,7 +201,7 @@ fn watch(call: &mut Call<'_>) -> Done {
     for at in 1..call.args.len() {
         let seen = look(call, &call.key_at(at));
         let key = (call.session.db, call.arg(at).to_vec());
-        // A key that is watched already counts as it was then.
+        // A key that is watched already keeps its earlier contents for the comparison.
         call.session.watched.entry(key).or_insert(seen);
     }
     let session = &call.session;
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use crate::commands::{find, flag};
 
-    /// A command that ended the queueing must not be queued itself.
+    /// A command that ends the queueing must not be queued itself.
     #[test]
     fn what_ends_a_transaction_is_not_queued() {
         for name in ["multi", "exec", "discard", "watch", "quit", "reset"] {

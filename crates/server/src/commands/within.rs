@@ -1,7 +1,7 @@
-//! Commands within a command: those of EXEC, and those of a script.
+//! Commands within a command: those that EXEC or a script runs.
 //!
-//! Each is looked up and checked anew, counted, and told to those who listen, as if its client had
-//! sent it alone.
+//! Each of them is looked up, checked, counted and shown to monitors, as if its client had sent it
+//! alone.
 
 use super::flag::{DENY_OOM, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, WRITE};
 use super::{
@@ -15,16 +15,16 @@ use crate::stats::PerCommand;
 use wire::resp;
 use wire::slots::slot;
 
-/// Microseconds that a command does not take which takes a step or two: where the slow log keeps
-/// only what takes longer, such a command is not timed.
+/// A brief command takes less than this many microseconds. If the slow log keeps only longer
+/// commands, brief commands are not timed.
 const LONG_US: i64 = 1_000;
 
-/// The counts of a command, of the thread that carries it out.
+/// The counters of a command in the thread that runs it.
 fn count<'a>(call: &Call<'a>, number: u16) -> &'a PerCommand {
     &call.shared.stats.workers[call.session.client.place.worker].commands[usize::from(number)]
 }
 
-/// Carries out a command that may be, and counts it.
+/// Runs a command that has been checked, and counts it.
 pub(super) fn counted(call: &mut Call<'_>, number: u16) -> Done {
     count(call, number).calls.add(1);
     let result = carry_out(call, number, |call, command| {
@@ -34,13 +34,13 @@ pub(super) fn counted(call: &mut Call<'_>, number: u16) -> Done {
     failing(call, number, result)
 }
 
-/// Carries out anew a command that waits, and was counted as it came.
+/// Repeats a blocked command, which was counted when it arrived.
 pub(super) fn tried_again(call: &mut Call<'_>, number: u16) -> Done {
     let result = carry_out(call, number, |call, command| (command.run)(call));
     failing(call, number, result)
 }
 
-/// Counts a command that fails.
+/// Counts a command if it failed.
 fn failing(call: &Call<'_>, number: u16, result: Done) -> Done {
     if result.is_err() {
         count(call, number).failed.add(1);
@@ -48,8 +48,8 @@ fn failing(call: &Call<'_>, number: u16, result: Done) -> Done {
     result
 }
 
-/// Carries out a command beside those of a batch, by `run`, and tells of it whoever would hear of
-/// them.
+/// Runs a command outside of a batch by `run`, and sends the invalidations and notifications that a
+/// batch would send.
 pub(super) fn carry_out(
     call: &mut Call<'_>,
     number: u16,
@@ -71,19 +71,19 @@ pub(super) fn carry_out(
     result
 }
 
-/// What a script may do.
+/// The permissions of a script.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rights {
-    /// It may not write.
+    /// The script may not write.
     pub(crate) is_readonly: bool,
-    /// Memory is full.
+    /// Memory is full, so commands that may add to it are refused.
     pub(crate) is_full: bool,
-    /// Its commands may be about keys of several slots.
+    /// Its commands may use keys of several slots.
     pub(crate) crosses_slots: bool,
 }
 
-/// Carries out a command of a script; `writes` hears of one that may write before it does, and says
-/// whether it is to be done. An error is counted.
+/// Runs a command of a script. `writes` is called before a command that may write, and returns
+/// whether to run it. An error is counted.
 pub(crate) fn run(
     call: &mut Call<'_>,
     rights: Rights,
@@ -128,8 +128,8 @@ fn permit(call: &Call<'_>, rights: Rights, slot: &mut Option<u16>) -> Result<u16
     Ok(number)
 }
 
-/// Whether a script may carry out a command: its parent tells for a subcommand, whose name is
-/// longer than the word that was given.
+/// Whether a script may run a command. A subcommand is recognised by its name, which is longer than
+/// the word in the call; then its parent counts as well.
 fn is_scripted(call: &Call<'_>, number: u16) -> bool {
     let command = get(number);
     let is_whole = command.name.len() == call.arg(0).len();
@@ -137,7 +137,7 @@ fn is_scripted(call: &Call<'_>, number: u16) -> bool {
     !command.has(NO_SCRIPT | NO_EXEC) && !parent.is_some_and(|parent| parent.has(NO_SCRIPT))
 }
 
-/// The slot of the keys that a call names, where this server is one of several.
+/// The slot of the first key that a call names; `None` outside of a cluster.
 pub(crate) fn slot_of_keys(call: &Call<'_>) -> Option<u16> {
     call.view.cluster.as_ref()?;
     let command = find(call.arg(0)).map(get)?;
@@ -145,7 +145,7 @@ pub(crate) fn slot_of_keys(call: &Call<'_>) -> Option<u16> {
     places.next().and_then(|at| call.args.get(at)).map(slot)
 }
 
-/// A script stays with the slot of its first key, which it need not have declared.
+/// Keeps a script to the slot of its first key, which it need not have declared.
 fn keep_to_slot(call: &Call<'_>, number: u16, known: &mut Option<u16>) -> Result<(), Failure> {
     for at in get(number).key_places(call.args.len(), |at| call.args.get(at)) {
         let own = slot(call.arg(at));
@@ -160,7 +160,7 @@ const CROSS_SLOT: &str = "ERR Script attempted to access keys that do not hash t
 
 const UNKNOWN: &str = "Unknown Redis command called from script";
 
-/// Counts a command whose reply is an error that it wrote itself.
+/// Counts a failure of a command that wrote its error reply itself.
 pub(crate) fn count_failed(call: &Call<'_>) {
     if let Some(number) = find(call.arg(0)) {
         count(call, number).failed.add(1);
@@ -171,7 +171,7 @@ fn count_rejected(call: &Call<'_>, number: u16) {
     count(call, number).rejected.add(1);
 }
 
-/// What a script is told of a command that is refused.
+/// The error that a script gets for a refused command.
 #[cold]
 fn refusal(call: &Call<'_>, refused: Refused) -> Failure {
     if let Some(number) = refused.number() {
@@ -201,7 +201,7 @@ fn refusal(call: &Call<'_>, refused: Refused) -> Failure {
     }
 }
 
-/// Whether memory is so full that nothing is to be added.
+/// Whether memory is so full that nothing may be added.
 pub(crate) fn is_full(call: &Call<'_>) -> bool {
     super::is_full(call, 1)
 }
@@ -213,7 +213,7 @@ pub(crate) fn may_call(session: &Session, args: resp::Command<'_>) -> Option<boo
     if !get(number).subcommands.is_empty() && words.len() > 1 {
         number = super::find_subcommand(number, words[1])?;
     }
-    // Where its keys would stand there is something to look at.
+    // The check reads the positions of keys, so missing arguments are filled up with empty ones.
     words.resize(words.len().max(get(number).arity.unsigned_abs() as usize), b"");
     Some(!session.limited || session.permits(number, &words).is_ok())
 }

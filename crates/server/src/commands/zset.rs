@@ -14,7 +14,7 @@ use wire::resp::{Encoder, Protocol, format_double, parse_double};
 pub(super) const GROUP: &str = "sorted-set";
 pub(super) const NOT_A_FLOAT: &str = "ERR value is not a valid float";
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("zadd", -4, WRITE | DENY_OOM | FAST, zadd)
         .keys(ONE_KEY)
@@ -60,7 +60,7 @@ const fn reads(
     Command::new(name, arity, READ | FAST, run).keys(ONE_KEY).doc(GROUP, since, summary)
 }
 
-/// What ZADD is asked beside its scores.
+/// The options of ZADD.
 #[derive(Clone, Copy, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]
 struct Options {
@@ -73,7 +73,7 @@ struct Options {
 }
 
 impl Options {
-    /// The options from argument 2 on, and where the scores begin.
+    /// Reads the options from argument 2 on. Also returns the argument at which the scores begin.
     fn of(call: &Call<'_>) -> (Self, usize) {
         let (mut found, mut at) = (Self::default(), 2);
         while at < call.args.len() {
@@ -109,7 +109,7 @@ impl Options {
         Ok(())
     }
 
-    /// The score that a member gets of one that it had; none where it keeps that.
+    /// The new score of a member; `None` if nothing is written.
     fn choose(self, old: Option<f64>, given: f64) -> Result<Option<f64>, Failure> {
         let Some(old) = old else { return Ok((!self.if_present).then_some(given)) };
         if self.if_absent {
@@ -124,7 +124,7 @@ impl Options {
     }
 }
 
-/// What came of a score.
+/// The result of setting a score.
 #[derive(Clone, Copy)]
 struct Outcome {
     is_new: bool,
@@ -159,7 +159,7 @@ fn zadd(call: &mut Call<'_>) -> Done {
     if options.increments && rest > 2 {
         return Err("ERR INCR option supports a single increment-element pair".into());
     }
-    // All scores are numbers, or nothing is done.
+    // All scores must be numbers, or nothing is done.
     let scores = (first..call.args.len()).step_by(2).map(|at| parse_double(call.arg(at)));
     let scores: Vec<f64> = scores.collect::<Option<_>>().ok_or(NOT_A_FLOAT)?;
     let (mut added, mut changed, mut last) = (0, 0, None);
@@ -254,7 +254,7 @@ fn rank(call: &mut Call<'_>, reversed: bool) -> Done {
 /// A member and its score.
 pub(super) type Pair = (Vec<u8>, f64);
 
-/// Replies with members and, if they are wanted, their scores: pairs for a client of version 3.
+/// Replies with members and, if `with_scores`, their scores: as pairs for a RESP3 client.
 pub(super) fn reply_pairs(call: &mut Call<'_>, pairs: &[Pair], with_scores: bool) {
     pairs_begin(&mut call.out, pairs.len(), with_scores);
     for (member, score) in pairs {
@@ -262,13 +262,13 @@ pub(super) fn reply_pairs(call: &mut Call<'_>, pairs: &[Pair], with_scores: bool
     }
 }
 
-/// The start of such a reply.
+/// Writes the start of such a reply.
 pub(super) fn pairs_begin(out: &mut Encoder<'_>, len: usize, with_scores: bool) {
     let is_flat = with_scores && out.protocol() == Protocol::Resp2;
     out.array(if is_flat { 2 * len } else { len });
 }
 
-/// One member of such a reply.
+/// Writes one member of such a reply.
 pub(super) fn pair(out: &mut Encoder<'_>, member: &[u8], score: f64, with_scores: bool) {
     if with_scores && out.protocol() == Protocol::Resp3 {
         out.array(2);

@@ -1,4 +1,4 @@
-//! Sorted sets of sorted sets: unions, intersections and differences, with weights.
+//! Operations on sorted sets: unions, intersections and differences, with weights.
 
 use super::budget::Budget;
 use super::elements::{len, replace, together, walk};
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use store::{Item, TREE};
 use wire::resp::parse_double;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     reads("zunion", |call| reply(call, Algebra::Union), "Members that any has."),
     reads("zinter", |call| reply(call, Algebra::Inter), "Members that all have."),
@@ -50,7 +50,7 @@ enum Algebra {
     Diff,
 }
 
-/// What becomes of the scores of one member.
+/// The function that combines the scores of a member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Aggregate {
     Sum,
@@ -61,7 +61,7 @@ enum Aggregate {
 impl Aggregate {
     fn of(self, a: f64, b: f64) -> f64 {
         match self {
-            // Of infinities that cancel out nothing is left.
+            // Infinities that cancel out add up to zero.
             Self::Sum if (a + b).is_nan() => 0.0,
             Self::Sum => a + b,
             Self::Min => a.min(b),
@@ -70,19 +70,19 @@ impl Aggregate {
     }
 }
 
-/// What a call is about.
+/// The keys and options of a call.
 struct Asked {
-    /// The arguments that are keys, and what their scores are multiplied by.
+    /// The arguments that are keys, and the weight by which the scores of each are multiplied.
     keys: Vec<(usize, f64)>,
     aggregate: Aggregate,
     with_scores: bool,
 }
 
 impl Asked {
-    /// That of a call whose number of keys is argument `at`.
+    /// Reads the options of a call with the number of keys at argument `at`.
     fn of(call: &Call<'_>, at: usize, algebra: Algebra, may_show: bool) -> Result<Self, Failure> {
         let keys = key_count(call, at)?;
-        // A key of another type is told of first.
+        // A key of another type is reported before other errors.
         for place in at + 1..=at + keys {
             members(call, place)?;
         }
@@ -122,12 +122,12 @@ impl Asked {
         Ok(asked)
     }
 
-    /// How many members its keys have.
+    /// The total number of members of the keys.
     fn count(&self, call: &Call<'_>) -> Result<u64, Failure> {
         self.keys.iter().try_fold(0, |sum, (at, _)| Ok(sum + members(call, *at)?))
     }
 
-    /// What comes of it, in the order of scores.
+    /// The members of the result, in the order of scores.
     fn pairs(
         &self,
         call: &Call<'_>,
@@ -143,11 +143,12 @@ impl Asked {
             return Ok(vec![]);
         }
         if algebra != Algebra::Diff {
-            // The smallest first: fewer are remembered, and sums are made in Redis' order.
+            // The smallest comes first: fewer members are remembered, and sums are computed in
+            // Redis' order.
             let first = self.keys[0].0;
             keys.sort_by_key(|(at, _)| lens[at - first]);
         }
-        // By member its score, and how many of the keys had it.
+        // By member: its score, and the number of keys that had it.
         let mut found: HashMap<Vec<u8>, (f64, usize)> = HashMap::new();
         for (number, &(at, weight)) in keys.iter().enumerate() {
             each(call, at, |member, score| {
@@ -179,13 +180,13 @@ impl Asked {
     }
 }
 
-/// Whether a key holds a set, of which each member scores 1.
+/// Whether a key holds a set. Each of its members has the score 1.
 fn is_set(call: &Call<'_>, at: usize) -> bool {
     let is_set = |item: &Item<'_>| item.kind & !TREE == SET;
     call.shared.store.peek(&call.key_at(at), call.now, is_set).unwrap_or(false)
 }
 
-/// The number of keys at argument `at`, which follow it.
+/// The number of keys at argument `at`; the keys follow it.
 fn key_count(call: &Call<'_>, at: usize) -> Result<usize, Failure> {
     let keys = call.integer(at)?;
     if keys < 1 {
@@ -196,13 +197,13 @@ fn key_count(call: &Call<'_>, at: usize) -> Result<usize, Failure> {
     if keys > call.args.len() - at - 1 { Err(SYNTAX.into()) } else { Ok(keys) }
 }
 
-/// How many members a key has, which is a sorted set or a set.
+/// The number of members of a key, which holds a sorted set or a set.
 fn members(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
     let key = call.key_at(at);
     if is_set(call, at) { len::<Set>(call, &key) } else { len::<Zset>(call, &key) }
 }
 
-/// Shows each member of a key, and its score, until `visit` has seen enough.
+/// Shows each member of a key with its score, until `visit` returns false.
 fn each(call: &Call<'_>, at: usize, mut visit: impl FnMut(&[u8], f64) -> bool) -> Done {
     let (key, whole) = (call.key_at(at), (0, u64::MAX, false));
     if is_set(call, at) {
@@ -234,7 +235,7 @@ fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
     let stored = together(call, count, |call| {
         let budget = match algebra {
             Algebra::Union => Budget::store(call, &call.key_at(1)),
-            // More is looked at than is stored.
+            // These read more members than they store.
             Algebra::Inter | Algebra::Diff => Budget::reply(call),
         };
         let pairs = asked.pairs(call, algebra, budget)?;

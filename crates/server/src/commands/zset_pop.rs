@@ -1,4 +1,4 @@
-//! Sorted sets: members taken out at the lower end or the upper.
+//! Sorted sets: commands that remove members at the lower or upper end.
 
 use super::elements::{change, count_at, key_count, len, together};
 use super::flag::{FAST, WRITE};
@@ -11,7 +11,7 @@ use crate::notify;
 use std::ops::Range;
 use store::Key;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     pops("zpopmin", |call| pop(call, End::Min), "Takes out those that score least."),
     pops("zpopmax", |call| pop(call, End::Max), "Takes out those that score most."),
@@ -40,8 +40,8 @@ impl End {
     }
 }
 
-/// Takes so many members out at an end, a step of them at a time, until `visit` has seen enough.
-/// How many they were.
+/// Removes `count` members from an end, in steps, until `visit` returns false. Returns how many it
+/// removed.
 pub(super) fn take(
     call: &Call<'_>,
     key: &Key<'_>,
@@ -92,7 +92,8 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
             if count.is_some() {
                 pair(out, member, score, true);
             } else {
-                // One that is asked for without a number is no pair, whatever the client's version.
+                // A call without COUNT replies member and score side by side, not as a pair, in
+                // each version of RESP.
                 out.bulk(member);
                 out.double(score);
             }
@@ -106,8 +107,8 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
     Ok(())
 }
 
-/// Takes members out of the first sorted set that has any, of those that are counted at argument
-/// `at`, and replies with them. Whether there was one.
+/// Removes members from the first non-empty sorted set among the keys that argument `at` counts,
+/// and replies with them. Returns whether there was one.
 pub(super) fn pop_first(call: &mut Call<'_>, at: usize) -> Result<bool, Failure> {
     let keys = key_count(call, at, SYNTAX)?;
     let behind = at + 1 + keys;

@@ -1,4 +1,4 @@
-//! Sorted sets: members from one place to another, by position, by score or by name.
+//! Sorted sets: ranges of members by position, by score or by name.
 
 use super::budget::Budget;
 use super::elements::{change, len, look, replace, together, walk};
@@ -11,7 +11,7 @@ use crate::collection::zset::{self, Edge, Zset};
 use crate::notify;
 use store::Key;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
     reads("zrange", -4, |call| zrange(call, None, false), "Members from one place to another."),
     reads("zrevrange", -4, |call| zrange(call, Some(By::Position), true), "ZRANGE … REV."),
@@ -52,7 +52,7 @@ fn store_access(_: &[&[u8]], at: usize) -> Access {
     if at == 1 { access::SETS } else { access::READS }
 }
 
-/// What the ends of a range are.
+/// The unit in which the ends of a range are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     Position,
@@ -60,7 +60,7 @@ enum By {
     Name,
 }
 
-/// A range as it was asked for.
+/// A range as the call gives it.
 #[derive(Clone, Copy, Debug)]
 enum Range<'a> {
     Positions(i64, i64),
@@ -68,7 +68,8 @@ enum Range<'a> {
 }
 
 impl<'a> Range<'a> {
-    /// The range whose ends are at arguments `at` and `at + 1`; the higher one first if reversed.
+    /// Reads the range with its ends at arguments `at` and `at + 1`. If it is reversed, the higher
+    /// end comes first.
     fn of(call: &Call<'a>, at: usize, by: By, reversed: bool) -> Result<Self, Failure> {
         if by == By::Position {
             return Ok(Self::Positions(call.integer(at)?, call.integer(at + 1)?));
@@ -88,7 +89,8 @@ impl<'a> Range<'a> {
         Ok(Self::Edges(low, high))
     }
 
-    /// Where the range begins in a sorted set, from its start, and how many members it has.
+    /// The position of the range's first member, counted from the start of the sorted set, and the
+    /// number of members.
     fn span(self, view: View<'_>, reversed: bool) -> (u64, u64) {
         match self {
             Self::Positions(start, stop) => {
@@ -104,10 +106,11 @@ impl<'a> Range<'a> {
     }
 }
 
-/// `5`, `(5`, `-inf`: the lower end of a range, or the upper.
+/// Reads an end of a range by score, such as `5`, `(5` or `-inf`. `upper` is true for the upper
+/// end.
 fn score_edge(text: &[u8], upper: bool) -> Option<Edge<'static>> {
     let (is_open, text) = text.strip_prefix(b"(").map_or((false, text), |rest| (true, rest));
-    // As the servers read it: an end may be beyond all numbers.
+    // An end may be larger than all floats, as in Redis and Valkey.
     let score: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
     if score.is_nan() {
         return None;
@@ -115,7 +118,8 @@ fn score_edge(text: &[u8], upper: bool) -> Option<Edge<'static>> {
     Some(if is_open == upper { Edge::Score(score) } else { Edge::BehindScore(score) })
 }
 
-/// `[name`, `(name`, `-`, `+`: the lower end of a range, or the upper.
+/// Reads an end of a range by name, such as `[name`, `(name`, `-` or `+`. `upper` is true for the
+/// upper end.
 fn name_edge(text: &[u8], upper: bool) -> Option<Edge<'_>> {
     match text.split_first()? {
         (b'-', []) => Some(Edge::Start),
@@ -128,7 +132,7 @@ fn name_edge(text: &[u8], upper: bool) -> Option<Edge<'_>> {
     }
 }
 
-/// A range of a call, and what is wanted of it.
+/// A range of a call, and its options.
 struct Asked<'a> {
     range: Range<'a>,
     reversed: bool,
@@ -137,7 +141,7 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// That of a call whose source is argument `key`. `by` where the command says so itself.
+    /// Reads a call with its source at argument `key`. `said` is the unit if the command fixes it.
     fn of(
         call: &Call<'a>,
         key: usize,
@@ -179,7 +183,8 @@ impl<'a> Asked<'a> {
         Ok(Self { range, reversed, with_scores, limit })
     }
 
-    /// Where the walk begins, how many members it shows, and whether it goes backwards.
+    /// The position at which a walk begins, the number of members that it shows, and whether it
+    /// goes backwards.
     fn walk(&self, view: View<'_>) -> (u64, u64, bool) {
         let (mut from, mut count) = self.range.span(view, self.reversed);
         if let Some((offset, most)) = self.limit {
@@ -192,7 +197,7 @@ impl<'a> Asked<'a> {
         (if self.reversed { last } else { from }, count, self.reversed)
     }
 
-    /// Shows the members and their scores, until `visit` has seen enough.
+    /// Shows the members with their scores, until `visit` returns false.
     fn each(
         &self,
         call: &Call<'_>,

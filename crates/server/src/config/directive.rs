@@ -1,7 +1,7 @@
-//! A directive: declared once, for the file, the command line, the environment, CONFIG GET, SET and
+//! A directive, declared once for the file, the command line, the environment, CONFIG GET, SET and
 //! REWRITE, and the documentation.
 //!
-//! Its shape says what stands behind its name, and all else follows from it:
+//! Its shape defines the form of its value, and everything else follows from the shape:
 //!
 //! ```text
 //!   Word    timeout 7                     one word; quoted in a file where it must be
@@ -10,22 +10,22 @@
 //!   Named   tenant web match db 1         the same, and a line replaces the one of its name
 //! ```
 //!
-//! A value is typed (`Value`): it is read once, when it is set. The lists are in `list/`.
+//! A value has a type (`Value`): it is parsed once, when it is set. The lists are in `list/`.
 
 use super::value::Value;
 use super::{Settings, list, quoted, words};
 use std::collections::BTreeSet;
 
-/// When a directive may be set.
+/// The time at which a directive may be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// In the file and on the command line only.
+    /// At the start only: in the file, on the command line and in the environment.
     Start,
     /// Also by CONFIG SET.
     Always,
 }
 
-/// The value behind the name of a directive, and what sets it.
+/// The form of a directive's value, with the function that sets it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
     Word(fn(&mut Settings, &str) -> Result<(), String>),
@@ -37,20 +37,21 @@ pub(super) enum Shape {
 pub(super) type Apply = fn(&mut Settings, &[String]) -> Result<(), String>;
 type Show = fn(&Settings) -> String;
 
-/// One directive.
+/// A directive.
 #[derive(Clone, Copy, Debug)]
 pub struct Directive {
-    /// As in the file, lower case.
+    /// The name in lower case, as a file has it.
     pub name: &'static str,
-    /// When it may be set.
+    /// The time at which it may be set.
     pub when: When,
-    /// Its meaning; the value it has before anybody sets it is [`Settings::default`]'s.
+    /// Its meaning. Its default value is that of [`Settings::default`].
     pub doc: &'static str,
     show: Show,
     shape: Shape,
-    /// The text for a file, where that is not what is shown; `None` for nothing.
+    /// The text for a file, if it is not the shown text; `None` for no line.
     in_file: Option<fn(&Settings) -> Option<String>>,
-    /// Setting it, also to what it was, reads files of TLS and of slots anew.
+    /// CONFIG SET of this directive rereads the TLS and slot files, even if its value stays the
+    /// same.
     read_anew: bool,
 }
 
@@ -75,27 +76,27 @@ impl Directive {
         self
     }
 
-    /// The directive of that name, in any case.
+    /// The directive with this name, in any case.
     pub fn find(name: &str) -> Option<&'static Self> {
         all().find(|directive| directive.name.eq_ignore_ascii_case(name))
     }
 
-    /// The value as CONFIG GET shows it: of lines, one for each.
+    /// The value as CONFIG GET shows it. A directive with several lines shows all of them.
     pub fn show(&self, settings: &Settings) -> String {
         (self.show)(settings)
     }
 
-    /// Whether a line begins with the name of what it describes.
+    /// Whether its lines begin with a name, such as that of a tenant.
     pub(crate) const fn is_named(&self) -> bool {
         matches!(self.shape, Shape::Named(_))
     }
 
-    /// Whether there may be several lines of it.
+    /// Whether it may have several lines.
     pub(super) const fn has_lines(&self) -> bool {
         matches!(self.shape, Shape::Lines(_) | Shape::Named(_))
     }
 
-    /// Sets it to the words of one line. A line of several words may also come as one.
+    /// Sets the directive to the words of one line. A line of several words may also be one text.
     ///
     /// # Errors
     /// The error in the value.
@@ -117,7 +118,8 @@ impl Directive {
         Ok(())
     }
 
-    /// Sets it to a text, in which each line is one of the file where there may be several.
+    /// Sets the directive to a text. If it may have several lines, each line of the text is a line
+    /// of a file.
     ///
     /// # Errors
     /// The error in the value.
@@ -138,28 +140,28 @@ impl Directive {
         })
     }
 
-    /// The name that a line begins with, of a directive whose lines do.
+    /// The name at the beginning of a line, if the directive's lines begin with names.
     pub(super) fn named(&self, given: &[String]) -> Option<String> {
         let first = given.first().filter(|_| self.is_named())?;
         match given {
-            // A line of several words may also come as one.
+            // A line of several words may also be one text.
             [_] => words(first)?.into_iter().next(),
             _ => Some(first.clone()),
         }
     }
 
-    /// The error about a name that has a line already, in Redis' words.
+    /// The error about a name with two lines, in Redis' words.
     pub(super) fn twice(&self, name: &str) -> String {
         format!("Duplicate {} '{name}' found: put all of it into one line", self.name)
     }
 
-    /// The value as a file has it, so that [`Self::apply_text`] reads it back.
+    /// The value in the form of a file, which [`Self::apply_text`] reads back.
     pub(crate) fn written(&self, settings: &Settings) -> String {
         let value = self.in_file.and_then(|show| show(settings));
         value.unwrap_or_else(|| self.show(settings))
     }
 
-    /// The lines of a file that set what is set.
+    /// The lines of a file that set the current value.
     pub(crate) fn file_lines(&self, settings: &Settings) -> Vec<String> {
         let value = self.in_file.map_or_else(|| Some(self.show(settings)), |show| show(settings));
         let Some(value) = value else { return vec![] };
@@ -172,12 +174,13 @@ impl Directive {
     }
 }
 
-/// Every directive, in the order the documentation lists them.
+/// Every directive, in the order of the documentation.
 pub fn all() -> impl Iterator<Item = &'static Directive> {
     list::ALL.iter().copied().flatten()
 }
 
-/// A directive of one word that is a field of the settings, with what reads and shows it.
+/// A directive of one word that is a field of the settings, with the functions to parse and show
+/// it.
 macro_rules! field {
     ($name:literal, $when:ident, $field:ident, $doc:literal, $parse:expr) => {
         $crate::config::directive::Directive::new(
@@ -194,7 +197,7 @@ macro_rules! field {
     };
 }
 
-/// Any value of the field's type.
+/// A field with any value of its type.
 macro_rules! word {
     ($name:literal, $when:ident, $field:ident, $doc:literal $(,)?) => {
         $crate::config::directive::field!(
@@ -207,7 +210,7 @@ macro_rules! word {
     };
 }
 
-/// A number within a range.
+/// A field with a number within a range.
 macro_rules! number {
     ($name:literal, $when:ident, $field:ident, $range:expr, $doc:literal $(,)?) => {
         $crate::config::directive::field!($name, $when, $field, $doc, |word| {
@@ -216,7 +219,7 @@ macro_rules! number {
     };
 }
 
-/// One of several words.
+/// A field with one of several words.
 macro_rules! choice {
     ($name:literal, $when:ident, $field:ident, $known:expr, $doc:literal $(,)?) => {
         $crate::config::directive::field!($name, $when, $field, $doc, |word| {
@@ -227,7 +230,7 @@ macro_rules! choice {
 
 pub(super) use {choice, field, number, word};
 
-/// Shows a list as words.
+/// A list as words with blanks between them.
 pub(super) fn join<T: Value>(list: &[T]) -> String {
     list.iter().map(Value::show).collect::<Vec<_>>().join(" ")
 }
@@ -245,7 +248,7 @@ mod tests {
         assert_eq!(names.len(), count);
     }
 
-    /// A value is the same by whichever way it comes, and is read back as it is written.
+    /// Words and one text set the same value, and the written form reads back.
     #[test]
     fn a_line_may_come_as_words_or_as_one() {
         for (name, text) in [

@@ -1,5 +1,5 @@
-//! Settings that are valid and will hardly do what is meant: said when they are set, not when they
-//! fail.
+//! Warnings about settings that are valid but will hardly do what their author intends, given when
+//! they are set.
 
 use super::{Match, Settings};
 use crate::memory_limit;
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::Path;
 
 impl Settings {
-    /// Lines for the log, each a sentence that names the fix.
+    /// Lines for the log. Each is a sentence that names the remedy.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let mut all = vec![];
         let machine = memory_limit::bytes_of(1.0);
@@ -35,7 +35,8 @@ impl Settings {
         all
     }
 
-    /// The same with what the machine says against these settings at the start.
+    /// The warnings at the start: those of [`Self::doubts`], and those about folders and files of
+    /// this machine.
     pub(crate) fn first_doubts(&self) -> Vec<String> {
         let mut all = self.doubts();
         if !Path::new(&self.dir).is_dir() {
@@ -53,7 +54,7 @@ impl Settings {
         all
     }
 
-    /// A file of TLS that cannot be read, and why.
+    /// A TLS file that cannot be read, with the error.
     pub(crate) fn unreadable_tls(&self) -> Option<String> {
         let files = [
             ("tls-cert-file", &self.tls_cert_file),

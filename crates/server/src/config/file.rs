@@ -1,12 +1,13 @@
-//! Settings from a file and from the command line.
+//! Settings from a file, from the command line and from the environment.
 //!
-//! A line is a directive and its words, with quotes as on a typed line; `#` begins a comment;
-//! `include PATH` reads another file in place, `include conf.d/*.conf` all files of a pattern in
-//! the order of their names. The command line (`--directive word…`) comes after the file and wins.
+//! A line is a directive and its words, with quotes as in a shell; `#` begins a comment. The line
+//! `include PATH` reads another file in place, and `include conf.d/*.conf` reads all matching files
+//! in the order of their names. The command line (`--directive word…`) comes after the file and
+//! wins.
 //!
 //! A tenant or a user has one line, so that no line is overlooked. Only a file that includes
-//! another may say it anew behind the include: that is how CONFIG REWRITE changes what an included
-//! file says.
+//! another may repeat a name behind the include. This is how CONFIG REWRITE overrides an included
+//! file.
 
 use super::directive::{self, Directive};
 use super::{Error, Settings, ignored, words};
@@ -14,27 +15,27 @@ use crate::glob;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The tenants and users so far, and how deep in includes their lines stand.
+/// The tenants and users so far, each with the include depth of its line.
 type NamedLines = BTreeMap<(&'static str, String), usize>;
 
-/// Files that include each other without end stop here.
+/// The largest depth of includes, which stops files that include each other.
 const INCLUDE_DEPTH_MAX: usize = 16;
 
 impl Settings {
-    /// Reads a file over what is set.
+    /// Reads a file into the settings.
     ///
     /// # Errors
-    /// The file and line, what is wrong there and what would mend it.
+    /// The file and line, the error there and its remedy.
     pub fn read(&mut self, path: &Path) -> Result<(), Error> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error(format!("cannot read {}: {error}", path.display())))?;
         self.read_text(path, &text)
     }
 
-    /// Reads a text as if the file held it.
+    /// Reads a text as if it were the content of the file.
     ///
     /// # Errors
-    /// The line, what is wrong there and what would mend it.
+    /// The line, the error there and its remedy.
     pub(crate) fn read_text(&mut self, path: &Path, text: &str) -> Result<(), Error> {
         self.read_nested(path, text, 0, &mut BTreeMap::new())
     }
@@ -78,16 +79,16 @@ impl Settings {
         Ok(())
     }
 
-    /// The name under which the directive of a line is kept if it means nothing here.
+    /// The name under which a line's directive is kept if Larder ignores it.
     pub(super) fn kept_name(line: &str) -> Option<String> {
         let name = words(line)?.into_iter().next()?;
         Some(ignored::kept_as(&name.to_ascii_lowercase()))
     }
 
-    /// Reads `--directive word… --directive word…` over what is set.
+    /// Reads `--directive word… --directive word…` into the settings.
     ///
     /// # Errors
-    /// The error, and what would mend it.
+    /// The error and its remedy.
     pub fn read_arguments(&mut self, arguments: &[String]) -> Result<(), Error> {
         let (mut rest, mut seen) = (arguments, NamedLines::new());
         while let Some((flag, tail)) = rest.split_first() {
@@ -117,12 +118,11 @@ impl Settings {
         Ok(())
     }
 
-    /// Reads variables `LARDER_CONFIG_DIRECTIVE=value`, the name in capitals and with `_` for `-`,
-    /// over what is set. (`LARDER_PORT` alone would be what Kubernetes sets for a service called
-    /// larder.)
+    /// Reads variables `LARDER_CONFIG_DIRECTIVE=value` into the settings. The name is in capitals,
+    /// with `_` for `-`. (Kubernetes itself sets `LARDER_PORT` for a service called larder.)
     ///
     /// # Errors
-    /// The variable, what is wrong with it and what would mend it.
+    /// The variable, the error in it and its remedy.
     pub fn read_environment(
         &mut self,
         variables: impl Iterator<Item = (String, String)>,
@@ -147,7 +147,7 @@ impl Settings {
     /// Sets one directive.
     ///
     /// # Errors
-    /// The error in its value, or that it is not known.
+    /// The error in its value, or that it is unknown.
     pub fn apply(&mut self, name: &str, words: &[String]) -> Result<(), String> {
         if let Some(directive) = Directive::find(name) {
             return directive.apply(self, words).map_err(|error| explained(directive, &error));
@@ -169,14 +169,14 @@ impl Settings {
     }
 }
 
-/// The directive of that name and whom or what its line names, where lines begin with a name.
+/// The directive with this name and the name in its line, if its lines begin with names.
 fn named(name: &str, given: &[String]) -> Option<(&'static Directive, String)> {
     let directive = Directive::find(name)?;
     Some((directive, directive.named(given)?))
 }
 
-/// The files that an include of the file at `path` names: the one, or all of a pattern in the order
-/// of their names.
+/// The files that an include in the file at `path` means: one file, or all files that match a
+/// pattern, in the order of their names.
 fn included(path: &Path, named: &str) -> Vec<PathBuf> {
     let is_pattern = |part: &str| part.contains(['*', '?', '[']);
     let named = path.with_file_name(named);
@@ -199,7 +199,8 @@ fn included(path: &Path, named: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What of a folder has a name of this pattern; of hidden files only where the pattern says so.
+/// The files of a folder that match a pattern. Hidden files match only if the pattern begins with a
+/// dot.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
@@ -211,19 +212,19 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// An error with what the directive means.
+/// An error followed by the meaning of the directive.
 fn explained(directive: &Directive, error: &str) -> String {
     let Directive { name, doc, .. } = directive;
     format!("{name}: {error}. {name} is: {doc}")
 }
 
-/// A known directive within two edits.
+/// The known directive nearest to a name, within two edits.
 fn near(name: &str) -> Option<&'static str> {
     let names = directive::all().map(|directive| directive.name);
     names.map(|known| (edits(name, known), known)).min().filter(|(n, _)| *n <= 2).map(|(_, k)| k)
 }
 
-/// Insertions, removals and replacements between two words (Levenshtein).
+/// The edit distance of two words: insertions, removals and replacements (Levenshtein).
 fn edits(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {
@@ -301,7 +302,7 @@ mod tests {
         assert!(settings.read_arguments(&["port".into()]).is_err());
     }
 
-    /// The second line of a name would take the place of the first in silence.
+    /// A second line for a name would silently replace the first.
     #[test]
     fn a_name_has_one_line_on_the_command_line_and_in_a_text() {
         for line in [
@@ -347,7 +348,7 @@ mod tests {
         assert_eq!(read("include nothing.d/*.conf\n").unwrap().timeout, 0);
         let error = read("include nothing.conf\n").err().unwrap().to_string();
         assert!(error.contains("line 1") && error.contains("cannot read"), "{error}");
-        // What includes may say it anew, and nobody else.
+        // Only a file that includes another may repeat its names.
         let anew = "include conf.d/20.conf\ntenant web match db 3\n";
         assert_eq!(read(anew).unwrap().tenants[0].to_string(), "web match db 3");
         for twice in [

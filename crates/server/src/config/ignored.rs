@@ -1,15 +1,16 @@
-//! Directives of Redis and Valkey that mean nothing here.
+//! Directives of Redis and Valkey that Larder ignores.
 //!
-//! They are accepted, so that an existing file starts the server, and shown by CONFIG GET with the
-//! value that Redis begins with or that was set. One warning at the start lists those that were
+//! Larder accepts them, so that an existing file starts the server. CONFIG GET shows them with
+//! Redis' default or with the value that was set. One warning at the start lists the ones that were
 //! set.
 //!
-//! Some promise to keep something: data, a limit, a cipher. CONFIG SET refuses those, for whoever
-//! sets one would rely on it; a file with one starts the server all the same, with the warning.
+//! Some of them promise something: persistence, a limit, a cipher. CONFIG SET refuses these,
+//! because their user would rely on them. A file that sets one still starts the server, with the
+//! warning.
 
 use super::directive::When;
 
-/// Names that CONFIG SET takes.
+/// Names that CONFIG SET accepts.
 const ALWAYS: &[(&str, &str)] = &[
     ("active-defrag-cycle-max", "25"),
     ("active-defrag-cycle-min", "1"),
@@ -172,7 +173,7 @@ const ALWAYS: &[(&str, &str)] = &[
     ("zset-max-ziplist-value", "64"),
 ];
 
-/// Names whose value would be relied on, and what does it here.
+/// Names with a promise, and what Larder offers instead.
 const PROMISES: &[(&str, &str)] = &[
     (
         "appendonly",
@@ -194,7 +195,8 @@ const PROMISES: &[(&str, &str)] = &[
     ("tls-key-file-pass", "tls-key-file names a key without a password"),
 ];
 
-/// Why CONFIG SET refuses a value, unless the directive has that value anyway.
+/// The reason why CONFIG SET refuses a value; `None` if the directive promises nothing or has this
+/// value already.
 pub(crate) fn refusal(name: &str, value: &str, kept: Option<&str>) -> Option<String> {
     let (_, instead) = PROMISES.iter().find(|(known, _)| *known == name)?;
     let first = all().find(|(known, _)| *known == name).map(|(_, first)| first)?;
@@ -203,7 +205,7 @@ pub(crate) fn refusal(name: &str, value: &str, kept: Option<&str>) -> Option<Str
         .then(|| format!("it would do nothing here: {instead}"))
 }
 
-/// Names that stand in the file or on the command line only.
+/// Names that only the file and the command line may set.
 const START: &[(&str, &str)] = &[
     ("always-show-logo", "no"),
     ("aof-rewrite-cpulist", ""),
@@ -244,15 +246,15 @@ const START: &[(&str, &str)] = &[
     ("syslog-ident", "redis"),
 ];
 
-/// Prefixes of what is about a cluster, replicas or TLS that rustls decides.
+/// Prefixes of directives about clusters, replicas, or TLS details that rustls decides.
 const FAMILIES: &[&str] = &["cluster-", "replica-", "slave-", "repl-", "tls-"];
 
-/// Each with its first value.
+/// All of these names, each with its default value.
 pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     ALWAYS.iter().chain(START).copied()
 }
 
-/// When a directive may be set, if it is one of these.
+/// The time at which one of these directives may be set; `None` for other names.
 pub(crate) fn when(name: &str) -> Option<When> {
     let has = |list: &[(&str, &str)]| list.iter().any(|(known, _)| *known == name);
     match (has(ALWAYS), has(START)) {
@@ -273,13 +275,14 @@ const RENAMED: &[(&str, &str)] = &[
     ("lua-enable-deprecated-api", "lua-enable-insecure-api"),
 ];
 
-/// The name under which the value of a setting is kept: an old name is another of the same.
+/// The current name of a directive. Values are kept under it, so an old and a new name share one
+/// value.
 pub(crate) fn kept_as(name: &str) -> String {
     let renamed = |name: String, (old, new): &(&str, &str)| name.replace(old, new);
     RENAMED.iter().fold(name.to_owned(), renamed)
 }
 
-/// Whether a line of a file is about one of these, or about something of their kind.
+/// Whether Larder ignores a directive: one of these names, or one with a prefix of their families.
 pub(crate) fn is_ignored(name: &str) -> bool {
     let is_relative = || FAMILIES.iter().any(|family| name.starts_with(family));
     when(name).is_some() || is_relative() || name == "loadmodule"
@@ -301,7 +304,7 @@ mod tests {
         assert_eq!(refusal("hz", "100", None), None);
     }
 
-    /// Two names of one setting begin with one value, and may be set at the same times.
+    /// An old name and its new name have the same default, and may be set at the same time.
     #[test]
     fn an_old_name_is_another_of_the_same() {
         let mut renamed = 0;
@@ -315,7 +318,7 @@ mod tests {
         assert_eq!(renamed, 25, "the aliases of Redis and Valkey");
     }
 
-    /// Advice and alerts name what does something.
+    /// Advice and alerts must not name ignored directives.
     #[test]
     fn nothing_recommends_what_does_nothing() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,7 +1,7 @@
-//! Settings: what an operator may choose.
+//! Settings that an operator may choose.
 //!
-//! [`Settings`] are plain values with defaults; a directive ([`directive::all`]) names, documents,
-//! reads and prints one, for a file, the command line, the environment and CONFIG SET.
+//! [`Settings`] are plain values with defaults. A directive ([`directive::all`]) names, documents,
+//! reads and prints one of them, for a file, the command line, the environment and CONFIG SET.
 
 pub mod directive;
 mod doubts;
@@ -27,30 +27,30 @@ use std::sync::Arc;
 use store::{Evictable, Evictor};
 use tune::{Recipe, recipe};
 
-/// An error in a configuration, and what would mend it.
+/// An error in a configuration, with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Error(pub String);
 
-/// The least limit with which a server begins.
+/// The lowest memory limit with which a server starts.
 const MEMORY_MIN: Bytes = Bytes(64 << 10);
 
-/// The eviction policy when memory is full.
+/// The eviction policy for full memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Policy {
-    /// Whoever the recipe chooses.
+    /// The policy that the recipe chooses.
     Auto,
-    /// Nobody: writes are refused.
+    /// No eviction: writes are refused.
     Nobody,
-    /// Of all items, as a policy with a live form says.
+    /// Evicts any item, by a policy with a live form.
     AllKeys(&'static policy::Spec),
-    /// The same, of those items that have an expiry.
+    /// Evicts items with an expiry, by a policy with a live form.
     Volatile(&'static policy::Spec),
-    /// Of those items that have an expiry the next to expire.
+    /// Evicts the items that expire next.
     VolatileTtl,
 }
 
-/// Redis' name for K-LRU of `maxmemory-samples` with a pool of candidates.
+/// Redis' name for K-LRU with `maxmemory-samples` and a pool of candidates.
 const LRU: &str = "lru";
 const ALL_KEYS: &str = "allkeys-";
 const VOLATILE: &str = "volatile-";
@@ -59,7 +59,7 @@ const OF_VOLATILE: [&str; 4] = ["lru", "lfu", "random", "lrm"];
 const VOLATILE_TTL: &str = "volatile-ttl";
 
 impl Policy {
-    /// Every one there is, as a configuration names it.
+    /// The names of all policies, as a configuration writes them.
     pub fn names() -> Vec<String> {
         let policies = policy::live_names().into_iter().map(|name| format!("{ALL_KEYS}{name}"));
         let volatile = OF_VOLATILE.map(|name| format!("{VOLATILE}{name}"));
@@ -88,7 +88,7 @@ impl Policy {
         }
     }
 
-    /// The name in the configuration.
+    /// The policy's name in the configuration.
     pub fn name(self) -> String {
         match self {
             Self::Auto => "auto".to_owned(),
@@ -99,7 +99,7 @@ impl Policy {
         }
     }
 
-    /// The items that may leave.
+    /// The items that it may evict.
     pub const fn evictable(self) -> Evictable {
         match self {
             Self::Volatile(_) => Evictable::Volatile,
@@ -108,25 +108,25 @@ impl Policy {
         }
     }
 
-    /// Whether it is left to the recipe.
+    /// Whether the recipe chooses the policy.
     pub const fn is_auto(self) -> bool {
         matches!(self, Self::Auto)
     }
 
-    /// Whether anything leaves at all.
+    /// Whether it evicts anything.
     pub const fn evicts(self) -> bool {
         !matches!(self, Self::Nobody)
     }
 
-    /// How the store evicts by it, of so many candidates; more where the policy has too little to
-    /// choose from with them.
+    /// The store's evictor for this policy, with `samples` candidates. It takes more of them if the
+    /// policy could not choose well among so few.
     pub fn evictor(self, samples: u8) -> Evictor {
         let klru = Evictor { k: samples, ..Evictor::default() };
         match self {
             Self::Auto => klru,
             Self::Nobody => Evictor { k: 0, pool: false, ..klru },
             Self::VolatileTtl => Evictor { pool: false, ..klru },
-            // One that is drawn may have no expiry.
+            // A drawn candidate may have no expiry.
             Self::Volatile(spec) => {
                 let live = Self::AllKeys(spec).evictor(samples);
                 Evictor { k: live.k.max(samples), ..live }
@@ -141,14 +141,14 @@ impl Policy {
     }
 }
 
-/// When a slow reader is closed.
+/// The limits at which a slow reader is disconnected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputLimit {
-    /// Bytes that close it at once; 0 for none.
+    /// Bytes that disconnect it at once; 0 for no limit.
     pub hard: Bytes,
-    /// Bytes that close it after a time; 0 for none.
+    /// Bytes that disconnect it after `seconds`; 0 for no limit.
     pub soft: Bytes,
-    /// That time.
+    /// The time above the soft limit, in seconds.
     pub seconds: u64,
 }
 
@@ -159,14 +159,13 @@ impl fmt::Display for OutputLimit {
 }
 
 impl OutputLimit {
-    /// The same, as a person writes it in a file.
+    /// The limits in the form of a file.
     fn written(self) -> String {
         format!("{} {} {}", self.hard.written(), self.soft.written(), self.seconds)
     }
 }
 
-/// All an operator may choose. Each field is a directive; what it means stands in
-/// [`directive::all`].
+/// All settings. Each field is a directive; [`directive::all`] documents its meaning.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the list of directives documents each")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a directive of its own")]
@@ -183,9 +182,9 @@ pub struct Settings {
     pub memcached_dump: bool,
     pub memcached_watch: bool,
     pub memcached_cas: bool,
-    /// `None` for a colon, and nothing counted from the start.
+    /// `None` means a colon, and counting that is off at the start.
     pub memcached_delimiter: Option<u8>,
-    /// `None` for the usual port, if it is free.
+    /// `None` means the default port, if it is free.
     pub http_port: Option<u16>,
     pub http_bind: IpAddr,
     pub http_maxclients: usize,
@@ -199,7 +198,7 @@ pub struct Settings {
     pub memcached_tls: bool,
     pub cluster_config: String,
     pub cluster_node: String,
-    /// Counts what was said about files that are read: said again they are read anew.
+    /// Counts the directives set that name files to read. A directive set again rereads its files.
     pub files_generation: u64,
     pub memcached_unixsocket: PathBuf,
     pub unixsocket: PathBuf,
@@ -211,7 +210,7 @@ pub struct Settings {
     pub maxclients: usize,
     pub protected_mode: bool,
     pub users: Vec<Arc<User>>,
-    /// The password of the user default, as `requirepass` gave it.
+    /// The password of the user `default`, as `requirepass` set it.
     pub requirepass: String,
     pub auth_delay_max: u64,
     /// In milliseconds.
@@ -222,14 +221,15 @@ pub struct Settings {
     pub availability_zone: String,
     pub databases: u32,
     pub maxmemory: Bytes,
-    /// The share that `maxmemory` is of the machine's or the container's memory, if it is a share.
+    /// The share of the machine's or the container's memory that `maxmemory` is, if it was set as a
+    /// share.
     pub maxmemory_share: Option<f64>,
     pub maxmemory_policy: Policy,
     pub maxmemory_samples: u8,
-    /// How pages are cut.
+    /// The division of pages into chunks.
     pub slab: store::Slab,
     pub recipe: Recipe,
-    /// Whether large values compete with what would be evicted for them.
+    /// Whether a large new value competes with the items that it would evict.
     pub admission: bool,
     pub tenants: Vec<TenantConfig>,
     pub io_threads: usize,
@@ -242,7 +242,7 @@ pub struct Settings {
     pub latency_threshold_ms: u64,
     pub latency_percentiles: Vec<f64>,
     pub latency_tracking: bool,
-    /// Classes of events that are told, as bits.
+    /// The classes of events that are notified, as bits.
     pub notify: u32,
     pub slowlog_slower_than: i64,
     pub slowlog_max_len: usize,
@@ -259,7 +259,7 @@ pub struct Settings {
     pub dump_max: Bytes,
     pub dump_rate: Bytes,
     pub dump_bucket: Micros,
-    /// Directives of Redis that were set and mean nothing here.
+    /// The directives of Redis that were set and that Larder ignores.
     pub ignored: BTreeMap<String, String>,
 }
 
@@ -324,7 +324,7 @@ impl Default for Settings {
             io_uring: IoUring::Auto,
             proto_max_bulk_len: Bytes(512 << 20),
             client_query_buffer_limit: Bytes::GIB,
-            // A pipeline may be sent whole before its replies are read, so this is generous.
+            // A client may send a whole pipeline before it reads replies, so this is generous.
             output_normal: OutputLimit { hard: Bytes::GIB, soft: Bytes(0), seconds: 0 },
             output_pubsub: OutputLimit { hard: Bytes(32 << 20), soft: Bytes(8 << 20), seconds: 60 },
             tracking_max_keys: 1_000_000,
@@ -353,18 +353,19 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// For a server inside another program, or a test: a free port of loopback, no limit, no
-    /// metrics.
+    /// Settings of a server inside another program or a test: a free port of loopback, without a
+    /// memory limit or metrics.
     pub fn loopback() -> Self {
         Self { port: 0, bind: vec!["127.0.0.1".into()], http_port: Some(0), ..Self::default() }
     }
 
-    /// The user of that name.
+    /// The user with this name.
     pub fn user(&self, name: &str) -> Option<&Arc<User>> {
         self.users.iter().find(|user| user.name == name)
     }
 
-    /// Puts a user in the place of the one with its name. They stand in the order of their names.
+    /// Adds a user, or replaces the one with the same name. Users are kept in the order of their
+    /// names.
     pub(crate) fn set_user(&mut self, user: User) {
         match self.users.binary_search_by(|known| known.name.cmp(&user.name)) {
             Ok(at) => self.users[at] = Arc::new(user),
@@ -372,24 +373,24 @@ impl Settings {
         }
     }
 
-    /// The user of that name as it is, or as a new one begins.
+    /// The user with this name, or a new one.
     pub(crate) fn user_or_new(&self, name: &str) -> User {
         self.user(name).map_or_else(|| self.new_user(name), |user| User::clone(user))
     }
 
-    /// A user as it begins.
+    /// A new user.
     pub(crate) fn new_user(&self, name: &str) -> User {
         let mut user = User::new(name);
-        // A word of the rules, which cannot fail.
+        // This is a word of the rules, so it cannot fail.
         let _ =
             user.apply(std::slice::from_ref(&self.acl_pubsub_default), &self.acl_pubsub_default);
         user
     }
 
-    /// Reads the users of the aclfile, if there is one.
+    /// Reads the users of the aclfile, if the settings name one.
     ///
     /// # Errors
-    /// The error in it, or that users stand elsewhere as well.
+    /// An error in the file, or users that are also defined elsewhere.
     pub(crate) fn read_users(&mut self) -> Result<(), Error> {
         if self.aclfile.is_empty() {
             return Ok(());
@@ -406,17 +407,17 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether clients come in without a password.
+    /// Whether clients need no password.
     pub fn is_open(&self) -> bool {
         self.user(DEFAULT_USER).is_some_and(|user| user.enabled && user.nopass)
     }
 
-    /// Where memcached's protocol is spoken, as it was written.
+    /// The addresses for memcached's protocol, as the settings write them.
     pub(crate) const fn memcached_addresses(&self) -> &Vec<String> {
         if self.memcached_bind.is_empty() { &self.bind } else { &self.memcached_bind }
     }
 
-    /// Every TCP port but the first.
+    /// Every TCP port except the first.
     pub fn extra_ports(&self) -> Vec<u16> {
         let matched = self.tenants.iter().flat_map(|tenant| &tenant.matches);
         let matched = matched.filter_map(|rule| match rule {
@@ -430,7 +431,7 @@ impl Settings {
         ports
     }
 
-    /// Whether a command that took so long belongs in the slow log.
+    /// Whether a command that took this many microseconds belongs in the slow log.
     #[inline]
     pub(crate) const fn is_slow(&self, micros: u64) -> bool {
         self.slowlog_slower_than >= 0
@@ -438,14 +439,14 @@ impl Settings {
             && self.slowlog_max_len > 0
     }
 
-    /// From how many bytes on a command, or the reply to it, is kept as a large one.
+    /// The smallest size in bytes at which a command or its reply is logged as large.
     pub(crate) fn large_from(&self) -> u64 {
         let sizes = [self.large_request, self.large_reply].into_iter();
         sizes.filter_map(|size| u64::try_from(size).ok()).min().unwrap_or(u64::MAX)
     }
 
-    /// Checks what a server must not begin with; while it runs, a limit below all items is a way to
-    /// refuse writes.
+    /// Checks values that a server must not start with. A running server may get a limit below the
+    /// size of its items, as a way to refuse writes.
     ///
     /// # Errors
     /// The setting to change.
@@ -460,7 +461,7 @@ impl Settings {
         Ok(())
     }
 
-    /// A rule is one tenant's.
+    /// Checks that no two tenants have the same rule.
     fn check_rules(&self) -> Result<(), Error> {
         for (at, tenant) in self.tenants.iter().enumerate() {
             let others = || self.tenants[..at].iter();
@@ -478,10 +479,10 @@ impl Settings {
         Ok(())
     }
 
-    /// Checks what no single directive can see.
+    /// Checks rules that involve several directives.
     ///
     /// # Errors
-    /// Settings that do not fit together, and which directive to change.
+    /// Settings that conflict, and the directive to change.
     pub fn check(&self) -> Result<(), Error> {
         let floors: Bytes = self.tenants.iter().map(|tenant| tenant.min).sum();
         let machine = memory_limit::bytes_of(1.0);
@@ -543,7 +544,7 @@ impl Settings {
     }
 }
 
-/// The words of a line; `None` where a quote is not closed.
+/// The words of a line; `None` if a quote is not closed.
 pub fn words(line: &str) -> Option<Vec<String>> {
     let words = wire::resp::split_line(line.as_bytes())?;
     Some(words.into_iter().map(|word| String::from_utf8_lossy(&word).into_owned()).collect())

@@ -1,10 +1,9 @@
-//! CONFIG REWRITE: the present settings, as a file that says them.
+//! CONFIG REWRITE: the current settings, as a file that sets them.
 //!
-//! Lines that set a directive are replaced where they stand, comments and includes stay, and what
-//! neither the file nor a file that it includes says is added at the end. The text is then read as
-//! a start would read it: what an include behind a line would set otherwise is said once more at
-//! the end, where it wins, and a text that would not bring the present settings back is not
-//! written.
+//! Lines that set a directive are replaced in place, and comments and includes stay. Settings that
+//! neither the file nor an included file makes are added at the end. Then the text is read like at
+//! a start. Where an include would override a setting, the setting is repeated at the end, where it
+//! wins. A text that would not restore the current settings is not written.
 
 use super::directive::{self, Directive};
 use super::{Error, Settings, quoted, words};
@@ -12,10 +11,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 impl Settings {
-    /// The text of the file at `path`, which holds `text` now, with the present values in it.
+    /// The new text of the file at `path`, which holds `text` now, with the current settings.
     ///
     /// # Errors
-    /// What an included file says and no line behind it can take back.
+    /// A line of an included file that no later line can override.
     pub(crate) fn rewrite(&self, path: &Path, text: &str) -> Result<String, Error> {
         let mut lines = self.replaced(text);
         self.restate_ignored(path, &mut lines)?;
@@ -39,7 +38,7 @@ impl Settings {
         };
         let wanted = directive.file_lines(self);
         let stays = directive.file_lines(&there).into_iter().find(|line| !wanted.contains(line));
-        // What stands behind a name may be a password.
+        // The words behind the name may include a password.
         let shown = match stays.as_deref().map(named) {
             Some(Some(name)) if directive.is_named() => format!("{} {name}", directive.name),
             _ => directive.name.to_owned(),
@@ -50,8 +49,8 @@ impl Settings {
         )))
     }
 
-    /// The lines of `text`, with the present values in those that set a directive. Each stays in
-    /// its place, so that it comes before or behind an include as it did.
+    /// The lines of `text`, with the current values in lines that set a directive. Each line stays
+    /// in its place, before or behind an include.
     fn replaced(&self, text: &str) -> Vec<String> {
         let all = directive::all().map(|known| (known.name, known.file_lines(self)));
         let mut pending: BTreeMap<&str, Vec<String>> = all.collect();
@@ -72,8 +71,8 @@ impl Settings {
         out
     }
 
-    /// Puts what is set of directives that mean nothing here, for `OBJECT ENCODING` tells some of
-    /// them, in the place of lines that say another thing, under whichever of its names.
+    /// Writes the current values of ignored directives (OBJECT ENCODING depends on some of them).
+    /// Lines with another value are removed, under any name of the directive.
     fn restate_ignored(&self, path: &Path, lines: &mut Vec<String>) -> Result<(), Error> {
         let there = read(path, lines)?;
         for (name, value) in &self.ignored {
@@ -88,7 +87,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The directives of which a file says another thing here than there.
+    /// The directives for which the file lines of the two settings differ.
     fn different(&self, there: &Self) -> impl Iterator<Item = &'static Directive> {
         let sorted = |mut lines: Vec<String>| {
             lines.sort();
@@ -99,12 +98,12 @@ impl Settings {
     }
 }
 
-/// The word behind a directive: the name of a tenant or a user, the number of a port.
+/// The word behind a directive: the name of a tenant or a user, or the number of a port.
 fn named(line: &str) -> Option<String> {
     words(line)?.into_iter().nth(1)
 }
 
-/// The settings of a start with these lines.
+/// The settings after a start with these lines.
 fn read(path: &Path, lines: &[String]) -> Result<Settings, Error> {
     let mut there = Settings::default();
     there.read_text(path, &lines.join("\n"))?;

@@ -1,6 +1,6 @@
-//! Values of directives: read from a word, shown as one.
+//! Values of directives: parsed from a word, and shown as a word.
 //!
-//! The words of the errors are Redis', for clients of CONFIG SET know them.
+//! Errors have Redis' words, because clients of CONFIG SET know them.
 
 use super::Policy;
 use base::Bytes;
@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use tune::Recipe;
 use wire::resp::parse_double;
 
-/// A typed value.
+/// A typed value of a directive.
 pub(super) trait Value: Sized {
     fn parse(word: &str) -> Result<Self, String>;
     fn show(&self) -> String;
 
-    /// The same, as a person writes it in a file.
+    /// The value in the form of a file.
     fn written(&self) -> String {
         self.show()
     }
@@ -23,7 +23,7 @@ pub(super) trait Value: Sized {
 
 const NO_NUMBER: &str = "argument couldn't be parsed into an integer";
 
-/// A number within a range.
+/// A whole number within a range.
 pub(super) fn within<N: TryFrom<u64>>(word: &str, range: RangeInclusive<u64>) -> Result<N, String> {
     let number = i64::parse(word)?;
     match u64::try_from(number) {
@@ -35,7 +35,7 @@ pub(super) fn within<N: TryFrom<u64>>(word: &str, range: RangeInclusive<u64>) ->
     }
 }
 
-/// The one of the known words that this is, in any case.
+/// The known word that equals this one, in any case.
 pub(super) fn one_of<'a>(known: &[&'a str], word: &str) -> Result<&'a str, String> {
     let found = known.iter().find(|known| known.eq_ignore_ascii_case(word));
     found
@@ -43,7 +43,7 @@ pub(super) fn one_of<'a>(known: &[&'a str], word: &str) -> Result<&'a str, Strin
         .ok_or_else(|| format!("argument(s) must be one of the following: {}", known.join(", ")))
 }
 
-/// A number with a fraction, within a range.
+/// A number, perhaps with a fraction, within a range.
 pub(super) fn ratio(word: &str, range: RangeInclusive<f64>, wrong: &str) -> Result<f64, String> {
     let number = parse_double(word.as_bytes()).filter(|number| range.contains(number));
     number.ok_or_else(|| wrong.to_owned())
@@ -142,7 +142,7 @@ impl Value for f64 {
     }
 }
 
-/// The least that is logged.
+/// The lowest level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the words are Redis'")]
 pub enum Level {
@@ -153,7 +153,7 @@ pub enum Level {
     Nothing,
 }
 
-/// Words and what they stand for.
+/// Implements [`Value`] for a type by words and the values that they stand for.
 macro_rules! named_values {
     ($type:ty: $($name:literal $value:expr),* $(,)?) => {
         impl Value for $type {
@@ -181,14 +181,14 @@ named_values! {
     "nothing" Self::Nothing,
 }
 
-/// Whether clients are served by io_uring.
+/// Whether io_uring serves the clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoUring {
-    /// Where the kernel allows it.
+    /// Use io_uring if the kernel allows it, otherwise epoll.
     Auto,
-    /// The same, with a warning where it does not.
+    /// Like [`IoUring::Auto`], but with a warning if the kernel does not allow io_uring.
     Yes,
-    /// By epoll.
+    /// Use epoll.
     No,
 }
 

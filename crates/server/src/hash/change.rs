@@ -1,4 +1,4 @@
-//! Changing a hash, whatever holds it.
+//! Changes of a hash in either form.
 
 use super::packed::Packed;
 use super::{View, body, ends, life, note, probe};
@@ -6,7 +6,7 @@ use crate::commands::Failure;
 use crate::value::{HASH, HASH_TREE, WRONG_TYPE};
 use store::{Change, Edit, Error};
 
-/// A hash to be changed.
+/// A hash that is being changed.
 #[derive(Debug)]
 pub(crate) enum Hash<'h, 's, 'k> {
     Packed(Packed<'h>),
@@ -14,7 +14,7 @@ pub(crate) enum Hash<'h, 's, 'k> {
 }
 
 impl Hash<'_, '_, '_> {
-    /// The value of a field, and when it dies.
+    /// The value of a field, and its expiry.
     pub(crate) fn get(&self, name: &[u8]) -> Option<(&[u8], Option<u64>)> {
         match self {
             Self::Packed(packed) => packed.get(name).map(|field| (&*field.value, field.expires)),
@@ -22,7 +22,7 @@ impl Hash<'_, '_, '_> {
         }
     }
 
-    /// Whether there is no field, and so no key.
+    /// Whether it has no fields, so that the key disappears.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Packed(packed) => packed.fields.is_empty(),
@@ -30,7 +30,7 @@ impl Hash<'_, '_, '_> {
         }
     }
 
-    /// Refuses to become so many bytes larger, if it can never be so large.
+    /// Refuses a growth by `growth` bytes if the hash can never be that large.
     pub(crate) fn check_growth(&self, growth: u64) -> Result<(), Error> {
         match self {
             Self::Packed(_) => Ok(()),
@@ -48,24 +48,24 @@ impl Hash<'_, '_, '_> {
         }
     }
 
-    /// Sets a field, whose life then has no end; whether it is new.
+    /// Sets a field without an expiry. Returns whether it is new.
     pub(crate) fn set(&mut self, name: &[u8], value: &[u8]) -> Result<bool, Error> {
         self.write(name, value, None)
     }
 
-    /// Sets a field, whose life stays as it is; whether it is new.
+    /// Sets a field, and keeps its expiry. Returns whether it is new.
     pub(crate) fn put(&mut self, name: &[u8], value: &[u8]) -> Result<bool, Error> {
         let dies = self.get(name).and_then(|(_, dies)| dies);
         self.write(name, value, dies)
     }
 
-    /// Sets the end of a field's life, if there is such a field.
+    /// Sets the expiry of a field, if the field exists.
     pub(crate) fn live(&mut self, name: &[u8], dies: Option<u64>) -> Result<(), Error> {
         let Some(value) = self.get(name).map(|(value, _)| value.to_vec()) else { return Ok(()) };
         self.write(name, &value, dies).map(drop)
     }
 
-    /// Removes a field; whether there was one.
+    /// Removes a field. Returns whether it existed.
     pub(crate) fn remove(&mut self, name: &[u8]) -> bool {
         match self {
             Self::Packed(packed) => packed.remove(name),
@@ -74,9 +74,9 @@ impl Hash<'_, '_, '_> {
     }
 }
 
-/// Lets `f` change a hash, an empty one where there is no item; `f` says whether it did. `counted`
-/// as a write, where it is not a further step of one. None, and nothing done, while dead fields
-/// are still to be taken out.
+/// Lets `f` change a hash, an empty one if there is no item; `f` returns whether it did. `counted`
+/// is false for each further step of one write, so that the write counts once. Returns `None` and
+/// calls nothing while more expired fields must be removed first.
 pub(crate) fn change<R, F>(
     edit: &mut Edit<'_, '_>,
     now_ms: u64,
@@ -134,7 +134,7 @@ fn change_packed<R>(
     Ok(result)
 }
 
-/// An empty tree goes; the expiry of another's item is that of its key or of its last field.
+/// Removes an empty tree. Otherwise sets the item's expiry to that of the key or of the last field.
 fn tidy(edit: &mut Edit<'_, '_>) -> Result<(), Error> {
     let (Some(item), Some(tree)) = (edit.item(), edit.tree()) else { return Ok(()) };
     if tree.is_empty() {

@@ -8,9 +8,9 @@
 //!     lengths take 1 to 5 bytes; lives 8, and are there only if a bit says so
 //! ```
 //!
-//! One piece, because it is then an item like any other. A read looks through the fields in order;
-//! a write copies the hash. For the records, sessions and counters that caches hold this is less
-//! work than a tree, and takes less memory.
+//! In one piece a hash is an item like any other. A read walks through the fields in order; a write
+//! copies the hash. For the records, sessions and counters in caches this is less work than a tree,
+//! and takes less memory.
 
 use super::{Field as View, PACKED_MAX, body, ends, probe, some_life};
 use crate::length::{put_len, take_len};
@@ -18,25 +18,25 @@ use crate::value::HASH;
 use std::borrow::Cow;
 use store::{Change, Item, Tree};
 
-/// Fields may have lives.
+/// Fields may have an expiry.
 const LIVES: u8 = 1;
 /// A field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field<'a> {
     pub(crate) name: Cow<'a, [u8]>,
     pub(crate) value: Cow<'a, [u8]>,
-    /// When it dies, in Unix milliseconds.
+    /// Its expiry, in Unix milliseconds.
     pub(crate) expires: Option<u64>,
 }
 
-/// Reads the fields of a hash in order, dead ones included.
+/// Reads the fields of a hash in order, the expired ones included.
 #[derive(Clone, Debug)]
 struct Reader<'a> {
     rest: &'a [u8],
     lives: bool,
 }
 
-/// The end of a life, 0 for none.
+/// Takes an expiry off the front; 0 stands for none.
 fn take_life(bytes: &mut &[u8]) -> Option<u64> {
     let (head, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
@@ -44,7 +44,7 @@ fn take_life(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 impl<'a> Reader<'a> {
-    /// The reader, and the key's life, 0 for none, if it is kept aside.
+    /// The reader, and the key's own expiry if the hash stores it (0 for none).
     fn new(value: &'a [u8]) -> (Self, Option<u64>) {
         let Some((&bits, mut rest)) = value.split_first() else {
             return (Self { rest: b"", lives: false }, None);
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The live fields of a hash and their values.
+/// The fields that have not expired: name, value and expiry.
 pub(super) fn fields(
     value: &[u8],
     now_ms: u64,
@@ -81,24 +81,24 @@ pub(super) fn fields(
     })
 }
 
-/// Whether a field of a hash has died since it was written.
+/// Whether a field has expired and is still stored.
 pub(super) fn has_dead(value: &[u8], now_ms: u64) -> bool {
     let mut reader = Reader::new(value).0;
     let mut all = std::iter::from_fn(|| reader.field());
     all.any(|(.., expires)| expires.is_some_and(|at| at <= now_ms))
 }
 
-/// Whether fields may have lives.
+/// Whether fields may have an expiry.
 pub(super) fn has_lives(value: &[u8]) -> bool {
     Reader::new(value).0.lives
 }
 
-/// When the key's life ends.
+/// The key's own expiry.
 pub(super) fn life(item: &Item<'_>) -> Option<u64> {
     Reader::new(item.value).1.map_or(item.expires, some_life)
 }
 
-/// The change that lets the key live until then.
+/// The change that sets the key's expiry.
 pub(super) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
     if Reader::new(item.value).1.is_none() {
         return Change::Expire(at);
@@ -108,17 +108,17 @@ pub(super) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
     hash.change()
 }
 
-/// A hash to be changed.
+/// A hash that is being changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Packed<'a> {
     /// The fields, the oldest first.
     pub(super) fields: Vec<Field<'a>>,
-    /// When the key dies.
+    /// The key's own expiry.
     pub(super) expires: Option<u64>,
 }
 
 impl<'a> Packed<'a> {
-    /// The hash of an item, without the fields that are dead by `now_ms`.
+    /// The hash of an item, without the fields that have expired at `now_ms`.
     pub(super) fn of(item: &Item<'a>, now_ms: u64) -> Self {
         let fields = fields(item.value, now_ms).map(|(name, value, expires)| Field {
             name: Cow::Borrowed(name),
@@ -128,12 +128,12 @@ impl<'a> Packed<'a> {
         Self { fields: fields.collect(), expires: life(item) }
     }
 
-    /// The field of that name.
+    /// The field with this name.
     pub(super) fn get(&self, name: &[u8]) -> Option<&Field<'a>> {
         self.fields.iter().find(|field| &*field.name == name)
     }
 
-    /// Writes a field; whether it is new.
+    /// Writes a field. Returns whether it is new.
     pub(super) fn put(&mut self, name: &[u8], value: Vec<u8>, expires: Option<u64>) -> bool {
         let value = Cow::Owned(value);
         if let Some(field) = self.fields.iter_mut().find(|field| &*field.name == name) {
@@ -144,20 +144,20 @@ impl<'a> Packed<'a> {
         true
     }
 
-    /// Removes a field; whether there was one.
+    /// Removes a field. Returns whether it existed.
     pub(super) fn remove(&mut self, name: &[u8]) -> bool {
         let before = self.fields.len();
         self.fields.retain(|field| &*field.name != name);
         self.fields.len() < before
     }
 
-    /// Whether it has become too long to be one piece.
+    /// Whether it has become too long for one piece.
     pub(super) fn is_large(&self) -> bool {
         let bytes = self.fields.iter().map(|field| field.name.len() + field.value.len() + 2);
         self.fields.len() > 1 && bytes.sum::<usize>() > PACKED_MAX
     }
 
-    /// The tree of it.
+    /// A tree with the same fields.
     pub(super) fn tree(&self) -> Tree {
         let mut tree = Tree::default();
         for field in &self.fields {
@@ -167,7 +167,7 @@ impl<'a> Packed<'a> {
         tree
     }
 
-    /// The change that stores it; an empty hash goes.
+    /// The change that stores the hash, or removes the key if the hash is empty.
     pub(super) fn change(&self) -> Change<'static> {
         if self.fields.is_empty() {
             return Change::Remove;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map that plays along: what is set is found, lives are kept, the key's too.
+        /// Compares it with a map that gets the same changes: fields, their expiry, and the key's.
         #[test]
         fn is_a_map(
             changes in prop::collection::vec(
@@ -281,7 +281,7 @@ mod tests {
         #[test]
         fn rubbish_does_no_harm(value in prop::collection::vec(any::<u8>(), 0..60)) {
             fields(&value, 5).for_each(drop);
-            Super::Packed(&value).encoding();
+            Super::Packed(&value).encoding(512, 64);
             Super::Packed(&value).walk(7, 9, 5, drop);
             let _ = live_until(&item(&value, Some(3)), None);
         }

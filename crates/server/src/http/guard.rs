@@ -1,8 +1,8 @@
-//! Access to what HTTP shows: for whoever may call INFO.
+//! Access to the pages over HTTP: for users that may call INFO.
 //!
-//! Without a name it is the user `default`, if that needs no password. Otherwise name and password
-//! of a user come by HTTP's Basic authentication, and a wrong one is answered as late as by the
-//! other protocols, counted together with those.
+//! A request without credentials counts as the user `default`, if that user needs no password.
+//! Otherwise a user's name and password come by HTTP's Basic authentication. The answer to a wrong
+//! password is delayed as in the other protocols, and all attempts count together.
 
 use crate::acl::What;
 use crate::clock::Clock;
@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use wire::memcached::decode_key;
 
-/// Lets those through who may see everything here. Waits where the password is wrong.
+/// Admits clients that may see everything here. A wrong password delays the answer.
 pub(super) async fn admit(
     shared: &Shared,
     authorization: Option<&str>,
@@ -38,7 +38,7 @@ pub(super) async fn admit(
     user.check(number, &[b"info"], 0).map_err(|_| Refused::MayNot(user.name.clone()))
 }
 
-/// Name and password of `Basic …`, in the base64 of meta commands.
+/// Reads the name and password of `Basic …`, with the base64 decoder of meta commands.
 fn credentials(authorization: &str) -> Option<(String, String)> {
     let (scheme, text) = authorization.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
@@ -49,7 +49,7 @@ fn credentials(authorization: &str) -> Option<(String, String)> {
     Some((name.to_owned(), password.to_owned()))
 }
 
-/// Keeps in the ACL log that a password was wrong, and lets the client wait for its answer.
+/// Notes a wrong password in the ACL log, and delays the answer.
 async fn slow_down(shared: &Shared, user: String, peer: SocketAddr) {
     let (now_ms, address) = (shared.clock.micros().0 / 1_000, peer.to_string());
     let settings = &shared.view().settings;

@@ -1,4 +1,4 @@
-//! The metrics of this server: those of its report, and what only it has.
+//! The metrics of this server: those of its report, and those that only a server has.
 
 use crate::report::report;
 use crate::shared::Shared;
@@ -7,7 +7,7 @@ use base::{Bytes, TenantId};
 use dashboard::metrics::{Page, facts, status};
 use std::sync::atomic::Ordering;
 
-/// The whole page.
+/// The whole text of the metrics.
 pub(super) fn text(shared: &Shared) -> String {
     let mut page = Page::default();
     server(shared, &mut page);
@@ -91,7 +91,7 @@ fn traffic(shared: &Shared, page: &mut Page) {
     page.sample("clients_cut_total", &[("buffer", "output")], load(output));
 }
 
-/// Warm restarts and copies.
+/// Counts of warm-restart files and copies.
 fn saves(shared: &Shared, page: &mut Page) {
     let (saved, failed) = shared.warm.saves();
     page.metric("saves_total", "counter", "Warm-restart files and copies that were written.");
@@ -105,9 +105,9 @@ fn saves(shared: &Shared, page: &mut Page) {
     );
 }
 
-/// Time that operations took to make room, all of them, by either protocol.
+/// The time that operations took to make room, for all operations of both protocols.
 fn pauses(shared: &Shared, page: &mut Page) {
-    /// Upper ends of the buckets, in nanoseconds.
+    /// The upper ends of the buckets, in nanoseconds.
     const ENDS: [u64; 12] = [
         500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
         10_000_000,
@@ -128,10 +128,10 @@ fn pauses(shared: &Shared, page: &mut Page) {
     page.gauge("eviction_pause_max_victims", help, pauses.victims_max);
 }
 
-/// Reads a number of what is shown of a tenant's transfers.
+/// Reads one number of a tenant's transfers.
 type Show = fn(&transfer::Shown) -> u64;
 
-/// Dumps and loads, where anything may be.
+/// Dumps and loads, if the settings allow any.
 fn transfers(shared: &Shared, page: &mut Page) {
     let view = shared.view();
     if view.settings.dump_max == Bytes(0) {

@@ -1,5 +1,6 @@
-//! HTTP for those who watch the server: what the crate `dashboard` serves, of this server and for
-//! those who may call INFO (`guard.rs`), as `-NOAUTH` shows by itself that a server lives.
+//! HTTP for observers of the server: the crate `dashboard` with this server as its source, for
+//! users that may call INFO (`guard.rs`). A probe may use `-NOAUTH` alone as a sign that the server
+//! lives.
 
 mod guard;
 mod metrics;
@@ -12,11 +13,11 @@ use dashboard::{Listener, Refused, Source};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// Where metrics are served unless the settings say otherwise.
+/// The port of the metrics, unless the settings name another.
 pub(crate) const PORT_DEFAULT: u16 = 9379;
 
-/// Opens the listener. A port that nobody asked for may be taken: several servers on one machine
-/// need no setting to start.
+/// Opens the listener. The default port may be taken without an error, so that several servers on
+/// one machine start without a setting.
 pub(crate) fn open(bind: IpAddr, port: Option<u16>) -> Result<Option<Listener>, Error> {
     let wanted = SocketAddr::new(bind, port.unwrap_or(PORT_DEFAULT));
     match dashboard::listen(wanted) {

@@ -6,10 +6,10 @@ use crate::config::Error;
 use base::Bytes;
 use wire::memcached::parse_signed;
 
-/// The version of memcached whose commands and replies these are. Clients branch on it.
+/// The version of memcached that the commands and replies follow. Clients branch on it.
 pub(super) const MEMCACHED_VERSION: &str = "1.6.18";
 
-/// Empties all that the client could reach, at once or after a time.
+/// Deletes all items of the tenants that the client can reach, at once or after a time.
 pub(super) fn flush_all(ask: &mut Ask<'_>) -> Done {
     let seconds = match ask.request.get(1) {
         None => 0,
@@ -25,7 +25,7 @@ pub(super) fn flush_all(ask: &mut Ask<'_>) -> Done {
         return Err(BAD_LIFE);
     }
     let tenants = ask.session.reachable(ask.view);
-    // The last request holds: it takes the place of one that still waits.
+    // The last request counts: it replaces one that still waits.
     ask.shared.forget_flushes(&tenants);
     if let super::Life::Until(at) = super::Life::of(seconds, ask.now) {
         ask.shared.flush_later(at, tenants);
@@ -37,7 +37,7 @@ pub(super) fn flush_all(ask: &mut Ask<'_>) -> Done {
     ask.line("OK")
 }
 
-/// How much is logged is a matter of `loglevel`.
+/// Checks the argument and replies OK. The setting `loglevel` decides how much is logged.
 pub(super) fn verbosity(ask: &mut Ask<'_>) -> Done {
     short(ask.request.get(1)).ok_or(BAD_FORMAT)?;
     ask.line("OK")
@@ -67,7 +67,7 @@ pub(super) fn shutdown(ask: &mut Ask<'_>) -> Done {
     Ok(())
 }
 
-/// Reads the certificates anew.
+/// Rereads the certificates.
 pub(super) fn refresh_certs(ask: &mut Ask<'_>) -> Done {
     if ask.view.tls.is_none() {
         return Err("SERVER_ERROR ssl is not enabled");

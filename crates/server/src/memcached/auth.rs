@@ -1,8 +1,8 @@
 //! Authentication by memcached's tokens.
 //!
-//! A client authenticates by storing: `set KEY 0 0 LENGTH` with `USER PASSWORD` as the value, the
-//! key being anything. The pairs are those of a file, or the users of the configuration; so a
-//! tenant that matches a user has its clients here too.
+//! A client authenticates with a store command: `set KEY 0 0 LENGTH`. The key may be any, and the
+//! value is `USER PASSWORD`. The pairs come from a file, or from the users of the configuration. So
+//! a tenant that matches a user has its clients here too.
 
 use super::{Ask, BAD_CHUNK, Done, ERROR, Event};
 use crate::config::Error;
@@ -11,14 +11,14 @@ use wire::memcached::Data;
 const REFUSED: &str = "CLIENT_ERROR authentication failure";
 const UNAUTHENTICATED: &str = "CLIENT_ERROR unauthenticated";
 
-/// The pairs of a file.
+/// The user names and passwords of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
     pairs: Vec<(String, String)>,
 }
 
 impl Tokens {
-    /// Reads lines of `user:password`; no file for an empty path.
+    /// Reads lines of `user:password`; an empty path means no file.
     pub(crate) fn read(path: &str) -> Result<Self, Error> {
         if path.is_empty() {
             return Ok(Self::default());
@@ -37,7 +37,7 @@ impl Tokens {
         }
     }
 
-    /// Whether clients must authenticate because of it.
+    /// Whether it has no pairs. With pairs, clients must authenticate.
     pub(crate) fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
@@ -48,7 +48,7 @@ impl Tokens {
     }
 
     fn admits(&self, user: &str, password: &[u8]) -> bool {
-        // Every pair is looked at, so that the time does not tell which names exist.
+        // Every pair is compared, so that the time does not reveal which names exist.
         let mut found = false;
         for (name, known) in &self.pairs {
             let same = crate::config::is_equal(known.as_bytes(), password);
@@ -58,14 +58,14 @@ impl Tokens {
     }
 }
 
-/// A request of a client that is not known yet.
+/// Handles a request of a client that has not authenticated.
 pub(super) fn admit(ask: &mut Ask<'_>) -> Done {
     if ask.request.get(0) != Some(b"set") {
         return Err(UNAUTHENTICATED);
     }
     let token = match ask.request.data {
         Data::Block(token) => token,
-        // Its bytes are no requests, and nobody is known for whom they should be read over.
+        // The rest of the token is no request. The client is unknown, so its bytes are not read on.
         Data::TooLarge => {
             (ask.session.closing, ask.session.ending) = (true, ERROR);
             return Err("CLIENT_ERROR auth token too long");

@@ -2,7 +2,7 @@
 
 macro_rules! events {
     ($($event:ident $name:literal),* $(,)?) => {
-        /// Something that happened to a client of memcached's protocol.
+        /// An event of a client of memcached's protocol.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Event { $($event),* }
 
@@ -36,5 +36,5 @@ events! {
     AuthErrors "auth_errors",
 }
 
-/// How many kinds of events there are.
+/// The number of kinds of events.
 pub(crate) const EVENTS: usize = NAMES.len();

@@ -1,7 +1,8 @@
-//! `stats detail`: reads, hits, writes and removals by prefix of the key, up to the first colon, or
-//! to another byte that `memcached-delimiter` names.
+//! `stats detail`: reads, hits, writes and removals by prefix of the key. A prefix ends at the
+//! first colon, or at another byte that `memcached-delimiter` names.
 //!
-//! Off until somebody switches it on, or names the byte; then every request takes one lock.
+//! It is off until a client switches it on or the settings name the byte. Then every request takes
+//! one lock.
 
 use super::{Ask, Done};
 use crate::config::Settings;
@@ -9,9 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Prefixes beyond so many are counted together: keys come from clients, memory does not.
+/// Prefixes beyond this number are counted together: clients choose the keys, so memory must be
+/// bounded.
 const PREFIXES_MAX: usize = 10_000;
-/// Unless the settings name another.
+/// The byte that ends a prefix, unless the settings name another.
 pub(super) const DELIMITER: u8 = b':';
 const OTHERS: &[u8] = b"(others)";
 
@@ -32,12 +34,12 @@ impl Detail {
         self.on.load(Ordering::Relaxed)
     }
 
-    /// Counts from the start, if the settings name a delimiter.
+    /// Counts from the start on, if the settings name a delimiter.
     pub(crate) fn new(settings: &Settings) -> Self {
         Self { on: settings.memcached_delimiter.is_some().into(), counts: Mutex::default() }
     }
 
-    /// Forgets what was counted.
+    /// Forgets all counts.
     pub(super) fn reset(&self) {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

@@ -1,8 +1,8 @@
-//! Items by name: `lru_crawler metadump`, `lru_crawler mgdump`, `stats cachedump`, `me`. They leave
-//! no trace.
+//! Lists of items: `lru_crawler metadump`, `lru_crawler mgdump`, `stats cachedump`, `me`. They do
+//! not affect recency or models.
 //!
-//! What `mgdump` writes can be sent back as requests, and each names its item: a key that no line
-//! can hold is in base64. `metadump` writes keys as URLs do.
+//! The lines of `mgdump` can be sent back as requests, and each names its item: a key that no line
+//! can hold is in base64. `metadump` writes keys in URL encoding.
 
 use super::lru::{CLASSES, short};
 use super::meta::seconds_left;
@@ -13,14 +13,14 @@ use std::io::Write;
 use store::{Item, Now, ScanItem, Scope};
 use wire::memcached::{decode_key, encode_key};
 
-/// Items looked at while one part of the store is locked.
+/// The number of items visited while one shard is locked.
 const STEP: usize = 1_000;
-/// Most bytes of a `stats cachedump`, as in memcached.
+/// The largest reply of `stats cachedump`, in bytes, as in memcached.
 const CACHEDUMP_MAX: usize = 2 << 20;
-/// Most microseconds for which memcached's crawler may sleep.
+/// The longest sleep of memcached's crawler, in microseconds.
 const SLEEP_MAX: u64 = 1_000_000;
 
-/// A key as memcached prints it: what is not plain is in hexadecimal.
+/// Writes a key as memcached prints it: bytes that are not plain are hexadecimal.
 pub(super) fn escaped(out: &mut Vec<u8>, key: &[u8]) {
     for &byte in key {
         match byte {
@@ -61,7 +61,7 @@ pub(super) fn crawler(ask: &mut Ask<'_>) -> Done {
     }
 }
 
-/// Classes as `1,2,3`.
+/// Reads classes such as `1,2,3`.
 fn listed(classes: &[u8]) -> Option<Vec<u64>> {
     let numbers = classes
         .split(|&byte| byte == b',')
@@ -71,14 +71,14 @@ fn listed(classes: &[u8]) -> Option<Vec<u64>> {
 
 type Print = fn(&mut Vec<u8>, &ScanItem<'_>, &Text<'_>, Now, &Ages);
 
-/// Writes all items of some classes, of which there is one here.
+/// Writes all items of some classes. There is one class here.
 fn crawl(ask: &mut Ask<'_>, classes: &[u8], print: Print, end: &str) -> Done {
     let all = matches!(classes, b"all" | b"hash");
     let Some(listed) = listed(classes).or_else(|| all.then(|| vec![1])) else {
         return ask.line("BADCLASS invalid class id");
     };
     if listed.contains(&1) {
-        // Before the walk, which holds locks that the counters need.
+        // Computed before the walk, because the walk holds locks that the counters need.
         let (now, ages, bound) = (ask.now, Ages::at(ask.shared, ask.now), ask.bound);
         walk(ask, |found, text, out| {
             print(out, found, text, now, &ages);
@@ -88,7 +88,7 @@ fn crawl(ask: &mut Ask<'_>, classes: &[u8], print: Print, end: &str) -> Done {
     ask.line(end)
 }
 
-/// Shows all items that the client can reach, until `print` has seen enough.
+/// Shows all items that the client can reach, until `print` returns false.
 fn walk(ask: &mut Ask<'_>, mut print: impl FnMut(&ScanItem<'_>, &Text<'_>, &mut Vec<u8>) -> bool) {
     let mut out = std::mem::take(ask.out);
     let scope = Scope { tenant: ask.session.owners.only(), db: Some(ask.session.db) };
@@ -126,7 +126,7 @@ fn metadump(out: &mut Vec<u8>, found: &ScanItem<'_>, text: &Text<'_>, now: Now, 
     let expires = item.expires.map_or(-1, |at| (at / 1_000) as i64);
     let read = if text.was_read(item.hits, 0) { "yes" } else { "no" };
     let last = (now.unix_ms / 1_000).saturating_sub(ages.of(item.idle));
-    // Lines of this dump end as memcached's do.
+    // Lines of this dump end with a line feed alone, as in memcached.
     let _ = writeln!(
         out,
         " exp={expires} la={last} cas={} fetch={read} cls=1 size={} flags={}",
@@ -136,7 +136,7 @@ fn metadump(out: &mut Vec<u8>, found: &ScanItem<'_>, text: &Text<'_>, now: Now, 
     );
 }
 
-/// `stats cachedump CLASS LIMIT`: keys, as old clients list them.
+/// `stats cachedump CLASS LIMIT`: the keys, in the form for old clients.
 pub(super) fn cachedump(ask: &mut Ask<'_>) -> Done {
     if !ask.view.settings.memcached_dump {
         return Err("CLIENT_ERROR stats cachedump not allowed");
@@ -152,7 +152,7 @@ pub(super) fn cachedump(ask: &mut Ask<'_>) -> Done {
     let (begin, mut shown) = (ask.out.len(), 0);
     if class == 1 {
         walk(ask, |found, text, out| {
-            // A key that is no word would be read as several.
+            // A key that is no word would be read as several keys.
             if is_word(found.key) {
                 let size = text.data.len();
                 let expires = found.item.expires.map_or(0, |at| at / 1_000);
@@ -167,7 +167,7 @@ pub(super) fn cachedump(ask: &mut Ask<'_>) -> Done {
     ask.line("END")
 }
 
-/// `me`: all that is known of an item.
+/// `me`: everything known about an item.
 pub(super) fn debug(ask: &mut Ask<'_>) -> Done {
     let word = ask.request.get(1).ok_or(BAD_FORMAT)?;
     let in_base64 = ask.request.get(2) == Some(b"b");

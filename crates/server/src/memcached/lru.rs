@@ -1,12 +1,12 @@
-//! `slabs` and `lru`, which tune memcached's slabs and its lists. Neither is here, so a request
-//! that memcached takes is answered `OK` and changes nothing; one that it refuses is refused.
+//! `slabs` and `lru`, which tune memcached's slabs and lists. Larder has neither. A request that
+//! memcached accepts is answered `OK` and changes nothing; one that it refuses is refused.
 
 use super::{Ask, BAD_FORMAT, Done, UNKNOWN};
 use wire::memcached::{parse_signed, parse_unsigned};
 
-/// The classes that memcached may have: one more than their highest number.
+/// The number of classes that memcached may have: one more than their highest number.
 pub(super) const CLASSES: u64 = 64;
-/// Shares of the lists, in percent, that memcached allows together.
+/// The largest sum of the lists' shares that memcached allows, in percent.
 const SHARES_MAX: u64 = 80;
 
 /// A number of 32 bits.
@@ -14,7 +14,7 @@ pub(super) fn short(word: Option<&[u8]>) -> Option<u64> {
     word.and_then(parse_unsigned).filter(|&number| u32::try_from(number).is_ok())
 }
 
-/// A number with a fraction.
+/// A number that may have a fraction.
 fn ratio(word: Option<&[u8]>) -> Option<f64> {
     std::str::from_utf8(word?).ok()?.parse().ok().filter(|number: &f64| number.is_finite())
 }

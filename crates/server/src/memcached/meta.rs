@@ -1,40 +1,40 @@
-//! Parts of the replies of the meta commands.
+//! Parts of the replies of meta commands.
 //!
-//! Flags that ask for something are answered in the order they were asked.
+//! Flags that ask for a value are answered in the order of the request.
 
 use super::meta_flags::Flags;
 use crate::value::Text;
 use std::io::Write;
 use store::{Item, Now};
 
-/// The whole seconds from now to `at`, a begun one counted.
+/// The seconds from now to `at`, rounded up.
 pub(super) const fn seconds_left(at: u64, now: Now) -> u64 {
     at.saturating_sub(now.unix_ms).div_ceil(1_000)
 }
 
-/// Whether a life that ends at `expires` ends before `limit`, by the seconds that are told of it;
-/// one without end does not.
+/// Whether an expiry at `expires` is earlier than `limit`, compared in whole seconds as clients see
+/// them. No expiry is never earlier.
 pub(super) fn ends_before(expires: Option<u64>, limit: u64, now: Now) -> bool {
     expires.is_some_and(|at| seconds_left(at, now) < seconds_left(limit, now))
 }
 
-/// A reply that is being written.
+/// The context of a reply that is being written.
 pub(super) struct Answer<'a, 'b> {
     pub(super) flags: &'b Flags<'a>,
-    /// The key as the request wrote it.
+    /// The key in the form of the request.
     pub(super) key: &'a [u8],
     pub(super) now: Now,
 }
 
 impl Answer<'_, '_> {
-    /// Of the request alone: opaque and key.
+    /// Writes the flags that concern only the request: opaque and key.
     pub(super) fn plain(&self, out: &mut Vec<u8>) {
         for word in self.flags.order() {
             self.of_request(out, word);
         }
     }
 
-    /// Writes what a flag asks for of the request.
+    /// Writes the answer to a flag that concerns only the request.
     pub(super) fn of_request(&self, out: &mut Vec<u8>, word: &[u8]) {
         match word.first() {
             Some(b'O') => {
@@ -52,7 +52,7 @@ impl Answer<'_, '_> {
         }
     }
 
-    /// Writes what a flag asks for of the request or the item.
+    /// Writes the answer to a flag that concerns the request or the item.
     pub(super) fn of_item(&self, out: &mut Vec<u8>, word: &[u8], shown: &Shown<'_>) {
         let (text, item) = (&shown.text, shown.item);
         // Writing to a Vec does not fail.
@@ -71,7 +71,7 @@ impl Answer<'_, '_> {
         };
     }
 
-    /// The seconds that are left.
+    /// Writes the seconds until the expiry.
     pub(super) fn life(&self, out: &mut Vec<u8>, expires: Option<u64>) -> std::io::Result<()> {
         match expires {
             Some(at) => write!(out, " t{}", seconds_left(at, self.now)),
@@ -80,13 +80,13 @@ impl Answer<'_, '_> {
     }
 }
 
-/// An item as it is answered.
+/// An item in the state that the reply shows.
 pub(super) struct Shown<'a> {
     pub(super) text: Text<'a>,
     pub(super) item: &'a Item<'a>,
-    /// Its expiry after what the flags so far have changed.
+    /// Its expiry after the changes by the flags so far.
     pub(super) expires: Option<u64>,
-    /// Whether it was read before.
+    /// Whether it had been read before this request.
     pub(super) fetched: bool,
     pub(super) idle_s: u64,
 }

@@ -1,55 +1,55 @@
-//! The flags of the meta commands: for each verb what is used, what is ignored, what is refused.
+//! The flags of meta commands: each verb uses some, ignores some, and refuses the rest.
 //!
-//! A flag is a letter, some with a token behind it. memcached reads the flags of all verbs alike,
-//! so a verb takes letters that mean nothing to it (`ms … t`); their tokens are checked as well. A
-//! letter that is not in the table of its verb is refused.
+//! A flag is a letter, some with a token behind it. memcached reads the flags of all verbs alike.
+//! So a verb accepts letters without a meaning for it (`ms … t`), and their tokens are checked as
+//! well. A letter that is missing in the table of its verb is refused.
 
 use super::{Ask, BAD_FORMAT, KEY_MAX, UNKNOWN};
 use std::borrow::Cow;
 use wire::memcached::{decode_key, parse_signed, parse_unsigned};
 
 const BAD_TOKEN: &str = "CLIENT_ERROR bad token in command line format";
-/// Most words of a request with flags, and most bytes of an opaque flag.
+/// The largest number of words of a request with flags, and of bytes of an opaque flag.
 const WORDS_MAX: usize = 20;
 const OPAQUE_MAX: usize = 32;
 
-/// The token behind a flag's letter.
+/// The form of the token behind a flag's letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// Anything, which says nothing.
+    /// Any bytes, without a meaning.
     Any,
-    /// A number without a sign.
+    /// A number without a sign, of 64 bits.
     Unsigned,
-    /// The same, of 32 bits.
+    /// A number without a sign, of 32 bits.
     Short,
-    /// A number of 32 bits that may be negative: seconds.
+    /// Seconds: a number of 32 bits that may be negative.
     Seconds,
-    /// Bytes that come back as they are.
+    /// Bytes that the reply repeats.
     Opaque,
 }
 
-/// One flag of a verb.
+/// A flag of a verb.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag {
     pub(super) letter: u8,
     token: Token,
-    /// Whether it does anything here.
+    /// Whether it has an effect here.
     used: bool,
-    /// The command of Redis that a user must be allowed besides that of the verb.
+    /// A command of Redis that the user must be allowed to call, in addition to that of the verb.
     pub(super) needs: Option<&'static str>,
 }
 
-/// A flag that is used, and that the verb's own right covers.
+/// A flag that has an effect and needs no permission beyond the verb's.
 const fn used(letter: u8, token: Token) -> Flag {
     Flag { letter, token, used: true, needs: None }
 }
 
-/// A flag that is used, and needs a right of its own.
+/// A flag that has an effect and needs a permission of its own.
 const fn needs(letter: u8, token: Token, command: &'static str) -> Flag {
     Flag { letter, token, used: true, needs: Some(command) }
 }
 
-/// A flag that is taken and does nothing.
+/// A flag that is accepted without an effect.
 const fn ignored(letter: u8, token: Token) -> Flag {
     Flag { letter, token, used: false, needs: None }
 }
@@ -170,7 +170,7 @@ pub(super) const MA: &[Flag] = &[
     ignored(b'R', Seconds),
 ];
 
-/// Letters of either case.
+/// The number of letters in both cases.
 const LETTERS: usize = 52;
 
 const fn place(letter: u8) -> Option<usize> {
@@ -182,7 +182,7 @@ const fn place(letter: u8) -> Option<usize> {
 }
 
 impl Token {
-    /// Whether `text` is one, or the error that says what is wrong.
+    /// Checks that `text` is such a token. The error text names the fault.
     fn check(self, letter: u8, text: &[u8]) -> Result<(), &'static str> {
         let unsigned = parse_unsigned(text);
         match self {
@@ -205,7 +205,7 @@ impl Token {
     }
 }
 
-/// The flags of a request that are used, in the order in which they were given.
+/// The flags of a request that have an effect, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Flags<'a> {
     words: [Option<&'a [u8]>; LETTERS],
@@ -213,14 +213,14 @@ pub(super) struct Flags<'a> {
 }
 
 impl<'a> Flags<'a> {
-    /// Reads the flags from word `first` on by a verb's table.
+    /// Reads the flags from word `first` on, by a verb's table.
     pub(super) fn read(ask: &Ask<'a>, first: usize, table: &[Flag]) -> Result<Self, &'static str> {
         if ask.request.len() > WORDS_MAX {
             return Err("CLIENT_ERROR options flags are too long");
         }
         let (mut words, mut order) = ([None; LETTERS], smallvec::SmallVec::new());
-        // As memcached does: a letter that is unknown or given twice ends the reading, of tokens
-        // the last that is wrong is named.
+        // As in memcached, an unknown or repeated letter ends the reading at once, and the last
+        // wrong token is the one reported.
         let mut wrong = None;
         for word in ask.request.iter_from(first) {
             let letter = word.first().copied().unwrap_or_default();
@@ -242,32 +242,32 @@ impl<'a> Flags<'a> {
         wrong.map_or(Ok(Self { words, order }), Err)
     }
 
-    /// Whether the flag is there.
+    /// Whether the request has this flag.
     pub(super) fn has(&self, letter: u8) -> bool {
         self.token(letter).is_some()
     }
 
-    /// The token behind the flag, if it is there.
+    /// The token behind this flag, if the request has it.
     pub(super) fn token(&self, letter: u8) -> Option<&'a [u8]> {
         self.words[place(letter)?]
     }
 
-    /// The number behind the flag, if it is there.
+    /// The number behind this flag, if the request has it.
     pub(super) fn unsigned(&self, letter: u8) -> Option<u64> {
         self.token(letter).and_then(parse_unsigned)
     }
 
-    /// The seconds behind the flag, if it is there.
+    /// The seconds behind this flag, if the request has it.
     pub(super) fn seconds(&self, letter: u8) -> Option<i64> {
         self.token(letter).and_then(parse_signed)
     }
 
-    /// The words of the flags that are used, in their order.
+    /// The words of the flags that have an effect, in their order.
     pub(super) fn order(&self) -> &[&'a [u8]] {
         &self.order
     }
 
-    /// The key that the request names.
+    /// The key of the request, decoded if it is in base64.
     pub(super) fn key(&self, ask: &Ask<'a>) -> Result<Cow<'a, [u8]>, &'static str> {
         let word = ask.request.get(1).ok_or(UNKNOWN)?;
         if word.len() > KEY_MAX {

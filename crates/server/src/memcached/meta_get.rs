@@ -1,8 +1,8 @@
-//! `mg`: reads, with the recache flags.
+//! `mg`: reads, with the flags that let one client refresh a value.
 //!
-//! A client that reads with `N` or `R` may be told that it has won (`W`): it is the one to fetch
-//! the value anew, and others see `Z` until it has. From that moment to its `ms` is what a miss of
-//! this key costs, so the stopwatch runs, whether the key was absent, old or stale.
+//! The reply to a read with `N` or `R` may have the mark `W` (won). This client should fetch the
+//! value again, and other clients see `Z` until it has done so. The time from then to its `ms` is
+//! the cost of a miss of this key. So it is measured, whether the key was missing, old or stale.
 
 use super::meta::{Answer, Shown, ends_before};
 use super::meta_flags::{Flags, MG};
@@ -20,12 +20,12 @@ struct Read {
 /// The context of a read besides its flags.
 struct Reading<'a, 'b> {
     answer: Answer<'a, 'b>,
-    /// The number of a value that the read makes.
+    /// The cas of a value that the read creates.
     cas: u64,
-    /// Whether items have numbers at all.
+    /// Whether items have a cas at all.
     numbered: bool,
     idle_s: u64,
-    /// Reads of the item that count already: its own, unless it leaves no trace.
+    /// The reads that the item's count includes already: this one, unless it has no effect.
     reads: u8,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
     let bytes = flags.key(ask)?;
     let key = ask.key(&bytes)?;
     let shared = ask.shared;
-    // Before the read, which makes the item young.
+    // Computed before the read, which resets the idle time.
     let idle_s = if flags.has(b'l') {
         let idle = shared.store.peek(&key, ask.now, |item| item.idle).unwrap_or_default();
         Ages::at(shared, ask.now).of(idle)
@@ -52,7 +52,7 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
     let out = &mut *ask.out;
     let mut read = None;
     if silent {
-        // Most such reads change nothing and need no trace.
+        // Most of these reads change nothing, so a read without an effect on recency suffices.
         let peeked = shared.store.peek(&key, ask.now, |item| {
             let mark = out.len();
             let (change, read) = reading.found(Some(item), out);
@@ -90,7 +90,7 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
 }
 
 impl Reading<'_, '_> {
-    /// Answers with what is there, and says what becomes of it.
+    /// Writes the reply for this item, and returns the change to it.
     fn found(&self, item: Option<&Item<'_>>, out: &mut Vec<u8>) -> (Change<'static>, Read) {
         let now = self.answer.now;
         let is_over = |expires: Option<u64>| expires.is_some_and(|at| at < now.unix_ms);
@@ -98,7 +98,7 @@ impl Reading<'_, '_> {
             if item.is_some() || !self.answer.flags.has(b'N') {
                 return (Change::Keep, Read { size: None, won: false });
             }
-            // The place of the value is held by an empty one.
+            // An empty value holds the place of the value until the client stores it.
             let held = Text { cas: self.cas, token_sent: true, ..FRESH };
             let place = Item::outside(b"", crate::value::STRING, None);
             let (expires, _) = self.head(&held, &place, true, out);
@@ -122,7 +122,7 @@ impl Reading<'_, '_> {
         let change = if is_over(expires) {
             Change::Remove
         } else if wins {
-            // What it tells of is the same, so its number is too.
+            // The data stay the same, so the cas stays as well.
             let cas = if old.cas >> 63 == 0 { old.cas } else { self.cas };
             Text { token_sent: true, cas, ..old }.held(expires)
         } else if expires != item.expires {
@@ -133,14 +133,15 @@ impl Reading<'_, '_> {
         (change, Read { size: Some(old.data.len()), won: wins })
     }
 
-    /// Whether the data are sent: not those of a value that the client has.
+    /// Whether the reply contains the data. It does not if the client has this value already.
     fn sends(&self, text: &Text<'_>) -> bool {
         let flags = self.answer.flags;
         flags.has(b'v') && flags.unsigned(b'C') != Some(text.cas)
     }
 
-    /// Writes what the flags ask for, in their order: R and t see what a T before them has set. The
-    /// expiry after all of them, and whether it is so near that the value is to be fetched anew.
+    /// Writes the answers to the flags, in their order: R and t see the expiry that an earlier T
+    /// has set. Returns the expiry after all flags, and whether the client should fetch the value
+    /// again.
     fn head(
         &self,
         text: &Text<'_>,

@@ -1,4 +1,4 @@
-//! `ma`: adds to and takes from numbers.
+//! `ma`: adds to and subtracts from numbers.
 
 use super::meta::Answer;
 use super::meta_flags::{Flags, MA};
@@ -11,7 +11,8 @@ use store::Change;
 
 /// The outcome of a change.
 enum Outcome {
-    /// The number now, its expiry before the request, its cas, whether the request made it.
+    /// The new number, the expiry before the request, the cas, and whether the request created the
+    /// item.
     Number(u64, Option<u64>, u64, bool),
     NotFound,
     Exists,
@@ -86,7 +87,7 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
     }
     for word in flags.order() {
         match word.first() {
-            // In the order of the flags: t sees what a T or an N before it has set.
+            // In the order of the flags: t sees the expiry that an earlier T or N has set.
             Some(b'T') => expires = touch.flatten(),
             Some(b'N') if made => expires = vivify.flatten(),
             Some(b'c') => ask.print(format_args!(" c{cas}")),

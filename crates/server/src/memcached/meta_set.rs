@@ -1,4 +1,4 @@
-//! `ms` and `md`: writes and removals, and marking as stale.
+//! `ms` and `md`: writes, removals, and marking items as stale.
 
 use super::meta::Answer;
 use super::meta_flags::{Flags, MD, MS};
@@ -76,7 +76,7 @@ pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
     let mut size = 0;
     let outcome = ask.shared.store.update(&key, now, |item| {
         let Some((item, old)) = item.and_then(|item| Some((item, Text::of(item)?))) else {
-            // A hash is removed like anything else.
+            // A collection is removed like any other value.
             let gone = item.is_some() && compare.is_none() && !invalidate;
             let outcome = if gone { Outcome::Stored } else { Outcome::NotFound };
             return (if gone { Change::Remove } else { Change::Keep }, outcome);

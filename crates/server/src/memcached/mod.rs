@@ -1,7 +1,7 @@
-//! The commands of memcached's text and meta protocol, over the same data and tenants.
+//! The commands of memcached's text and meta protocols, over the same data and tenants.
 //!
-//! One file for each family. A handler reads the words of an [`Ask`] and writes its reply lines,
-//! or returns the line of an error. What is known of each verb stands in [`verbs`].
+//! There is one file for each family. A handler reads the words of an [`Ask`] and writes its reply
+//! lines, or returns the line of an error. The properties of each verb are in [`verbs`].
 #![allow(
     clippy::unnecessary_wraps,
     reason = "handlers have one signature, also those that never fail"
@@ -47,33 +47,34 @@ use store::{Key, Now};
 use verbs::Verb;
 use wire::memcached::{Malformed, Request, parse_signed};
 
-/// Longest key.
+/// The longest key, in bytes.
 const KEY_MAX: usize = 250;
-/// A life above this many seconds is a point in Unix time.
+/// Above this number of seconds an expiry is a point in Unix time.
 const RELATIVE_MAX: i64 = 60 * 60 * 24 * 30;
 
 const BAD_FORMAT: &str = "CLIENT_ERROR bad command line format";
 const BAD_CHUNK: &str = "CLIENT_ERROR bad data chunk";
 const BAD_LIFE: &str = "CLIENT_ERROR invalid exptime argument";
-// Clients know the words before the bracket; in it is the setting.
+// Clients know the words before the bracket, which names the setting.
 const TOO_LARGE: &str = "SERVER_ERROR object too large for cache (memcached-item-size-max)";
 const TOO_LONG: &str = "SERVER_ERROR object too large for cache (proto-max-bulk-len)";
 const NEVER_FITS: &str = "SERVER_ERROR object too large for cache (maxmemory or a tenant's max)";
 const FULL: &str = "SERVER_ERROR out of memory storing object (maxmemory)";
 const BUSY: &str = "SERVER_ERROR busy running a script (busy-reply-threshold)";
 const UNKNOWN: &str = "ERROR";
-/// Why a connection ends that sent what is no request.
+/// The reason in the log when a connection ends because of bytes that are no request.
 const ERROR: &str = "error";
 
-/// The result of a handler: its reply is written, or this is the error's line.
+/// The result of a handler: it has written its reply, or it returns the line of an error.
 type Done = Result<(), &'static str>;
 
-/// A request being answered.
+/// A request that is being answered.
 #[derive(Debug)]
 pub(crate) struct Ask<'a> {
     pub(crate) request: Request<'a>,
     pub(crate) out: &'a mut Vec<u8>,
-    /// Bytes in `out` above which the client is ended: what is put together stops there.
+    /// The limit of `out` in bytes. Handlers stop writing beyond it, and the client is
+    /// disconnected.
     pub(crate) bound: usize,
     pub(crate) session: &'a mut Session,
     pub(crate) shared: &'a Shared,
@@ -84,12 +85,12 @@ pub(crate) struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    /// The word at `at`.
+    /// The word at this position; an error if there is none.
     fn word(&self, at: usize) -> Result<&'a [u8], &'static str> {
         self.request.get(at).ok_or(UNKNOWN)
     }
 
-    /// The key that a word names.
+    /// The key that a word names, with the tenant that owns it.
     fn key<'k>(&self, word: &'k [u8]) -> Result<Key<'k>, &'static str> {
         if word.len() > KEY_MAX {
             return Err(BAD_FORMAT);
@@ -98,35 +99,35 @@ impl<'a> Ask<'a> {
         Ok(self.shared.store.key(tenant, self.session.db, word))
     }
 
-    /// Whether more was put together than the client may make the server hold.
+    /// Whether the output exceeds the memory that the client may use.
     fn is_over(&self) -> bool {
         self.out.len() > self.bound
     }
 
-    /// Writes a line.
+    /// Writes a line and its end.
     fn line(&mut self, text: &str) -> Done {
         self.out.extend_from_slice(text.as_bytes());
         self.out.extend_from_slice(b"\r\n");
         Ok(())
     }
 
-    /// Writes formatted text; what it says must end in a line end.
+    /// Writes formatted text, which must contain its own line end.
     fn print(&mut self, text: std::fmt::Arguments<'_>) {
         // Writing to a Vec does not fail.
         let _ = self.out.write_fmt(text);
     }
 
-    /// Whether values have numbers for clients to compare (`memcached-cas`).
+    /// Whether values have a cas for clients to compare (`memcached-cas`).
     const fn is_numbered(&self) -> bool {
         self.view.settings.memcached_cas
     }
 
-    /// The number of the next value.
+    /// The cas of the next value; 0 if values have none.
     fn next_cas(&self) -> u64 {
         if self.is_numbered() { self.shared.next_cas() } else { 0 }
     }
 
-    /// Bytes of a value that is about to be removed, where somebody watches removals.
+    /// The size in bytes of a value that is about to be removed, if a client watches removals.
     fn removed_size(&self, key: &Key<'_>) -> usize {
         if !self.shared.monitors.is_wanted(crate::monitors::DELETIONS) {
             return 0;
@@ -135,7 +136,7 @@ impl<'a> Ask<'a> {
         self.shared.store.peek(key, self.now, size).unwrap_or_default()
     }
 
-    /// Tells listeners of keyspace notifications what became of a key.
+    /// Sends a keyspace notification about a key.
     #[inline]
     fn tell(&self, class: u32, event: &str, key: &Key<'_>) {
         if self.view.settings.notify & class != 0 {
@@ -144,7 +145,7 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// Tells that a key was given a life.
+    /// Sends the notification about a new expiry of a key.
     fn tell_life(&self, life: Life, key: &Key<'_>) {
         let event = match life {
             Life::Forever => "persist",
@@ -159,18 +160,19 @@ impl<'a> Ask<'a> {
     }
 }
 
-/// When a value's life ends.
+/// The expiry of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
     Forever,
-    /// In Unix milliseconds.
+    /// It expires at this time, in Unix milliseconds.
     Until(u64),
-    /// Already.
+    /// It has expired already.
     Over,
 }
 
 impl Life {
-    /// A life of `seconds` as memcached means it: none is for ever, a long one is a point in time.
+    /// The expiry that `seconds` means in memcached: 0 is none, and a large number is a point in
+    /// time.
     fn of(seconds: i64, now: Now) -> Self {
         let now_ms = now.unix_ms;
         match seconds {
@@ -184,12 +186,12 @@ impl Life {
         }
     }
 
-    /// The life that a word of seconds names.
+    /// The expiry that a word of seconds means.
     fn parse(word: &[u8], now: Now) -> Option<Self> {
         parse_signed(word).map(|seconds| Self::of(seconds, now))
     }
 
-    /// The expiry; one in the past where the life is over.
+    /// The expiry to store; a time in the past if it is over.
     const fn ends(self) -> Option<u64> {
         match self {
             Self::Until(at) => Some(at),
@@ -208,7 +210,7 @@ impl From<store::Error> for Event {
     }
 }
 
-/// Counts why a write was refused; the line that says so.
+/// Counts a refused write by its reason, and returns the line of the error.
 fn refused(ask: &Ask<'_>, error: store::Error) -> &'static str {
     ask.count(Event::from(error));
     match error {
@@ -218,7 +220,7 @@ fn refused(ask: &Ask<'_>, error: store::Error) -> &'static str {
     }
 }
 
-/// Answers a request, while a script has the gate with an error.
+/// Answers a request. While a script holds the gate for too long, it replies an error.
 pub(crate) fn execute(ask: &mut Ask<'_>, is_busy: bool) {
     let mark = ask.out.len();
     let verb = match find(ask) {
@@ -237,7 +239,7 @@ pub(crate) fn execute(ask: &mut Ask<'_>, is_busy: bool) {
     }
 }
 
-/// The verb that is asked for; none where the request is answered already.
+/// Finds the verb of a request; `None` if the request is answered already.
 fn find(ask: &mut Ask<'_>) -> Result<Option<&'static Verb>, &'static str> {
     let verb = ask.request.get(0).and_then(Verb::find);
     if verb.is_none() && is_http(ask) {
@@ -258,14 +260,14 @@ fn carry_out(ask: &mut Ask<'_>, verb: &'static Verb) -> Done {
     (verb.run)(ask)
 }
 
-/// Whether the line is the first of an HTTP request.
+/// Whether the request is the first line of an HTTP request.
 fn is_http(ask: &Ask<'_>) -> bool {
     let last = ask.request.get(ask.request.len().saturating_sub(1));
     ask.request.len() > 1 && last.is_some_and(|word| word.starts_with(b"HTTP/"))
 }
 
-/// Closes a connection by which a browser was made to send a request, whose headers and body are
-/// not the browser's: none of their lines must be run.
+/// Closes a connection with an HTTP request that a web page made a browser send. The page chose
+/// headers and body, so none of their lines may run.
 fn turn_away(ask: &mut Ask<'_>) {
     if ask.shared.stats.http_at_memcached.count(ask.now.micros.0 / 1_000).is_some() {
         tracing::warn!(
@@ -278,7 +280,7 @@ fn turn_away(ask: &mut Ask<'_>) {
     ask.session.ending = ERROR;
 }
 
-/// Answers bytes that are no request and end the connection.
+/// Answers bytes that are no request, and ends the connection.
 pub(crate) fn refuse(
     shared: &Shared,
     session: &mut Session,

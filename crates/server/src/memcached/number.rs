@@ -7,23 +7,23 @@ use store::{Change, Item};
 use wire::memcached::parse_unsigned;
 
 pub(super) const NO_NUMBER: &str = "CLIENT_ERROR cannot increment or decrement non-numeric value";
-/// Digits of the largest number.
+/// The number of digits of the largest number.
 const DIGITS_MAX: usize = 20;
 
-/// The number a string holds.
+/// The number in a string; `None` if it holds none.
 pub(super) fn number_of(text: &Text<'_>) -> Option<u64> {
     // memcached pads a number that has become shorter with blanks.
     let digits = text.data.trim_ascii_end();
     if digits.len() > DIGITS_MAX { None } else { parse_unsigned(digits) }
 }
 
-/// The sum, which wraps around, or the difference, which ends at zero.
+/// The sum, which wraps around, or the difference, which stops at zero.
 pub(super) const fn moved(number: u64, by: u64, up: bool) -> u64 {
     if up { number.wrapping_add(by) } else { number.saturating_sub(by) }
 }
 
-/// A number in the place of another. As long as it is no longer than that, the item stays what it
-/// was: stale, or being fetched anew.
+/// Replaces a number by another. If the new one is not longer, the item keeps its state: stale, or
+/// with a client that fetches it again.
 pub(super) fn numbered<'a>(item: &Item<'_>, old: &Text<'a>, digits: &'a str, cas: u64) -> Text<'a> {
     let data = digits.as_bytes();
     if data.len() <= old.data.len() {

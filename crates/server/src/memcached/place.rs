@@ -1,13 +1,13 @@
-//! Where the protocol is spoken: `memcached-bind`, and the file that tells others of the ports.
+//! The addresses of the protocol (`memcached-bind`), and the file that names its ports.
 
 use crate::config::{Error, Settings};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-/// The environment variable that names the file.
+/// The environment variable with the path of the file.
 const PORT_FILE: &str = "MEMCACHED_PORT_FILENAME";
 
-/// The addresses of `memcached-bind`, and whether TLS is spoken there.
+/// The addresses of `memcached-bind`, each with whether it uses TLS.
 pub(crate) fn places(settings: &Settings) -> Result<Vec<(SocketAddr, bool)>, Error> {
     let mut places = vec![];
     for text in &settings.memcached_bind {
@@ -43,8 +43,8 @@ fn resolve(place: &str, port: u16) -> Option<Vec<SocketAddr>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Writes the ports to the file that the environment names, as memcached does for tests that let it
-/// choose one.
+/// Writes the ports to the file that the environment names. memcached does the same, for tests that
+/// let it choose a port.
 pub(crate) fn write_ports(sockets: &[(i32, String)]) -> Result<(), Error> {
     let Some(path) = std::env::var_os(PORT_FILE).filter(|path| !path.is_empty()) else {
         return Ok(());

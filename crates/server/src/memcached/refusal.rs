@@ -1,7 +1,8 @@
-//! The refusal of the binary protocol, in its own words.
+//! The refusal of the binary protocol, as a packet of that protocol.
 //!
-//! A client that knows nothing else waits for a packet, and tries again when the connection just
-//! ends. So it gets one that says why, and the log says now and then how many there were.
+//! A client that knows only the binary protocol waits for a packet, and retries when the connection
+//! simply ends. So it gets a packet with the reason. The log names the number of such clients from
+//! time to time.
 //!
 //! ```text
 //!   0      1        2       4        5     6         8          12       16     24
@@ -27,12 +28,12 @@ pub(super) fn write(out: &mut Vec<u8>, opcode: u8, opaque: [u8; 4]) {
     out.extend_from_slice(TEXT);
 }
 
-/// How many clients came with the binary protocol.
+/// The number of clients that used the binary protocol.
 #[derive(Debug, Default)]
 pub(crate) struct Binary(Quiet);
 
 impl Binary {
-    /// Counts a client that was refused, and tells of it at most once a minute.
+    /// Counts a refused client, and logs the count at most once a minute.
     pub(super) fn count(&self, shared: &Shared, address: &str) {
         if let Some((since, refused)) = self.0.count(shared.clock.micros().0 / 1_000) {
             tracing::warn!(

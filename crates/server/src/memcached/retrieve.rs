@@ -5,7 +5,7 @@ use crate::notify;
 use crate::value::Text;
 use store::{Change, Item, Key};
 
-/// Writes the block of an item, if it is a string.
+/// Writes the block of an item, if it is a string. Returns the size of its data.
 fn show(out: &mut Vec<u8>, key: &[u8], item: &Item<'_>, with_cas: bool) -> Option<usize> {
     let text = Text::of(item)?;
     let mut digits = itoa::Buffer::new();
@@ -26,7 +26,7 @@ fn show(out: &mut Vec<u8>, key: &[u8], item: &Item<'_>, with_cas: bool) -> Optio
     Some(text.data.len())
 }
 
-/// Counts a read of a key, and shows it to those who watch.
+/// Counts a read of a key, and shows it to watchers.
 pub(super) fn counted(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     ask.count(Event::CmdGet);
     ask.count(if found.is_some() { Event::GetHits } else { Event::GetMisses });

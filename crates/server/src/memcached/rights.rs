@@ -1,7 +1,7 @@
-//! Permissions of a limited user: it may do here what it may do by the command of Redis that does
-//! the same.
+//! Permissions of a limited user: a request is allowed if the user may call the command of Redis
+//! that does the same.
 //!
-//! The list of the verbs says which command that is. Where it says nothing, nothing is allowed.
+//! The table of verbs names that command. A verb without one is denied.
 
 use super::verbs::{Keys, Rights, Verb};
 use super::{Ask, Done};
@@ -13,7 +13,8 @@ use wire::memcached::decode_key;
 
 const REFUSED: &str = "CLIENT_ERROR user has no permission for this";
 
-/// The commands of Redis that a request needs: none where anybody may, or why it is denied.
+/// The commands of Redis that a request needs, an empty list if every user may make it. The error
+/// is the line of a refusal.
 fn needed(ask: &Ask<'_>, verb: &Verb) -> Result<Vec<&'static str>, &'static str> {
     let mut names = match verb.rights {
         Rights::Anyone => vec![],
@@ -28,8 +29,8 @@ fn needed(ask: &Ask<'_>, verb: &Verb) -> Result<Vec<&'static str>, &'static str>
     Ok(names)
 }
 
-/// The flags of a request that its verb knows. Where they begin does not matter: what stands before
-/// them in `ms` is a length.
+/// The flags in a request that its verb knows. Their first position does not matter, because in
+/// `ms` the word before them is a length.
 fn given<'a>(
     ask: &Ask<'a>,
     verb: &Verb,
@@ -39,14 +40,14 @@ fn given<'a>(
     words.filter_map(move |word| flags.iter().find(|flag| word.first() == Some(&flag.letter)))
 }
 
-/// The keys that a request names.
+/// The keys in a request.
 fn keys<'a>(ask: &Ask<'a>, verb: &Verb) -> Vec<Cow<'a, [u8]>> {
     let (first, count) = match verb.keys {
         Keys::None => return vec![],
         Keys::At(at) => (at, 1),
         Keys::From(first) => (first, usize::MAX),
     };
-    // A word that is no key in base64 is refused later, as such.
+    // A word that is not valid base64 is refused later.
     let in_base64 = given(ask, verb).any(|flag| flag.letter == b'b');
     let key = |word: &'a [u8]| match decode_key(word).filter(|_| in_base64) {
         Some(key) => Cow::Owned(key),
@@ -55,7 +56,7 @@ fn keys<'a>(ask: &Ask<'a>, verb: &Verb) -> Vec<Cow<'a, [u8]>> {
     ask.request.iter_from(first).take(count).map(key).collect()
 }
 
-/// The verb of a request that may write.
+/// The verb of a request that may write; `None` for other requests.
 fn writing(ask: &Ask<'_>) -> Option<&'static Verb> {
     let verb = Verb::find(ask.request.get(0)?)?;
     let writes = |name: &str| {
@@ -70,7 +71,7 @@ pub(crate) fn writes(ask: &Ask<'_>) -> bool {
     writing(ask).is_some()
 }
 
-/// Tells clients that track keys what a request has changed.
+/// Sends invalidations for the keys that a request has changed.
 pub(crate) fn tell_trackers(ask: &Ask<'_>) {
     let Some(verb) = writing(ask) else { return };
     for key in keys(ask, verb) {
@@ -79,7 +80,7 @@ pub(crate) fn tell_trackers(ask: &Ask<'_>) {
     }
 }
 
-/// Counts the keys of a request of a timed batch.
+/// Counts the keys of a request in a timed batch.
 #[cold]
 pub(crate) fn note_keys(ask: &Ask<'_>) {
     let Some(verb) = ask.request.get(0).and_then(Verb::find) else { return };
@@ -89,12 +90,13 @@ pub(crate) fn note_keys(ask: &Ask<'_>) {
     }
 }
 
-/// Lets a request through that the client's user may make. Only asked for limited clients.
+/// Checks that the client's user may make this request. Called only for clients with limits.
 #[cold]
 pub(super) fn permit(ask: &Ask<'_>, verb: &Verb) -> Done {
     let names = needed(ask, verb)?;
     let word = verb.name.as_bytes();
-    // Each key for itself: of most of these commands only the first argument is a key.
+    // Each key is checked separately, because most of these commands have a key only as their first
+    // argument.
     let keys = keys(ask, verb);
     let calls: Vec<Vec<&[u8]>> = match keys.as_slice() {
         [] => vec![vec![word]],
@@ -113,7 +115,7 @@ pub(super) fn permit(ask: &Ask<'_>, verb: &Verb) -> Done {
     Ok(())
 }
 
-/// Notes for ACL LOG what was denied.
+/// Notes a refusal in the ACL log.
 fn log(ask: &Ask<'_>, verb: &Verb, denied: &Denied, key: &[u8]) {
     let what = What {
         reason: denied.reason(),

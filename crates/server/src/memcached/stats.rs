@@ -1,8 +1,8 @@
 //! `stats` and its reports.
 //!
-//! The names are memcached's. Where it tells of slab classes there is one class here, number 1: all
-//! of memory, in chunks of the mean size of an item, because any item can make room for any other.
-//! Fields that are left out have no meaning here.
+//! The names are memcached's. For its slab classes there is one class here, number 1, because any
+//! item can make room for any other. It has all of memory, in chunks of an item's mean size. Fields
+//! without a meaning here are left out.
 
 use super::admin::MEMCACHED_VERSION;
 use super::count::{Event, NAMES};
@@ -14,9 +14,9 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering;
 use store::{Counters, Scope};
 
-/// The size of a chunk while there is no item.
+/// The size of a chunk while there are no items.
 const CHUNK: u64 = 16;
-/// Width of a step in `stats sizes`.
+/// The width of a step in `stats sizes`, in bytes.
 const SIZE_STEP: u64 = 32;
 
 impl Ask<'_> {
@@ -25,7 +25,7 @@ impl Ask<'_> {
     }
 }
 
-/// Counts of things that do not happen here, which exporters ask for all the same.
+/// Counts of events that do not happen here, but that exporters read.
 const ABSENT: &[&str] = &[
     "conn_yields",
     "crawler_items_checked",
@@ -73,8 +73,8 @@ const ABSENT: &[&str] = &[
     "unexpected_napi_ids",
 ];
 
-/// Memcached's counts of a class, and of its hot, warm, cold and temporary lists, which are not
-/// here: victims are drawn from all items.
+/// memcached's counts of a class and of its hot, warm, cold and temporary lists. Larder has no such
+/// lists: victims are drawn from all items.
 const ABSENT_OF_ITEMS: &[&str] = &[
     "age",
     "age_hot",
@@ -120,7 +120,7 @@ pub(super) fn stats(ask: &mut Ask<'_>) -> Done {
     ask.line("END")
 }
 
-/// Sums of all tenants.
+/// The sums over all tenants.
 fn counters(ask: &Ask<'_>) -> Counters {
     ask.shared.stats.totals(ask.shared.counters()).store
 }
@@ -160,7 +160,7 @@ fn general(ask: &mut Ask<'_>) {
     ask.stat("total_items", totals.store.sets);
     ask.stat("expired", totals.store.expired);
     ask.stat("evictions", totals.store.evicted);
-    // Of what is flushed the memory is had back at once.
+    // Flushed items free their memory at once, so they count as reclaimed.
     ask.stat("reclaimed", totals.store.expired + totals.flushed);
     ask.stat("crawler_reclaimed", totals.store.expired);
     ask.stat("total_malloced", used.0);
@@ -213,7 +213,7 @@ fn slabs(ask: &mut Ask<'_>) {
     ask.stat("total_malloced", used.0);
 }
 
-/// How many items there are of each size. Walks them all.
+/// The number of items of each size. This walks over all of them.
 fn sizes(ask: &mut Ask<'_>) {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     let mut cursor = 0;
@@ -264,7 +264,7 @@ fn settings(ask: &mut Ask<'_>) {
     ask.stat("ssl_enabled", yes_no(settings.memcached_tls));
     ask.stat("client_flags_size", size_of::<u32>());
     ask.stat("memory_file", &settings.warm_restart_file);
-    // What crawls here is the sweep of the dead: all the time, and as far as it comes.
+    // The crawler here is the sweep of expired items, which always runs.
     ask.stat("lru_crawler", "yes");
     ask.stat("lru_crawler_sleep", crate::housekeeping::PERIOD.as_micros());
     ask.stat("lru_maintainer_thread", "no");
@@ -275,7 +275,7 @@ fn settings(ask: &mut Ask<'_>) {
     }
 }
 
-/// The cache as a whole, as `/metrics` and INFO tell it.
+/// The numbers of the whole cache, as in `/metrics` and INFO.
 fn larder(ask: &mut Ask<'_>) {
     for (name, number) in facts::of_server(&report(ask.shared)) {
         ask.stat(name, facts::show(number));
@@ -291,7 +291,7 @@ fn tenants(ask: &mut Ask<'_>) {
     }
 }
 
-/// Every socket, and in which state it is.
+/// Every socket, with its state.
 fn connections(ask: &mut Ask<'_>) {
     let now_ms = ask.now.micros.0 / 1_000;
     let shared = ask.shared;

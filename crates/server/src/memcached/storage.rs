@@ -24,7 +24,7 @@ fn write(ask: &mut Ask<'_>, mode: Mode, compare: Option<u64>) -> Done {
     let life = Life::parse(ask.word(3)?, ask.now).ok_or(BAD_FORMAT)?;
     let data = match ask.request.data {
         Data::Block(data) => data,
-        // cas keeps what is there.
+        // A cas keeps the old value.
         Data::TooLarge => {
             let removes = mode == Mode::Set && compare.is_none();
             return Err(too_large(ask, &key, removes, verb));

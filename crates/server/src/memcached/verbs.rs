@@ -1,40 +1,41 @@
-//! The verbs, each declared once: how many words it takes, which of them are keys, what a user must
-//! be allowed, whether `noreply` silences it, and for the meta commands each flag.
+//! The verbs, each declared once: its number of words, its keys, the permission that it needs,
+//! whether `noreply` silences it, and for meta commands its flags.
 //!
-//! A verb that says nothing of rights cannot be written down, and a request that is not in the list
-//! is denied to whom rights are limited. A flag that is not in a verb's table is refused.
+//! A verb cannot be declared without its permission, and a limited user is denied any request that
+//! is not in the list. A flag that is not in a verb's table is refused.
 
 use super::meta_flags::{self as flags, Flag};
 use super::write::Mode;
 use super::{Ask, Done, admin, dump, lru, meta_get, meta_number, meta_set, number};
 use super::{retrieve, stats, storage, watch};
 
-/// Which words of a request are keys.
+/// The words of a request that are keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keys {
     None,
-    /// The one at this place.
+    /// The word at this position.
     At(usize),
-    /// All from this place on.
+    /// All words from this position on.
     From(usize),
 }
 
-/// The command of Redis, or the subcommand as `config|set`, that a user must be allowed for a
-/// request: the one that does the same, or tells the same.
+/// The command of Redis (or a subcommand such as `config|set`) that a user must be allowed to call
+/// for a request: one that does or reveals the same.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rights {
     Anyone,
     Command(&'static str),
-    /// It depends on the word behind the verb; an empty one stands for no word. What is not listed
-    /// is denied.
+    /// It depends on the word behind the verb; an empty word stands for none. A word that is not
+    /// listed is denied.
     ByWord(&'static [(&'static str, &'static str)]),
 }
 
-/// One verb.
+/// A verb of the protocol.
 #[derive(Debug)]
 pub(super) struct Verb {
     pub(super) name: &'static str,
-    /// Fewest and most words, its own name included. With others it is no request.
+    /// The least and the largest number of words, with its name. A request with another number is
+    /// an error.
     pub(super) words: (usize, usize),
     pub(super) keys: Keys,
     pub(super) rights: Rights,
@@ -62,7 +63,7 @@ impl Verb {
         self
     }
 
-    /// `noreply` silences it, errors included.
+    /// The verb with `noreply`, which silences errors as well.
     const fn silenced(mut self) -> Self {
         self.noreply = true;
         self
@@ -73,14 +74,14 @@ impl Verb {
         self
     }
 
-    /// Whether a request asks for no reply; a key of that name does not.
+    /// Whether a request asks for no reply. A key with the name `noreply` does not count.
     pub(super) fn is_silenced(&self, ask: &Ask<'_>) -> bool {
         let last = ask.request.len() - 1;
         let is_key = matches!(self.keys, Keys::At(at) if at == last);
         self.noreply && !is_key && last > 0 && ask.request.get(last) == Some(b"noreply")
     }
 
-    /// The verb of that name.
+    /// The verb with this name.
     #[inline]
     pub(super) fn find(name: &[u8]) -> Option<&'static Self> {
         ALL.iter().find(|verb| verb.name.as_bytes() == name)
@@ -90,7 +91,7 @@ impl Verb {
 use Keys::{At, From};
 use Rights::{Anyone, ByWord, Command};
 
-/// Every verb; the frequent ones first, for the list is searched from its beginning.
+/// Every verb. The frequent ones come first, because the list is searched from its beginning.
 pub(super) const ALL: &[Verb] = &[
     verb("get", (2, ANY), Command("mget"), |ask| retrieve::get(ask, false)).with_keys(From(1)),
     verb("set", (5, 6), Command("set"), |ask| storage::store(ask, Mode::Set))
@@ -144,7 +145,7 @@ pub(super) const ALL: &[Verb] = &[
     verb("watch", (1, ANY), Command("monitor"), watch::watch),
 ];
 
-/// Names of keys, and parts of them, are for whom may list keys.
+/// Reports with names of keys, or parts of them, need the permission to list keys.
 const STATS: &[(&str, &str)] = &[
     ("", "info"),
     ("items", "info"),
@@ -173,7 +174,7 @@ const CRAWLER: &[(&str, &str)] = &[
 mod tests {
     use super::*;
 
-    /// A right that no command of Redis' has would be denied to everybody who is limited.
+    /// A permission that no command of Redis has would be denied to every limited user.
     #[test]
     fn every_right_is_one_of_redis() {
         for verb in ALL {

@@ -1,14 +1,14 @@
-//! `watch`: a line for what other clients do, as memcached writes it.
+//! `watch`: a line for each event of other clients, in memcached's form.
 //!
 //! ```text
 //! ts=1786477627.620824 gid=4 type=item_get key=foo%3Abar status=found clsid=1 cfd=28 size=5
 //! ```
 //!
-//! What is written so can be read back by `larder curve` and `larder simulate`. Of evictions the
-//! store tells ten times a second, so their lines come a little later.
+//! `larder curve` and `larder simulate` can read these lines. The store reports evictions ten times
+//! a second, so their lines come a little later.
 //!
-//! A watcher that reads too slowly stays, and lines are left out; once it has read what waits, it
-//! is told how many (`skipped=N`).
+//! A watcher that reads too slowly stays connected, but lines are left out. After it has read the
+//! waiting ones, it gets their number (`skipped=N`).
 
 use super::dump::escaped;
 use super::write::Outcome;
@@ -24,7 +24,7 @@ use base::Filter;
 use std::io::Write;
 use store::{Key, Removal};
 
-/// The result of a store.
+/// The result of a store command.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Status {
     Done(Outcome),
@@ -33,7 +33,7 @@ pub(super) enum Status {
 }
 
 impl Status {
-    /// Of a write that was refused.
+    /// The status of a write that the store refused.
     pub(super) const fn of(error: store::Error) -> Self {
         match error {
             store::Error::Full => Self::NoMemory,
@@ -65,7 +65,7 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
             b"deletions" => DELETIONS,
             b"connevents" => CONNEVENTS,
             b"evictions" => EVICTIONS,
-            // Known words of what is never told here: raw commands, and memcached's own threads.
+            // Known words without lines here: raw commands, and memcached's own threads.
             b"rawcmds" | b"sysevents" => 0,
             _ => return Err("ERROR"),
         };
@@ -76,21 +76,21 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
     let client = &ask.session.client;
     ask.shared.monitors.join(client.id, client.place, wants, Filter::ALL);
     if wants & EVICTIONS != 0 {
-        // From now on they are noted.
+        // Evictions are noted from here on.
         removals::tell(ask.shared);
     }
     ask.session.watching = true;
     ask.line("OK")
 }
 
-/// When, the number of the line, and what happened.
+/// The beginning of a line: the time, the number of the line, and the kind of event.
 fn head(shared: &Shared, kind: &str) -> Vec<u8> {
     let now = Clock::unix_us();
     let (seconds, micros, gid) = (now / 1_000_000, now % 1_000_000, shared.monitors.next_line());
     format!("ts={seconds}.{micros:06} gid={gid} type={kind}").into_bytes()
 }
 
-/// Shows that a client has come, or has left for a reason.
+/// Shows that a client has connected, or that it has disconnected and why.
 pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
     if !shared.monitors.is_wanted(CONNEVENTS) || client.speaks != Speaks::Memcached {
         return;
@@ -106,7 +106,7 @@ pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
     shared.monitors.show(shared, CONNEVENTS, None, &line);
 }
 
-/// Shows that an item has made room for others.
+/// Shows that an item was evicted.
 pub(crate) fn eviction(shared: &Shared, left: &Removal) {
     if !shared.monitors.is_wanted(EVICTIONS) {
         return;
@@ -143,7 +143,7 @@ pub(super) fn fetch(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     ask.shared.monitors.show(ask.shared, FETCHERS, None, &line);
 }
 
-/// Shows a store, and how many bytes its value has.
+/// Shows a store command, with the size of the value in bytes.
 pub(super) fn store(
     ask: &Ask<'_>,
     key: &Key<'_>,
@@ -162,7 +162,7 @@ pub(super) fn store(
     ask.shared.monitors.show(ask.shared, MUTATIONS, None, &line);
 }
 
-/// Shows a removal of a value of `size` bytes.
+/// Shows the removal of a value of `size` bytes.
 pub(super) fn deleted(ask: &Ask<'_>, key: &Key<'_>, verb: &str, size: usize) {
     if !ask.shared.monitors.is_wanted(DELETIONS) {
         return;

@@ -1,4 +1,4 @@
-//! How an item is written, by the text and by the meta commands.
+//! Writes of items, by text and meta commands.
 
 use super::{Ask, Event, Life, TOO_LARGE, detail, refused, watch};
 use crate::notify;
@@ -17,7 +17,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// As the meta commands say it.
+    /// Its code in replies of meta commands.
     pub(super) const fn code(self) -> &'static [u8] {
         match self {
             Self::Stored => b"HD",
@@ -27,7 +27,7 @@ impl Outcome {
         }
     }
 
-    /// As the text commands say it.
+    /// Its line in replies of text commands.
     pub(super) const fn line(self) -> &'static str {
         match self {
             Self::Stored => "STORED",
@@ -38,7 +38,7 @@ impl Outcome {
     }
 }
 
-/// How an item is written.
+/// The way in which an item is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Set,
@@ -61,7 +61,7 @@ impl Mode {
         }
     }
 
-    /// The text command that writes so.
+    /// The text command that writes in this mode.
     pub(super) const fn verb(self) -> &'static str {
         match self {
             Self::Set => "set",
@@ -77,18 +77,18 @@ impl Mode {
     }
 }
 
-/// A write.
+/// A write of one item.
 pub(super) struct Write<'a> {
     pub(super) mode: Mode,
     pub(super) new: Text<'a>,
     pub(super) life: Life,
-    /// The number that the item must have.
+    /// The cas that the item must have.
     pub(super) compare: Option<u64>,
-    /// An older number marks the item stale instead of refusing the write.
+    /// A write with an older cas stores the value as stale, instead of being refused.
     pub(super) invalidate: bool,
-    /// The life of an item that is made by joining to nothing.
+    /// The expiry of an item that append or prepend creates.
     pub(super) vivify: Option<Life>,
-    /// Cost of a miss, where the client says it: a hint.
+    /// The cost of a miss, as a hint of the client.
     pub(super) cost: Option<Micros>,
 }
 
@@ -96,12 +96,12 @@ pub(super) struct Write<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
     pub(super) outcome: Outcome,
-    /// Bytes of the data now; of those that were sent where nothing was stored.
+    /// The size of the data in bytes: of the new value, or of the sent data if nothing was stored.
     pub(super) size: usize,
 }
 
 impl Write<'_> {
-    /// Writes, counts it, and shows it to those who watch.
+    /// Does the write, counts it, and shows it to watchers.
     pub(super) fn carry_out(
         &self,
         ask: &Ask<'_>,
@@ -110,12 +110,12 @@ impl Write<'_> {
     ) -> Result<Written, &'static str> {
         ask.count(Event::CmdSet);
         detail::set(ask, key.bytes);
-        let mut before = None;
-        // Before the value is joined or copied: what will be refused takes no memory.
+        let (mut before, mut was_there) = (None, false);
+        // The check comes before the value is joined or copied, so a refused write takes no memory.
         let room = Room::of(ask.shared, ask.view, key.tenant, self.new.data.len());
         let write = |item: Option<&Item<'_>>| {
             let old = item.and_then(Text::of).map(|old| old.data.len());
-            before = old;
+            (before, was_there) = (old, item.is_some());
             let joined = old.filter(|_| self.mode.joins()).unwrap_or(0);
             if let Err(error) = room.check(joined, joined + self.new.data.len()) {
                 return (Change::Keep, Err(error));
@@ -124,7 +124,7 @@ impl Write<'_> {
             (change, Ok(written))
         };
         let store = &ask.shared.store;
-        // Who asks for no condition need not have it kept.
+        // Only a write without a condition lets the store decline the value.
         let is_plain = self.mode == Mode::Set && self.compare.is_none();
         let offered = Key { may_be_declined: is_plain, ..*key };
         let written = match self.cost {
@@ -147,12 +147,13 @@ impl Write<'_> {
         }
         watch::store(ask, key, verb, watch::Status::Done(outcome), self.life, written.size);
         if outcome == Outcome::Stored {
-            self.tell(ask, key, before.is_some());
+            self.tell(ask, key, was_there);
         }
         Ok(written)
     }
 
-    /// Tells listeners that a value was stored, in the words of the command of Redis that does it.
+    /// Sends the notifications about a stored value, with the names of the corresponding commands
+    /// of Redis.
     fn tell(&self, ask: &Ask<'_>, key: &Key<'_>, was_there: bool) {
         if self.mode.joins() && was_there {
             return ask.tell(notify::STRING, "append", key);
@@ -173,9 +174,9 @@ impl Write<'_> {
         }
     }
 
-    /// How the number that the item must have compares with the one it has.
+    /// Compares the cas that the item must have with its actual one.
     fn compared(&self, ask: &Ask<'_>, old: &Text<'_>) -> Compared {
-        // A nought is no number of an item's, and without numbers none fits.
+        // No item has the cas 0, and without cas values none matches.
         match self.compare.filter(|_| ask.is_numbered()).filter(|&wanted| wanted > 0) {
             None if self.compare.is_none() || self.mode.joins() => Compared::Fits,
             Some(wanted) if wanted == old.cas => Compared::Fits,
@@ -217,15 +218,15 @@ impl Write<'_> {
         match self.compared(ask, &old) {
             Compared::Differs => return keep(Outcome::Exists),
             Compared::Older => {
-                // The value is out of date from the start. What others were told of the one
-                // before, and how long it lives, holds for this one.
+                // The new value is stale from the start. It keeps the expiry of the old one, and
+                // the note whether a client was asked to fetch it.
                 (new.stale, new.token_sent) = (true, old.token_sent);
                 return stored(&new, expires);
             }
             Compared::Fits if !self.mode.joins() => return stored(&new, self.life.ends()),
             Compared::Fits => {}
         }
-        // Before it is joined: what would be refused takes no memory.
+        // The check comes before the values are joined, so a refused write takes no memory.
         if (old.data.len() + size) as u64 > ask.view.settings.memcached_item_max.0 {
             return keep(Outcome::NotStored);
         }
@@ -237,22 +238,22 @@ impl Write<'_> {
     }
 }
 
-/// How a number compares with that of an item.
+/// The result of comparing a cas with that of an item.
 enum Compared {
     Fits,
-    /// The item's is newer, and the write may mark it stale.
+    /// The item's cas is newer, and the write may store a stale value.
     Older,
     Differs,
 }
 
-/// The change that stores a text until `expires`; one that is over already is not stored.
+/// The change that stores a text until `expires`, or removes the item if that has passed.
 pub(super) fn kept(text: &Text<'_>, expires: Option<u64>, now: Now) -> Change<'static> {
     if expires.is_some_and(|at| at < now.unix_ms) { Change::Remove } else { text.change(expires) }
 }
 
-/// Refuses data that are too large: the error's line.
+/// Refuses data that are too large. Returns the line of the error.
 pub(super) fn too_large(ask: &Ask<'_>, key: &Key<'_>, removes: bool, verb: &str) -> &'static str {
-    // What the key held would otherwise be taken for the value that was refused.
+    // A reader could otherwise take the old value for the refused one.
     if removes && ask.shared.store.delete(key, ask.now) {
         ask.tell(notify::GENERIC, "del", key);
     }

@@ -1,15 +1,15 @@
 //! Functions of scripts that are written in Rust.
 //!
-//! An error of theirs names the line of the script that is to blame, as an error of Lua's own does.
-//! It passes through Lua as a value that scripts cannot look into: where a script catches it, the
-//! prelude asks what it is ([`translated`]).
+//! Their errors name the line of the script, like Lua's own errors. An error passes through Lua as
+//! a value that scripts cannot inspect. If a script catches it, the prelude translates it
+//! ([`translated`]).
 
 use super::look::Ended;
 use super::vm::PRELUDE;
 use mlua::{Function, Lua, MultiValue, Result, String as LuaString, Value};
 use std::sync::Arc;
 
-/// The values of an answer.
+/// The values that a function returns.
 #[derive(Debug)]
 pub(super) enum Answer {
     None,
@@ -23,11 +23,11 @@ impl From<Value> for Answer {
     }
 }
 
-/// What is wrong.
+/// An error of a function.
 #[derive(Debug)]
 pub(super) enum Oops {
     Text(String),
-    /// The script is to end.
+    /// The script must end.
     Ended(mlua::Error),
 }
 
@@ -58,7 +58,7 @@ impl From<Oops> for mlua::Error {
     }
 }
 
-/// The text of an error at its root, without the traces of what it went through.
+/// The text of an error at its root, without the traces of the levels above.
 pub(super) fn told(error: &mlua::Error) -> String {
     match error {
         mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
@@ -83,18 +83,18 @@ impl<'a> Args<'a> {
         self.0.len()
     }
 
-    /// The value at `at`; nil where there is none.
+    /// The value at `at`; nil if there is none.
     pub(super) fn value(self, at: usize) -> &'a Value {
         self.0.get(at).unwrap_or(&Value::Nil)
     }
 
-    /// What Lua says of an argument that is not of the type it should be.
+    /// Lua's error text for an argument of a wrong type.
     pub(super) fn bad(self, at: usize, name: &str, wanted: &str) -> Oops {
         let got = self.0.get(at).map_or("no value", type_name);
         format!("bad argument #{} to '{name}' ({wanted} expected, got {got})", at + 1).into()
     }
 
-    /// A number, or a string that reads as one.
+    /// The number in an argument, or in a string that reads as a number.
     pub(super) fn number(self, at: usize, name: &str) -> std::result::Result<f64, Oops> {
         let read = match self.value(at) {
             Value::Integer(number) => Some(*number as f64),
@@ -105,7 +105,7 @@ impl<'a> Args<'a> {
         read.ok_or_else(|| self.bad(at, name, "number"))
     }
 
-    /// A string, or a number as one.
+    /// The string in an argument; a number is converted to one.
     pub(super) fn string(
         self,
         lua: &Lua,
@@ -122,7 +122,7 @@ impl<'a> Args<'a> {
     }
 }
 
-/// A number of Lua; 0 for anything else.
+/// The number in a value; 0 for any other type.
 pub(super) fn as_f64(value: &Value) -> f64 {
     match value {
         Value::Integer(number) => *number as f64,
@@ -131,7 +131,7 @@ pub(super) fn as_f64(value: &Value) -> f64 {
     }
 }
 
-/// Reads a number as Lua reads a string where it wants one.
+/// Reads a number in the way Lua reads a string where it needs a number.
 fn read_number(text: &str) -> Option<f64> {
     let text = text.trim();
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -140,7 +140,7 @@ fn read_number(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// What Lua calls the type of a value.
+/// Lua's name for the type of a value.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::LightUserData(_) => "userdata",
@@ -148,7 +148,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Makes a function of Lua out of one that answers.
+/// Makes a Lua function from a Rust function that returns an [`Answer`].
 pub(super) fn answering<F>(lua: &Lua, f: F) -> Result<Function>
 where
     F: Fn(&Lua, Args<'_>) -> std::result::Result<Answer, Oops> + Send + 'static,
@@ -165,10 +165,10 @@ where
     })
 }
 
-/// Frames of the prelude that may stand between a script and a function that it calls.
+/// The largest number of prelude frames between a script and a function that it calls.
 const BETWEEN_MAX: usize = 4;
 
-/// An error text behind the line that called the function which runs, where a script did.
+/// An error text with the line of the script that called the running function, if a script did.
 fn blaming(lua: &Lua, text: &str) -> String {
     for level in 1..=BETWEEN_MAX {
         let caller = lua.inspect_stack(level, |debug| {
@@ -188,11 +188,11 @@ fn blaming(lua: &Lua, text: &str) -> String {
     text.to_owned()
 }
 
-/// An error of the server: what a script sees as a table with these fields.
+/// An error of the server. A script sees it as a table with these fields.
 #[derive(Clone, Debug)]
 pub(super) struct Wrong {
     pub(super) text: Vec<u8>,
-    /// It was counted where it was made.
+    /// The error has been counted where it arose.
     pub(super) is_counted: bool,
 }
 
@@ -205,17 +205,17 @@ impl std::fmt::Display for Wrong {
 impl std::error::Error for Wrong {}
 
 impl Wrong {
-    /// `ERR` and a text.
+    /// An error with the code `ERR`.
     pub(super) fn new(text: &str) -> Self {
         Self { text: format!("ERR {text}").into_bytes(), is_counted: false }
     }
 
-    /// As an error that is raised.
+    /// The error as a Lua error.
     pub(super) fn raised(self) -> mlua::Error {
         mlua::Error::ExternalError(Arc::new(self))
     }
 
-    /// As a table.
+    /// The error as a Lua table.
     pub(super) fn table(&self, lua: &Lua) -> Result<mlua::Table> {
         let table = lua.create_table_with_capacity(0, 4)?;
         table.raw_set("err", lua.create_string(&self.text)?)?;
@@ -225,7 +225,7 @@ impl Wrong {
         Ok(table)
     }
 
-    /// The one at the root of an error.
+    /// The server's error at the root of a Lua error.
     fn of(error: &mlua::Error) -> Option<&Self> {
         match error {
             mlua::Error::CallbackError { cause, .. } => Self::of(cause),
@@ -235,11 +235,11 @@ impl Wrong {
     }
 }
 
-/// Says of an error table that it was counted.
+/// The field of an error table that tells that the error was counted.
 pub(super) const IS_COUNTED: &str = "ignore_error_stats_update";
 
-/// An error as a script sees it: a table for one of the server, else a text. With it whether the
-/// error ends the script, which then does not see it.
+/// The form of an error for a script: a table for an error of the server, otherwise a text. Also
+/// returns whether the error ends the script, which then does not see it.
 pub(super) fn translated(lua: &Lua, error: &Value) -> Result<(Value, bool)> {
     let Value::Error(error) = error else { return Ok((error.clone(), false)) };
     let shown = match Wrong::of(error) {

@@ -1,6 +1,6 @@
-//! `redis` of scripts, but for what needs the client: log, replies of one's own, digests.
+//! The part of `redis` in scripts that needs no client: log, own replies, digests.
 //!
-//! (`host.rs` has `redis.call` and its kin.)
+//! `host.rs` has `redis.call` and related functions.
 
 use super::answer::{Wrong, as_f64};
 use super::digest::digest;
@@ -9,14 +9,14 @@ use mlua::{Lua, MultiValue, Result, Table, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Bytes of a word in the log, and of a line from which on no word is added.
+/// The longest word in the log, and the length of a line from which on no word is added.
 const LOG_MAX: usize = 1_024;
 
 fn wrong(text: &str) -> mlua::Error {
     Wrong::new(text).raised()
 }
 
-/// The table; `is_three` is whether a script chose version 3 for its replies.
+/// The table `redis`. `is_three` holds whether the script chose RESP3 for its replies.
 pub(super) fn table(lua: &Lua, is_three: &Arc<AtomicBool>) -> Result<Table> {
     let api = lua.create_table()?;
     for (name, level) in [("DEBUG", 0), ("VERBOSE", 1), ("NOTICE", 2), ("WARNING", 3)] {
@@ -49,14 +49,14 @@ pub(super) fn table(lua: &Lua, is_three: &Arc<AtomicBool>) -> Result<Table> {
     Ok(api)
 }
 
-/// What only scripts of EVAL have.
+/// Adds the functions that only scripts of EVAL have.
 pub(super) fn add_eval(lua: &Lua, api: &Table) -> Result<()> {
     api.raw_set("replicate_commands", lua.create_function(|_, _: MultiValue| Ok(true))?)?;
     api.raw_set("breakpoint", lua.create_function(|_, _: MultiValue| Ok(false))?)?;
     api.raw_set("debug", lua.create_function(|_, _: MultiValue| Ok(()))?)
 }
 
-/// A number, or a text that reads as one.
+/// The number in a value, or in a text that reads as a number.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Integer(_) | Value::Number(_) => Some(as_f64(value)),
@@ -90,7 +90,7 @@ fn log(args: &MultiValue) -> Result<()> {
     Ok(())
 }
 
-/// A word of a log line, as far as a line has place for it.
+/// A word of a log line, cut to the longest allowed length.
 fn start_of(word: &Value) -> Result<String> {
     let Value::String(text) = word else { return word.to_string() };
     let text = text.as_bytes();
@@ -111,7 +111,7 @@ fn sha1hex(lua: &Lua, args: &MultiValue) -> Result<mlua::String> {
     lua.create_string(digest)
 }
 
-/// A table that is an error or a status.
+/// A table that stands for an error or a status.
 fn one_field(lua: &Lua, args: &MultiValue, name: &str) -> Result<Table> {
     let text = args.front().filter(|_| args.len() == 1);
     let Some(Value::String(text)) = text else {
@@ -126,8 +126,8 @@ fn one_field(lua: &Lua, args: &MultiValue, name: &str) -> Result<Table> {
     Ok(table)
 }
 
-/// The error that `redis.error_reply` makes of a text: the first of several words is a code, with
-/// a `-` or without.
+/// The text of the error that `redis.error_reply` makes: the first of several words is the code,
+/// with or without a `-`.
 fn error_text(text: &[u8]) -> Vec<u8> {
     let text = text.strip_prefix(b"-").unwrap_or(text);
     let end = text.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));

@@ -1,11 +1,11 @@
-//! `bit`: operations on 32 bits.
+//! `bit`: operations on 32-bit numbers.
 //!
-//! A number is rounded to a whole one and counted modulo 2³²; what comes out is signed.
+//! A number is rounded to an integer and taken modulo 2³²; results are signed.
 
 use super::answer::{Answer, Args, Oops, answering};
 use mlua::{Lua, Result, Table, Value};
 
-/// Added to a number this leaves its whole part in the low bits of the mantissa.
+/// Adding this to a number moves its integer part into the low bits of the mantissa.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
 type Bits = std::result::Result<i32, Oops>;
@@ -18,7 +18,7 @@ fn value(bits: i32) -> Answer {
     Value::Integer(bits.into()).into()
 }
 
-/// The functions.
+/// The table with the functions.
 pub(super) fn table(lua: &Lua) -> Result<Table> {
     let table = lua.create_table()?;
     let add = |name: &'static str, f: fn(Args<'_>, &str) -> Bits| {
@@ -53,7 +53,7 @@ fn shift(args: Args<'_>, name: &str, by: fn(i32, u32) -> i32) -> Bits {
     Ok(by(bits(args, 0, name)?, bits(args, 1, name)? as u32 & 31))
 }
 
-/// The last digits, in capitals where their number is negative.
+/// The last digits of the hexadecimal form; capitals if `digits` is negative.
 fn hexadecimal(bits: i32, digits: i32) -> String {
     let count = digits.unsigned_abs().min(8) as usize;
     let text = if digits < 0 { format!("{bits:08X}") } else { format!("{bits:08x}") };

@@ -1,7 +1,7 @@
-//! `cjson`: values of Lua as JSON, and its settings. (`json.rs` reads.)
+//! `cjson`: writes Lua values as JSON, with its settings. `json.rs` reads JSON.
 //!
-//! A table whose keys are whole numbers from 1 on is an array; every other, the empty one among
-//! them, is an object.
+//! A table with only positive integers as keys is an array. Every other table, also the empty one,
+//! is an object.
 
 use super::answer::{Answer, Args, Oops, answering, as_f64, type_name};
 use super::json;
@@ -10,15 +10,14 @@ use super::number::general;
 use mlua::{Lua, Result, Table, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Tables within tables that are written or read, whatever a script has set: the stack is not
-/// endless.
+/// The deepest nesting of tables in both directions, whatever a script has set, because the stack
+/// is finite.
 pub(super) const DEPTH_MAX: i64 = 1_000;
 
-/// What a script has set.
+/// The settings of a script.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
-    /// Whether arrays with many holes become objects, from which ratio of holes on, and from
-    /// which length on.
+    /// Whether arrays with many holes become objects, and from which ratio and which length on.
     sparse: (bool, i64, i64),
     encode_depth: i64,
     pub(super) decode_depth: i64,
@@ -42,7 +41,7 @@ impl Default for Settings {
     }
 }
 
-/// What becomes of numbers that JSON has not.
+/// The treatment of numbers that JSON does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Invalid {
     Refused,
@@ -56,7 +55,7 @@ fn with<R>(settings: &Shared, f: impl FnOnce(&mut Settings) -> R) -> R {
     f(&mut settings.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The functions, with settings of their own.
+/// The table with the functions, which has its own settings.
 pub(super) fn table(lua: &Lua) -> Result<Table> {
     let (table, settings) = (lua.create_table()?, Shared::default());
     let add = |name: &'static str, f: fn(&Lua, Args<'_>, &Shared) -> Told| {
@@ -151,7 +150,7 @@ fn most(args: Args<'_>, name: &str, count: usize) -> std::result::Result<(), Oop
     Ok(())
 }
 
-/// Sets a number where one is given.
+/// Sets a number if the call has one.
 fn number(args: Args<'_>, name: &str, setting: &mut i64, min: i64, max: i64) -> Told {
     most(args, name, 1)?;
     *setting = whole(args, name, 0, *setting, min, max)?;

@@ -1,23 +1,23 @@
-//! `cmsgpack`: values of Lua as MessagePack, in the shortest form of each.
+//! `cmsgpack`: writes Lua values as MessagePack, each in its shortest form.
 //!
-//! A table whose keys are 1 to n is an array, the empty one too; every other is a map. What has no
-//! form (a function, a table within sixteen others) is written as nil.
+//! A table with the keys 1 to n is an array, also the empty one; every other table is a map. A
+//! value without a form (a function, a table nested too deeply) is written as nil.
 
 use super::answer::{Answer, Args, Oops, answering, as_f64};
 use super::look::{Made, Work};
 use mlua::{Lua, Result, Table, Value};
 
-/// Tables within tables that are written.
+/// The deepest nesting of tables that is written.
 const DEPTH_MAX: usize = 16;
-/// Tables within tables that are read.
+/// The deepest nesting of tables that is read.
 const READ_DEPTH_MAX: usize = 1_000;
-/// Values that are answered at once: Lua's stack has not room for many more.
+/// The largest number of values in one result, because Lua's stack is limited.
 const VALUES_MAX: usize = 7_000;
 const MISSING: &str = "Missing bytes in input.";
 
 type Done<T> = std::result::Result<T, Oops>;
 
-/// The functions.
+/// The table with the functions.
 pub(super) fn table(lua: &Lua) -> Result<Table> {
     let table = lua.create_table()?;
     let pack = answering(lua, |lua, args| {
@@ -50,7 +50,8 @@ pub(super) fn table(lua: &Lua) -> Result<Table> {
     Ok(table)
 }
 
-/// Up to `limit` values from a place on, behind the place where the next begins; -1 at the end.
+/// Returns up to `limit` values from `offset` on, with the place of the next value before them; -1
+/// at the end.
 fn unpack_some(lua: &Lua, args: Args<'_>, name: &str, limit: i64, offset: i64) -> Done<Answer> {
     let text = args.string(lua, 0, name)?;
     let text = text.as_bytes();
@@ -147,7 +148,7 @@ fn pack_table(out: &mut Made<'_>, table: &Table, depth: usize) -> Done<()> {
     for pair in table.pairs::<Value, Value>() {
         let (key, value) = pair?;
         match key {
-            // A key that is no whole number is told as the fraction it is.
+            // A key that is no integer keeps its fraction.
             Value::Number(_) => pack_number(out, as_f64(&key)),
             key => pack(out, &key, depth + 1),
         }?;
@@ -156,7 +157,7 @@ fn pack_table(out: &mut Made<'_>, table: &Table, depth: usize) -> Done<()> {
     Ok(())
 }
 
-/// Values from `offset` on, all for a limit of 0; where reading ended.
+/// The values from `offset` on (all of them for a limit of 0), and the place where reading ended.
 fn unpack(lua: &Lua, text: &[u8], offset: usize, limit: usize) -> Done<(Vec<Value>, usize)> {
     let mut reader = Reader { lua, text, at: offset, work: Work::new(lua) };
     let mut values = vec![];

@@ -1,4 +1,4 @@
-//! Replies as values of Lua, and values of Lua as replies.
+//! Converts replies to Lua values, and Lua values to replies.
 //!
 //! ```text
 //!   reply              value                       value               reply
@@ -18,22 +18,22 @@ use super::number::shortest;
 use mlua::{BString, Either, Function, IntoLua, Lua, MultiValue, Result, Table, Value};
 use wire::resp::{Encoder, Protocol, Reply};
 
-/// Tables within tables that a script may answer with.
+/// The deepest nesting of tables in a script's reply.
 const DEPTH_MAX: usize = 256;
 
-/// Bytes to be given to Lua: text, as most are, goes there without a stop.
+/// Bytes for Lua. Valid UTF-8, the common case, is passed without a copy.
 pub(super) fn word(bytes: &[u8]) -> Either<&str, BString> {
     std::str::from_utf8(bytes).map_or_else(|_| Either::Right(bytes.into()), Either::Left)
 }
 
-/// A table of one field.
+/// A table with one field.
 fn only(lua: &Lua, name: &str, value: impl IntoLua) -> Result<Value> {
     let table = lua.create_table_with_capacity(0, 1)?;
     table.raw_set(name, value)?;
     Ok(Value::Table(table))
 }
 
-/// A reply as the script that asked for it sees it.
+/// A reply as the script sees it.
 pub(super) fn to_lua(lua: &Lua, reply: &Reply<'_>, protocol: Protocol) -> Result<Value> {
     let many = |all: &[Reply<'_>]| {
         let table = lua.create_table_with_capacity(all.len(), 0)?;
@@ -78,8 +78,8 @@ pub(super) fn to_lua(lua: &Lua, reply: &Reply<'_>, protocol: Protocol) -> Result
     }
 }
 
-/// The elements of a reply of which [`Reply::holds`] tells, as the script that asked for it sees
-/// the reply.
+/// A reply as the script sees it, element by element. [`Reply::holds`] describes its kind and
+/// elements.
 pub(super) fn elements_to_lua(
     lua: &Lua,
     reply: &[u8],
@@ -121,15 +121,15 @@ pub(super) fn elements_to_lua(
     }
 }
 
-/// The protocol that a script chose for itself, and what takes tables apart that are arrays.
+/// The RESP version that a script chose, and the function that takes arrays apart.
 type How<'a> = (Protocol, &'a Function);
 
 type Written = std::result::Result<(), Oops>;
 
-/// Bytes of a reply beside its text, at most.
+/// The largest number of bytes in a reply beside its text.
 const HEAD: usize = 24;
 
-/// Writes what a script returned; an error where that is more than the interpreter may have.
+/// Writes a script's result; an error if it exceeds the memory of the interpreter.
 pub(super) fn reply(
     out: &mut Encoder<'_>,
     value: &Value,
@@ -162,7 +162,7 @@ pub(super) fn reply(
     Ok(())
 }
 
-/// A number without its fraction; the least there is for what is beyond all.
+/// A number without its fraction; the least integer for numbers out of range.
 fn whole(number: f64) -> i64 {
     if number.is_nan() || number >= 9_223_372_036_854_775_808.0 { i64::MIN } else { number as i64 }
 }
@@ -223,7 +223,7 @@ fn reply_table(
             return Ok(());
         }
     }
-    // Values are taken one at a time: references to many at once are not to be had.
+    // Values are taken one at a time: Lua allows only a limited number of references.
     let mut len = 0;
     while !table.raw_get::<Value>(len + 1)?.is_nil() {
         len += 1;
@@ -248,7 +248,7 @@ fn reply_double(out: &mut Encoder<'_>, number: f64) {
     }
 }
 
-/// The format has three letters: shorter ones are filled, longer ones cut.
+/// A format has three letters: a shorter one is filled, a longer one cut.
 fn reply_verbatim(out: &mut Encoder<'_>, format: &[u8], string: &[u8]) {
     if out.protocol() == Protocol::Resp2 {
         out.bulk(string);

@@ -1,16 +1,16 @@
-//! The SHA-1 of a script, by which it is known.
+//! The SHA-1 of a script, which is its name.
 //!
-//! A client sends the text of a script with every EVAL, mostly the same few. To compare a text with
-//! one that is kept is cheaper than to hash it, so the digests of recent texts are remembered under
-//! a number that a few of their bytes make.
+//! A client sends the text of a script with every EVAL, and usually the same few texts. Comparing a
+//! text with a stored one is cheaper than hashing it. So the digests of recent texts are kept in
+//! slots, chosen by a few bytes of the text.
 
 use super::Script;
 use std::collections::HashMap;
 
-/// The SHA-1 of a script, in lower case.
+/// The SHA-1 of a script, in lower-case hexadecimal.
 pub(crate) type Digest = [u8; 40];
 
-/// Digests that are remembered.
+/// The number of digests that are kept.
 const SLOTS: usize = 64;
 
 /// The SHA-1 of a text.
@@ -24,7 +24,7 @@ pub(super) fn digest(text: &[u8]) -> Digest {
     digest
 }
 
-/// Digests of recent texts.
+/// The digests of recent texts.
 #[derive(Debug)]
 pub(super) struct Digests([Digest; SLOTS]);
 
@@ -35,7 +35,7 @@ impl Default for Digests {
 }
 
 impl Digests {
-    /// The digest of a text, and the script where it is known by it.
+    /// The digest of a text, and its script if one is stored under that digest.
     pub(super) fn of<'k>(
         &mut self,
         text: &[u8],
@@ -51,7 +51,7 @@ impl Digests {
     }
 }
 
-/// Where the digest of a text is remembered: its length, and bytes from all over it.
+/// The slot of a text's digest, from its length and some bytes spread over it.
 fn slot(text: &[u8]) -> usize {
     let step = text.len() / 16 + 1;
     let bytes = text.iter().step_by(step);

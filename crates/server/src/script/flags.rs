@@ -1,4 +1,4 @@
-//! What a script says of itself in its first line, or a function where it is registered.
+//! The properties that a script declares in its first line, or a function at its registration.
 //!
 //! ```text
 //!   #!lua flags=no-writes,allow-oom          a script for EVAL
@@ -10,17 +10,17 @@
 pub(crate) struct Flags(u8);
 
 impl Flags {
-    /// It writes nothing.
+    /// The script writes nothing.
     pub(crate) const NO_WRITES: Self = Self(1);
-    /// It may run while memory is full.
+    /// The script may run while memory is full.
     pub(crate) const ALLOW_OOM: Self = Self(1 << 1);
-    /// It may run on a stale replica, of which there are none.
+    /// The script may run on a stale replica. Larder has no replicas.
     pub(crate) const ALLOW_STALE: Self = Self(1 << 2);
-    /// It does not run in a cluster.
+    /// The script must not run in a cluster.
     pub(crate) const NO_CLUSTER: Self = Self(1 << 3);
-    /// Its keys may be of several slots.
+    /// The keys of the script may be in several slots.
     pub(crate) const ALLOW_CROSS_SLOT: Self = Self(1 << 4);
-    /// It has no first line that says anything: old rules hold.
+    /// The script has no first line with flags, so the older rules apply.
     pub(crate) const UNSAID: Self = Self(1 << 7);
 
     const NAMES: [(&str, Self); 5] = [
@@ -31,7 +31,7 @@ impl Flags {
         ("allow-cross-slot-keys", Self::ALLOW_CROSS_SLOT),
     ];
 
-    /// The flag of that name.
+    /// The flag with this name.
     pub(crate) fn named(name: &[u8]) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, flag)| *flag)
     }
@@ -50,7 +50,8 @@ impl Flags {
     }
 }
 
-/// The words of the first line, if it is one of this kind, and where the code begins.
+/// The words of the first line, and the place where the code begins; `None` if the line does not
+/// begin with `#!`.
 fn first_line(text: &[u8]) -> Option<(impl Iterator<Item = &[u8]>, Option<usize>)> {
     if !text.starts_with(b"#!") {
         return None;
@@ -65,7 +66,7 @@ fn shown(word: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(word)
 }
 
-/// The flags of a script, and its code without the first line (the end of which stays).
+/// The flags of a script, and its code without the first line. The end of that line stays.
 pub(super) fn of_script(text: &[u8]) -> Result<(Flags, &[u8]), String> {
     let Some((mut words, end)) = first_line(text) else { return Ok((Flags::UNSAID, text)) };
     let code = &text[end.ok_or("Invalid script shebang")?..];
@@ -113,11 +114,11 @@ pub(super) fn of_library(text: &[u8]) -> Result<(String, &[u8]), String> {
     Ok((shown(name).into_owned(), code))
 }
 
-/// What names may be.
+/// The rule for names, as the end of an error text.
 pub(super) const NAMES: &str = "can only contain letters, numbers, or underscores(_) and must be \
                                 at least one character long";
 
-/// Whether that can be the name of a library or a function.
+/// Whether a library or a function may have this name.
 pub(super) fn is_name(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }

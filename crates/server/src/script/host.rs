@@ -1,11 +1,12 @@
-//! What a script asks of the server while it runs: `redis.call` and its kin.
+//! The functions by which a running script calls the server: `redis.call` and related ones.
 //!
-//! A command of a script is carried out as one between MULTI and EXEC is: it is looked up, checked
-//! for rights, counted and told to those who listen. Its reply is read back and becomes a value.
+//! A command of a script runs like one between MULTI and EXEC: it is looked up, checked for
+//! permissions, counted and shown to monitors. Its reply is decoded and becomes a Lua value.
 //!
-//! The functions of Lua are made once, with the interpreter; a thread that runs a script says with
-//! [`Host::serve`] whom they ask. The limit to the interpreter's memory makes every string that
-//! Rust gives it several times as dear, so it is lifted while a reply becomes a value.
+//! The Lua functions are made once, with the interpreter. A thread that runs a script connects them
+//! to its host with [`Host::serve`]. With a memory limit, every string that Rust gives the
+//! interpreter costs several times as much. So the limit is lifted while a short reply becomes a
+//! value.
 
 use super::answer::Wrong;
 use super::convert;
@@ -20,21 +21,20 @@ use wire::resp::{Encoder, Protocol, Reply, Words};
 
 const NO_ARGUMENTS: &str = "Please specify at least one argument for this redis lib call";
 const WRONG_ARGUMENTS: &str = "Lua redis lib command arguments must be strings or integers";
-/// Memory that a command and its reply may keep for the next.
+/// The memory in bytes that a command and its reply may keep for the next one.
 const KEPT_MAX: usize = 64 << 10;
 
 scoped_thread_local!(static mut HOST: for<'a> &'a mut (dyn Serves + 'a));
 
-/// What the functions of Lua ask of whom they ask.
+/// The requests that the Lua functions make to their host.
 trait Serves {
-    /// Carries out a command. An error is raised by `redis.call`; of `redis.pcall` it is a table.
+    /// Runs a command. `redis.call` raises its error; for `redis.pcall` the error is a table.
     fn carry_out(&mut self, lua: &Lua, args: Given<'_>, is_raised: bool) -> Result<Value>;
     /// `redis.acl_check_cmd`.
     fn may_call(&mut self, lua: &Lua, args: Given<'_>) -> Result<bool>;
 }
 
-/// The arguments that a script gave: so many go in a table that a function of Rust has no place for
-/// them.
+/// The arguments that a script gave. They are in a table if there are too many for a Rust function.
 #[derive(Clone, Copy, Debug)]
 enum Given<'a> {
     Values(&'a MultiValue),
@@ -57,8 +57,8 @@ impl Given<'_> {
     }
 }
 
-/// Adds the functions to what scripts and functions see, and those that are given tables to what
-/// the prelude sees.
+/// Adds the functions for scripts and functions. Their forms with tables of arguments are only for
+/// the prelude.
 pub(super) fn register(lua: &Lua, apis: [&Table; 2], rust: &Table) -> Result<()> {
     for (name, is_raised) in [("call", true), ("pcall", false)] {
         let carry_out = move |lua: &Lua, args: MultiValue| {
@@ -84,23 +84,23 @@ fn asked<R>(ask: impl FnOnce(&mut dyn Serves) -> Result<R>) -> Result<R> {
     HOST.with(ask)
 }
 
-/// The server, for the script that runs.
+/// The server, as the running script sees it.
 #[derive(Debug)]
 pub(super) struct Host<'h, 'a> {
     call: &'h mut Call<'a>,
     flags: Flags,
-    /// It was called so that it may not write.
+    /// Whether the caller does not let it write.
     is_readonly: bool,
-    /// Memory was full when it began.
+    /// Whether memory was full when it began.
     is_full: bool,
-    /// Whether it chose version 3 for the replies it is given.
+    /// Whether it chose RESP3 for the replies that it gets.
     is_three: &'h AtomicBool,
-    /// The slot of its keys so far, where this server is one of several.
+    /// The slot of its keys so far; `None` outside of a cluster.
     slot: Option<u16>,
     buffers: &'h mut Buffers,
 }
 
-/// Where a command and its reply are put together.
+/// The buffers for a command and its reply.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     command: Words,
@@ -126,12 +126,12 @@ impl<'h, 'a> Host<'h, 'a> {
         }
     }
 
-    /// Does `f`, while the functions of Lua ask this host.
+    /// Runs `f`, and connects the Lua functions to this host meanwhile.
     pub(super) fn serve<R>(&mut self, f: impl FnOnce() -> R) -> R {
         HOST.set(self, f)
     }
 
-    /// Carries out the command that arguments are.
+    /// Runs the command in these arguments.
     fn ask(&mut self, lua: &Lua, args: Given<'_>) -> Result<std::result::Result<Value, Wrong>> {
         if let Err(wrong) = self.read(lua, args)? {
             return Ok(Err(wrong));
@@ -179,7 +179,7 @@ impl<'h, 'a> Host<'h, 'a> {
         Ok(told)
     }
 
-    /// Puts the command together, which counts with the memory of the script.
+    /// Builds the command from its arguments. A long one counts with the script's memory.
     fn read(&mut self, lua: &Lua, args: Given<'_>) -> Result<std::result::Result<(), Wrong>> {
         let command = &mut self.buffers.command;
         command.clear();
@@ -227,15 +227,15 @@ impl Serves for Host<'_, '_> {
     }
 }
 
-/// A reply as the script that asked for it sees it; the limit holds for a long one. An error apart,
-/// and `None` for what is no reply.
+/// A reply as the script sees it. The memory limit applies only to a long one. An error reply is
+/// returned apart, and `None` if the bytes are no reply.
 fn value<'r>(
     lua: &Lua,
     reply: &'r [u8],
     protocol: Protocol,
 ) -> Result<Option<std::result::Result<Value, &'r [u8]>>> {
     if reply.len() > KEPT_MAX {
-        // One element after the other: as a whole they would take more than their bytes.
+        // One element after the other: decoded as a whole they would take more than their bytes.
         if let Some(holds) = Reply::holds(reply) {
             return Ok(Some(Ok(convert::elements_to_lua(lua, reply, holds, protocol)?)));
         }

@@ -1,6 +1,6 @@
-//! JSON, read into values of Lua. (`cjson.rs` writes.)
+//! Reads JSON into Lua values. `cjson.rs` writes JSON.
 //!
-//! Errors name the token that was found, and at which character, as lua-cjson does.
+//! Errors name the unexpected token and its character position, as lua-cjson does.
 
 use super::answer::Oops;
 use super::cjson::{DEPTH_MAX, Settings};
@@ -8,7 +8,7 @@ use super::look::Work;
 use mlua::{Lua, Value};
 use std::borrow::Cow;
 
-/// Reads a text that is one value.
+/// Reads a text that consists of one value.
 pub(super) fn decode(lua: &Lua, text: &[u8], settings: &Settings) -> Result<Value, Oops> {
     if text.len() >= 2 && (text[0] == 0 || text[1] == 0) {
         return Err("JSON parser does not support UTF-16 or UTF-32".into());
@@ -58,7 +58,7 @@ impl Token<'_> {
     }
 }
 
-/// A token, and where it begins.
+/// A token, and the place where it begins.
 type Placed<'a> = (Token<'a>, usize);
 
 struct Reader<'a> {
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A string of Lua; bytes that are not those of the text count as made while it is.
+    /// A Lua string with these bytes. It counts the steps that copying them takes.
     fn string_of(&mut self, bytes: &[u8]) -> Result<mlua::String, Oops> {
         self.work.step(bytes.len() / 16)?;
         Ok(self.lua.create_string(bytes)?)
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         follows
     }
 
-    /// Numbers that JSON has not, where they are read.
+    /// Reads numbers that JSON does not have, if the settings allow it.
     fn odd_number(&mut self, start: usize) -> Token<'a> {
         if !self.settings.decode_invalid {
             return Token::Wrong("invalid token");
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
         self.infinite().map_or(Token::Wrong("invalid token"), Token::Number)
     }
 
-    /// `inf`, `infinity` or `nan`, in any case.
+    /// Reads `inf`, `infinity` or `nan`, in any case.
     fn infinite(&mut self) -> Option<f64> {
         for (word, value) in
             [("infinity", f64::INFINITY), ("inf", f64::INFINITY), ("nan", f64::NAN)]
@@ -268,8 +268,7 @@ impl<'a> Reader<'a> {
         text.parse().map_or(Token::Wrong("invalid number"), Token::Number)
     }
 
-    /// Hexadecimal digits from a place on, with a point and a power of two; `0` alone where there
-    /// are none.
+    /// Reads hexadecimal digits with a point and a power of two; `0` alone if there are none.
     fn hexadecimal(&mut self, from: usize) -> f64 {
         let (mut value, mut at, mut scale, mut count) = (0.0, from, 0, 0);
         let mut is_behind = false;
@@ -305,7 +304,7 @@ impl<'a> Reader<'a> {
         value * f64::from(scale).exp2()
     }
 
-    /// A string; its bytes are those of the text, up to where one of them was escaped.
+    /// Reads a string. Its bytes are those of the text, unless an escape occurs.
     fn string(&mut self) -> Token<'a> {
         let rest = &self.text[self.at..];
         let plain = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
@@ -355,7 +354,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The letter of `uXXXX`, or of two of them that belong together; consumes them.
+    /// Reads the character of `\uXXXX`, or of a surrogate pair.
     fn unicode(&mut self) -> Option<char> {
         let code = |at: usize| {
             let digits = self.text.get(at..at + 4)?;

@@ -1,7 +1,7 @@
-//! Libraries of functions: what FUNCTION LOAD brings and FCALL runs.
+//! Libraries of functions: FUNCTION LOAD loads them, and FCALL calls their functions.
 //!
-//! The code of a library is run once, and what it registers then is called by name. Local variables
-//! of a library live as long as the interpreter.
+//! The code of a library runs once, and the functions that it registers are then called by name.
+//! Local variables of a library live as long as the interpreter.
 
 use super::answer::{self, Wrong};
 use super::flags::{self, Flags, NAMES, is_name};
@@ -15,10 +15,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the code of a library may run while it is loaded.
+/// The longest time that the code of a library may run while it is loaded.
 const LOAD_MAX: Duration = Duration::from_millis(500);
 
-/// What a function says of itself.
+/// The registration of a function: its name, description and flags.
 #[derive(Debug)]
 pub(crate) struct Registered {
     pub(crate) name: String,
@@ -26,14 +26,14 @@ pub(crate) struct Registered {
     pub(crate) flags: Flags,
 }
 
-/// A library: its code and its functions, by their names in lower case.
+/// A library: its code, and its functions by their names in lower case.
 #[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) code: Box<[u8]>,
     pub(crate) functions: BTreeMap<String, Arc<Registered>>,
 }
 
-/// What a library has registered so far.
+/// The functions that a library has registered so far.
 #[derive(Debug, Default)]
 struct Fresh {
     functions: BTreeMap<String, Arc<Registered>>,
@@ -45,7 +45,7 @@ impl Engine {
         &self.libraries
     }
 
-    /// Loads a library; its name. One that is there is replaced only if that is asked for.
+    /// Loads a library, and returns its name. An existing library is replaced only with `replaces`.
     pub(crate) fn load_library(
         &mut self,
         shared: &Shared,
@@ -94,7 +94,7 @@ impl Engine {
         self.libraries.insert(name, Library { code: text.into(), functions });
     }
 
-    /// Runs the code of a library; what it registers, and the functions by name.
+    /// Runs the code of a library. Returns its registrations, and the functions by name.
     fn run_library(
         &self,
         text: &[u8],
@@ -128,14 +128,14 @@ impl Engine {
         Ok((fresh.functions, callbacks))
     }
 
-    /// Brings the libraries into an interpreter that is new.
+    /// Loads the libraries into a new interpreter.
     pub(super) fn load_libraries_again(&mut self) {
         let codes: Vec<(String, Box<[u8]>)> =
             self.libraries.iter().map(|(name, known)| (name.clone(), known.code.clone())).collect();
         self.functions.clear();
         self.function_bytes = 0;
         for (name, code) in codes {
-            // It ran before; where it does not run now its functions are gone.
+            // It ran before. If it fails now, the library is dropped.
             match self.run_library(&code) {
                 Ok((functions, callbacks)) => self.keep(name, &code, functions, &callbacks),
                 Err(failure) => {
@@ -160,19 +160,19 @@ impl Engine {
         true
     }
 
-    /// The code of all libraries.
+    /// The code of every library.
     pub(crate) fn codes(&self) -> Vec<Box<[u8]>> {
         self.libraries.values().map(|library| library.code.clone()).collect()
     }
 
-    /// Deletes a library; whether there was one.
+    /// Deletes a library. Returns whether there was one.
     pub(crate) fn delete_library(&mut self, shared: &Shared, name: &str) -> bool {
         let existed = self.remove_library(name);
         self.count_libraries(shared);
         existed
     }
 
-    /// Deletes a library whose code is still this.
+    /// Deletes a library, if its code is still this.
     pub(crate) fn take_back(&mut self, shared: &Shared, name: &str, code: &[u8]) {
         if self.libraries.get(name).is_some_and(|library| *library.code == *code) {
             self.delete_library(shared, name);
@@ -188,7 +188,7 @@ impl Engine {
         self.count_libraries(shared);
     }
 
-    /// Calls a function. Keys and arguments follow the third word of the call.
+    /// Calls a function. Its keys and arguments follow the third word of the call.
     pub(crate) fn fcall(
         &mut self,
         call: &mut Call<'_>,
@@ -205,7 +205,7 @@ impl Engine {
         self.run(call, &Runs { flags, name, is_function: true, is_readonly }, keys)
     }
 
-    /// What the function of that name, in any case, says of itself.
+    /// The registration of the function with this name, in any case.
     pub(crate) fn function(&self, name: &[u8]) -> Option<Arc<Registered>> {
         let name = folded(std::str::from_utf8(name).ok()?);
         let library = self.libraries.get(self.functions.get(&*name)?)?;
@@ -213,7 +213,7 @@ impl Engine {
     }
 }
 
-/// A name as functions are known by it: in lower case.
+/// The name of a function in lower case, by which it is stored.
 pub(super) fn folded(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(name.to_ascii_lowercase())
@@ -226,7 +226,8 @@ const SINGLE: &str = "calling redis.register_function with a single argument is 
                       Lua table (representing named arguments).";
 
 impl Fresh {
-    /// `redis.register_function(name, callback)`, or with a table of named arguments.
+    /// Handles `redis.register_function(name, callback)`, or its form with a table of named
+    /// arguments.
     fn register(&mut self, args: &[Value], callbacks: &Table) -> Result<(), String> {
         let (registered, callback) = match args {
             [Value::Table(named)] => read_named(named)?,
@@ -258,7 +259,7 @@ fn registered(name: &[u8], description: Option<Vec<u8>>, flags: Flags) -> Regist
     Registered { name: String::from_utf8_lossy(name).into_owned(), description, flags }
 }
 
-/// A string, or a number as one.
+/// The text of a string or a number.
 fn text(value: &Value) -> Option<Vec<u8>> {
     match value {
         Value::String(text) => Some(text.as_bytes().to_vec()),

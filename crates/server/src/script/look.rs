@@ -1,12 +1,12 @@
-//! Looks: where a script that runs lets others be answered, and hears whether it is to end.
+//! Looks: points at which a running script lets other clients be served, and learns whether it must
+//! end.
 //!
-//! The hook of the interpreter looks every so many instructions (`vm.rs`). Between two of those a
-//! script may be in a function of Rust for long, so each function whose work grows with what it is
-//! given looks as it goes, by a [`Work`]. A `Work` bounds memory too: what a function allocates
-//! counts with the memory of the interpreter, and both share one limit.
+//! The hook of the interpreter looks after a number of instructions (`vm.rs`). Between two of these
+//! a script may be in a Rust function for long. So each function with work that grows with its
+//! input also looks from time to time, by a [`Work`]. A `Work` bounds memory as well: the
+//! allocations of a function count with the memory of the interpreter, and both share one limit.
 //!
-//! What ends a script is an error that the script cannot catch ([`Ended`]): the prelude passes the
-//! error on.
+//! A script is ended by an error that it cannot catch ([`Ended`]): the prelude passes the error on.
 
 use super::answer::{NOT_ENOUGH_MEMORY, Oops};
 use super::running::Running;
@@ -17,16 +17,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Steps of a function in Rust between two looks: some milliseconds of the slowest.
+/// The number of steps of a Rust function between two looks: some milliseconds at the slowest.
 const STEPS: usize = 1 << 18;
-/// Bytes that a function needs for each byte that it makes: a buffer that grows is there twice for
-/// a moment, and the string of Lua is one more.
+/// The bytes that a function needs for each byte of its result. A growing buffer exists twice for a
+/// moment, and the Lua string is a third copy.
 const COPIES: usize = 3;
 
-/// Microseconds without a look from which on a command is followed by one.
+/// A command is followed by a look if the last one was this many microseconds ago.
 const LATE_US: u64 = 10_000;
 
-/// Why a script ends before its time.
+/// The reason why a script is ended.
 #[derive(Debug)]
 pub(super) struct Ended(&'static str);
 
@@ -44,7 +44,7 @@ impl Ended {
         mlua::Error::ExternalError(Arc::new(Self(text)))
     }
 
-    /// Whether an error is one that ends a script.
+    /// Whether an error ends the script.
     pub(super) fn is_in(error: &mlua::Error) -> bool {
         match error {
             mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
@@ -56,15 +56,15 @@ impl Ended {
     }
 }
 
-/// What a look looks at. The interpreter has one.
+/// The state that a look reads. Each interpreter has one.
 #[derive(Debug)]
 pub(super) struct Looks {
     running: Arc<Running>,
     script: Arc<Script>,
-    /// Bytes that the interpreter may take.
+    /// The bytes that the interpreter may take.
     memory_max: usize,
     made: Instant,
-    /// When the last look of the hook was, in microseconds since `made`.
+    /// The time of the hook's last look, in microseconds since `made`.
     last: AtomicU64,
 }
 
@@ -73,20 +73,20 @@ impl Looks {
         Self { running, script, memory_max, made: Instant::now(), last: AtomicU64::new(0) }
     }
 
-    /// Lets clients of this thread be answered, one of whom may end the script. An error if the
-    /// script is to end.
+    /// Lets clients of this thread be served; one of them may end the script. Returns an error if
+    /// the script must end.
     pub(super) fn look(&self) -> Result<()> {
         worker::serve_meanwhile();
         self.running.ends(self.script.is_killed()).map_or(Ok(()), |text| Err(Ended::raised(text)))
     }
 
-    /// Microseconds since this was asked before.
+    /// Microseconds since the last call.
     pub(super) fn elapsed(&self) -> u64 {
         let now = self.made.elapsed().as_micros() as u64;
         now.saturating_sub(self.last.swap(now, Relaxed))
     }
 
-    /// Looks behind a command, if it took long or must be looked for.
+    /// Looks after a command, if the last look was long ago or with `must`.
     pub(super) fn look_if_late(&self, must: bool) -> Result<()> {
         let now = self.made.elapsed().as_micros() as u64;
         if !must && now.saturating_sub(self.last.load(Relaxed)) < LATE_US {
@@ -97,46 +97,47 @@ impl Looks {
     }
 }
 
-/// Looks once. An error if the script is to end.
+/// Looks once. Returns an error if the script must end.
 pub(super) fn look(lua: &Lua) -> Result<()> {
     lua.app_data_ref::<Looks>().map_or(Ok(()), |looks| looks.look())
 }
 
-/// Bytes that the interpreter may take.
+/// The bytes that the interpreter may take.
 fn memory_max(lua: &Lua) -> usize {
     lua.app_data_ref::<Looks>().map_or(usize::MAX, |looks| looks.memory_max)
 }
 
-/// Bytes that may be made of which there are so many copies.
+/// The bytes that may be made if there are this many copies of them.
 fn room(lua: &Lua, copies: usize) -> usize {
     memory_max(lua).saturating_sub(lua.used_memory()) / copies
 }
 
-/// The work of one function: how much it does until the next look, and how much it may allocate.
+/// The work of one function: its steps until the next look, and the bytes that it may allocate.
 pub(super) struct Work<'a> {
     lua: &'a Lua,
-    /// How often there is what it makes.
+    /// The number of copies of each byte that the function makes.
     copies: usize,
     steps: usize,
     made: usize,
     most: usize,
-    /// What is left behind by the script was collected: there is no more to be had.
+    /// The garbage of the script has been collected, so no more memory can be freed.
     is_tidied: bool,
 }
 
 impl<'a> Work<'a> {
-    /// The function may make as much as the interpreter has left.
+    /// For a function that may make as much as the interpreter has left.
     pub(super) fn new(lua: &'a Lua) -> Self {
         Self::with_copies(lua, COPIES)
     }
 
-    /// A command of a script may have as much as the interpreter has left: it is there once.
+    /// For a command of a script, which may have as much as the interpreter has left. It exists
+    /// once.
     pub(super) fn asking(lua: &'a Lua) -> Self {
         Self::with_copies(lua, 1)
     }
 
-    /// The reply of a script may be half as large as the interpreter: its buffer may grow to twice
-    /// of that.
+    /// For the reply of a script, which may be half as large as the interpreter. Its buffer may
+    /// grow to twice its size.
     pub(super) fn replying(lua: &'a Lua) -> Self {
         Self { lua, copies: 1, steps: 0, made: 0, most: memory_max(lua) / 2, is_tidied: true }
     }
@@ -146,7 +147,7 @@ impl<'a> Work<'a> {
         Self { lua, copies, steps: 0, made: 0, most, is_tidied: false }
     }
 
-    /// Counts steps, and looks now and then.
+    /// Counts steps, and looks from time to time.
     #[inline]
     pub(super) fn step(&mut self, steps: usize) -> std::result::Result<(), Oops> {
         self.steps += steps;
@@ -157,7 +158,7 @@ impl<'a> Work<'a> {
         Ok(look(self.lua)?)
     }
 
-    /// Counts bytes that are made; an error once they are too many.
+    /// Counts bytes that are made. Returns an error once they exceed the limit.
     #[inline]
     pub(super) fn take(&mut self, bytes: usize) -> std::result::Result<(), Oops> {
         self.made = self.made.saturating_add(bytes);
@@ -167,7 +168,7 @@ impl<'a> Work<'a> {
         self.step(1 + bytes / 16)
     }
 
-    /// Collects what the script left behind, once; an error if that is not enough.
+    /// Collects the garbage of the script, once. Returns an error if that does not suffice.
     #[cold]
     fn tidy(&mut self) -> std::result::Result<(), Oops> {
         if !std::mem::replace(&mut self.is_tidied, true) {
@@ -178,7 +179,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Bytes that a function makes, as far as it may.
+/// The bytes that a function makes, within its limit.
 pub(super) struct Made<'a> {
     bytes: Vec<u8>,
     work: Work<'a>,
@@ -207,7 +208,7 @@ impl<'a> Made<'a> {
         self.bytes.len()
     }
 
-    /// The bytes as a string of Lua.
+    /// The bytes as a Lua string.
     pub(super) fn string(self) -> std::result::Result<mlua::Value, Oops> {
         Ok(mlua::Value::String(self.work.lua.create_string(self.bytes)?))
     }

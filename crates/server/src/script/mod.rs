@@ -1,9 +1,9 @@
-//! Scripts in Lua: what EVAL and FCALL run.
+//! Scripts in Lua, which EVAL and FCALL run.
 //!
-//! One interpreter serves all threads, for scripts run one at a time (`vm.rs`). The SHA-1 of its
-//! text names a script. Scripts of SCRIPT LOAD stay; among the scripts of EVAL the least recently
-//! used one is forgotten. `prelude.lua` makes what a script sees of the world; what a script asks
-//! of the server goes through `host.rs`.
+//! One interpreter serves all threads, because scripts run one at a time (`vm.rs`). A script's name
+//! is the SHA-1 of its text. Scripts of SCRIPT LOAD stay; among the scripts of EVAL the least
+//! recently used one is forgotten. `prelude.lua` builds the environment that a script sees. Calls
+//! from a script to the server go through `host.rs`.
 
 mod answer;
 mod api;
@@ -40,16 +40,17 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vm::Vm;
 
-/// Scripts of EVAL that are kept.
+/// The number of EVAL scripts that are kept.
 const RECENT_MAX: usize = 500;
-/// Memory of the interpreter: a part of the memory there is, between these.
+/// The memory of the interpreter: one part in this number of the memory limit, between these
+/// bounds.
 const MEMORY_PART: u64 = 4;
 const MEMORY_MIN: u64 = 32 << 20;
 const MEMORY_MAX: u64 = 1 << 30;
-/// Bytes of a script that is known, beside its text.
+/// The bytes that a stored script takes beside its text.
 const SCRIPT_OVERHEAD: u64 = 160;
 
-/// What scripts take and how many there are, as INFO shows it.
+/// The memory and the number of scripts, for INFO.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) vm: AtomicU64,
@@ -63,14 +64,14 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Memory of all of it.
+    /// The memory of the interpreter, scripts and functions together, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let all = [&self.vm, &self.script_bytes, &self.function_bytes];
         all.into_iter().map(|bytes| bytes.load(Relaxed)).sum()
     }
 }
 
-/// Scripts and functions of a server.
+/// The scripts and functions of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Scripts {
     engine: Mutex<Engine>,
@@ -79,12 +80,12 @@ pub(crate) struct Scripts {
 }
 
 impl Scripts {
-    /// The engine, for one thread at a time.
+    /// Locks the engine, which serves one thread at a time.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether what a call of EVAL, EVALSHA or FCALL runs says of itself that it writes nothing; no
+    /// Whether a call of EVAL, EVALSHA or FCALL runs code that is declared to write nothing. False
     /// while another script runs.
     pub(crate) fn writes_nothing(&self, call: &Call<'_>, command: &str) -> bool {
         let named = call.arg(1);
@@ -99,36 +100,36 @@ impl Scripts {
     }
 }
 
-/// A script that is known.
+/// A stored script.
 #[derive(Debug)]
 struct Script {
     text: Box<[u8]>,
     flags: Flags,
-    /// It came by SCRIPT LOAD.
+    /// The script was loaded by SCRIPT LOAD.
     stays: bool,
-    /// When it was last asked for: the number of that call.
+    /// The number of its last call.
     asked: u64,
 }
 
-/// Scripts, libraries and their interpreter.
+/// The scripts, the libraries and their interpreter.
 #[derive(Debug, Default)]
 pub(crate) struct Engine {
     scripts: HashMap<Digest, Script>,
     digests: Digests,
-    /// EVAL's scripts.
+    /// The scripts of EVAL.
     recent: Vec<Digest>,
-    /// Calls of scripts.
+    /// The number of calls of scripts.
     calls: u64,
     libraries: BTreeMap<String, Library>,
     /// The library of each function, by the function's name in lower case.
     functions: HashMap<String, String>,
-    /// Bytes of the libraries' code, with what each takes beside.
+    /// The bytes of the libraries' code, with their overhead.
     function_bytes: u64,
     vm: Option<Vm>,
 }
 
 impl Engine {
-    /// The interpreter.
+    /// The interpreter, which is made if there is none.
     fn vm(&mut self, shared: &Shared) -> Result<&mut Vm, Failure> {
         if self.vm.is_none() {
             let limit = shared.memory().1;
@@ -142,17 +143,17 @@ impl Engine {
         self.vm.as_mut().ok_or_else(|| Failure::err("no interpreter"))
     }
 
-    /// Whether the script of that digest is known.
+    /// Whether a script with this digest is stored.
     pub(crate) fn knows(&self, digest: &Digest) -> bool {
         self.scripts.contains_key(digest)
     }
 
-    /// The flags of a script that is known.
+    /// The flags of a stored script.
     pub(crate) fn flags(&self, digest: &Digest) -> Option<Flags> {
         self.scripts.get(digest).map(|script| script.flags)
     }
 
-    /// Keeps a script that compiles; its digest and its flags.
+    /// Stores a script that compiles. Returns its digest and its flags.
     pub(crate) fn load(
         &mut self,
         call: &Call<'_>,
@@ -196,11 +197,11 @@ impl Engine {
         shared.scripts.usage.evicted.fetch_add(1, Relaxed);
     }
 
-    /// Brings the scripts into an interpreter that is new.
+    /// Compiles the scripts in a new interpreter.
     fn compile_again(&self) {
         let Some(vm) = &self.vm else { return };
         for (digest, script) in &self.scripts {
-            // It compiled before: what is against it now is a want of memory.
+            // It compiled before, so a failure now means a lack of memory.
             let compiled = flags::of_script(&script.text).map(|(_, code)| vm.compile(digest, code));
             if !matches!(compiled, Ok(Ok(()))) {
                 tracing::warn!("script {} does not compile any more", shown(digest));
@@ -224,7 +225,7 @@ impl Engine {
         self.count(call.shared);
     }
 
-    /// Says anew what there is.
+    /// Updates the counts and sizes for INFO.
     fn count(&self, shared: &Shared) {
         let usage = &shared.scripts.usage;
         let bytes = self.scripts.values().map(|script| bytes_of(&script.text)).sum();
@@ -233,7 +234,7 @@ impl Engine {
         self.count_libraries(shared);
     }
 
-    /// The same of the libraries alone.
+    /// Updates the counts and sizes of the libraries alone.
     fn count_libraries(&self, shared: &Shared) {
         let usage = &shared.scripts.usage;
         usage.libraries.store(self.libraries.len() as u64, Relaxed);
@@ -247,7 +248,7 @@ impl Engine {
         shared.scripts.usage.vm.store(bytes as u64, Relaxed);
     }
 
-    /// Runs a script that is known. Keys and arguments follow the third word of the call.
+    /// Runs a stored script. Its keys and arguments follow the third word of the call.
     pub(crate) fn eval(
         &mut self,
         call: &mut Call<'_>,
@@ -265,12 +266,12 @@ impl Engine {
     }
 }
 
-/// Bytes that a text takes, with what is kept beside it.
+/// The bytes that a text takes, with its overhead.
 fn bytes_of(text: &[u8]) -> u64 {
     text.len() as u64 + SCRIPT_OVERHEAD
 }
 
-/// A digest as text, which it is.
+/// A digest as text.
 fn shown(digest: &Digest) -> &str {
     std::str::from_utf8(digest).unwrap_or_default()
 }
@@ -279,5 +280,5 @@ fn failed(error: &mlua::Error) -> Failure {
     Failure::err(&answer::told(error))
 }
 
-/// What is said of a digest that is not known.
+/// The error for an unknown digest.
 pub(crate) const NO_SCRIPT: &str = "NOSCRIPT No matching script. Please use EVAL.";

@@ -1,6 +1,6 @@
-//! Numbers as text: as C's `%.14g` writes them, or in the fewest digits that tell them apart.
+//! Numbers as text: in the form of C's `%.14g`, or in the fewest digits that identify them.
 
-/// Writes a number with up to `digits` digits that count.
+/// Writes a number with up to `digits` significant digits.
 pub(super) fn general(value: f64, digits: usize) -> String {
     if value.is_nan() {
         return if value.is_sign_negative() { "-nan" } else { "nan" }.into();
@@ -20,13 +20,13 @@ pub(super) fn general(value: f64, digits: usize) -> String {
     trimmed(&format!("{value:.behind$}")).to_owned()
 }
 
-/// Without zeros behind the point, and without a point that nothing follows.
+/// Removes zeros at the end of a fraction, and a point without digits behind it.
 fn trimmed(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// Writes a number in the fewest digits that read as the same one, with an exponent where zeros
-/// would be many.
+/// Writes a number in the fewest digits that read back as the same number, with an exponent if
+/// there would be many zeros.
 pub(super) fn shortest(value: f64) -> String {
     if !value.is_finite() || value == 0.0 {
         return general(value, 17);

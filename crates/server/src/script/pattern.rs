@@ -1,10 +1,10 @@
-//! Patterns of Lua, matched by steps that are counted.
+//! Lua patterns, matched in counted steps.
 //!
-//! The functions of Lua's own library try every way in which a pattern may match, and are not to be
-//! stopped meanwhile: a short pattern with a few `*` keeps a long text busy for years. Nor do they
-//! bound their stack, which holds a frame for every item of a pattern. The prelude gives them only
-//! what they can do in some milliseconds ([`weigh`]); all else comes here. Here the ways that are
-//! left to try are a list, and a [`Work`] looks now and then whether the script is to end.
+//! The functions of Lua's own library try every way in which a pattern may match, and cannot be
+//! stopped meanwhile. A short pattern with a few `*` keeps a long text busy for years. Nor do they
+//! bound their stack, which has a frame for every item of a pattern. The prelude gives them only
+//! work of some milliseconds ([`weigh`]); everything else comes here. Here the untried ways are a
+//! list, and a [`Work`] looks from time to time whether the script must end.
 //!
 //! ```text
 //!   find(text, pattern, from, is_plain)   first, last, captures
@@ -14,23 +14,24 @@
 //!   replace(text, pattern, by, most)      the new text, how often
 //! ```
 //!
-//! A pattern ends at its first zero byte, as a string of C does.
+//! A pattern ends at its first zero byte, like a C string.
 
 use super::answer::{Answer, Args, Oops, answering};
 use super::look::{Made, Work};
 use mlua::{Lua, Result, Table, Value};
 
-/// Captures of a pattern, at most.
+/// The largest number of captures in a pattern.
 const CAPTURES_MAX: usize = 32;
-/// Ways that are left to try, at most: each is an item of the pattern.
+/// The largest number of untried ways. Each is an item of the pattern.
 const WAYS_MAX: usize = 1 << 20;
-/// Steps that a function of Lua's own library may need, and the longest pattern it is given.
+/// The largest number of steps for a function of Lua's own library, and the longest pattern that it
+/// gets.
 const STEPS_MAX: f64 = 1e6;
 const PATTERN_MAX: usize = 200;
 
 type Done<T> = std::result::Result<T, Oops>;
 
-/// The functions.
+/// The table with the functions.
 pub(super) fn table(lua: &Lua) -> Result<Table> {
     let table = lua.create_table()?;
     table.raw_set("weigh", answering(lua, |_, args| Ok(weigh(args).into()))?)?;
@@ -42,8 +43,8 @@ pub(super) fn table(lua: &Lua) -> Result<Table> {
     Ok(table)
 }
 
-/// The longest text in which Lua's own library may look for a pattern; -1 for a pattern that is not
-/// for it: one that is long, refers to captures, or has something that may be wrong.
+/// The longest text in which Lua's own library may look for a pattern. It is -1 for a pattern that
+/// the library must not get: one that is long, refers to captures, or may be malformed.
 fn weigh(args: Args<'_>) -> Value {
     let Value::String(pattern) = args.value(0) else { return Value::Integer(-1) };
     Value::Integer(longest(until_zero(&pattern.as_bytes())).unwrap_or(-1))
@@ -73,12 +74,12 @@ fn longest(pattern: &[u8]) -> Option<i64> {
         }
         at += 1;
     }
-    // Each repeated item may end at every byte, and so may the place where a match begins.
+    // Each repeated item may end at every byte, and the match may begin at every byte.
     let steps = STEPS_MAX / (pattern.len() + 1) as f64;
     (open == 0).then(|| steps.powf(1.0 / f64::from(repeats + 1)) as i64)
 }
 
-/// A capture: where it begins, and what is known of its length.
+/// A capture: its beginning, and the state of its length.
 #[derive(Clone, Copy, Debug)]
 struct Capture {
     start: usize,
@@ -92,32 +93,32 @@ enum Len {
     Bytes(usize),
 }
 
-/// What is to be done when all that follows does not match.
+/// A way to continue when everything after it fails to match.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// Goes on at a place in the text and the pattern.
+    /// Continue at this place in the text and the pattern.
     Other {
         at: usize,
         item: usize,
     },
-    /// One repetition less, of so many from `at`.
+    /// Try one repetition less of `count` from `at`.
     Fewer {
         at: usize,
         count: usize,
         item: usize,
     },
-    /// One repetition more, of the item up to `end`.
+    /// Try one repetition more of the item that ends at `end`.
     More {
         at: usize,
         item: usize,
         end: usize,
     },
-    /// A capture that was opened or closed is not.
+    /// Take back the opening or closing of a capture.
     Unopen,
     Unclose(usize),
 }
 
-/// One pattern and one text.
+/// The state of matching one pattern with one text.
 struct Matcher<'a, 'w> {
     text: &'a [u8],
     pattern: &'a [u8],
@@ -137,8 +138,8 @@ impl<'a, 'w> Matcher<'a, 'w> {
         self.pattern.get(at).copied().unwrap_or(0)
     }
 
-    /// The first match from a place on, and its end; only at the place where the pattern, from
-    /// `item` on, is bound to it.
+    /// The first match from a place on: its beginning and end. With `is_bound` it must begin at
+    /// that place.
     fn search(&mut self, from: usize, item: usize, is_bound: bool) -> Done<Option<(usize, usize)>> {
         for at in from..=self.text.len() {
             if let Some(end) = self.matches(at, item)? {
@@ -151,7 +152,7 @@ impl<'a, 'w> Matcher<'a, 'w> {
         Ok(None)
     }
 
-    /// Where a match ends that begins here.
+    /// The end of a match that begins at `at`.
     fn matches(&mut self, at: usize, item: usize) -> Done<Option<usize>> {
         self.level = 0;
         self.ways.clear();
@@ -177,7 +178,7 @@ impl<'a, 'w> Matcher<'a, 'w> {
         Ok(())
     }
 
-    /// One item of the pattern.
+    /// Matches one item of the pattern.
     fn forward(&mut self, at: usize, item: usize) -> Done<Step> {
         match (self.item(item), self.item(item + 1)) {
             _ if item >= self.pattern.len() => return Ok(Step::Matched),
@@ -213,7 +214,7 @@ impl<'a, 'w> Matcher<'a, 'w> {
         }
     }
 
-    /// As many repetitions as there are, and at least so many; fewer are tried later.
+    /// Matches as many repetitions as possible, and at least `least`. Fewer are tried later.
     fn most(&mut self, at: usize, least: usize, (item, end): (usize, usize)) -> Done<Step> {
         let mut count = 0;
         while self.is_one(at + count, item, end) {
@@ -228,7 +229,7 @@ impl<'a, 'w> Matcher<'a, 'w> {
         Ok(Step::To(at + count, behind))
     }
 
-    /// Takes the way that was left last.
+    /// Takes the last untried way.
     fn back(&mut self) -> Done<Option<(usize, usize)>> {
         while let Some(way) = self.ways.pop() {
             match way {
@@ -260,7 +261,7 @@ impl<'a, 'w> Matcher<'a, 'w> {
         }
     }
 
-    /// Whether a byte is of the set between the two brackets at these places.
+    /// Whether a byte is in the set between the brackets at these places.
     fn is_of_set(&self, byte: u8, item: usize, bracket: usize) -> bool {
         let is_negated = self.item(item + 1) == b'^';
         let mut at = item + usize::from(is_negated) + 1;
@@ -300,7 +301,7 @@ impl<'a, 'w> Matcher<'a, 'w> {
         Ok(Step::To(at, item))
     }
 
-    /// `%bxy`: up to the y that ends what the x here begins.
+    /// Matches `%bxy`: from an x to the y that balances it.
     fn balanced(&mut self, at: usize, item: usize) -> Done<Step> {
         let (begin, end) = (self.item(item), self.item(item + 1));
         if begin == 0 || end == 0 {
@@ -325,7 +326,7 @@ impl<'a, 'w> Matcher<'a, 'w> {
         Ok(Step::Failed)
     }
 
-    /// `%f[set]`: between a byte that is not of the set and one that is.
+    /// Matches `%f[set]`: the border between a byte outside of the set and one in it.
     fn frontier(&self, at: usize, item: usize) -> Done<Step> {
         if self.item(item) != b'[' {
             return Err("missing '[' after '%f' in pattern".into());
@@ -337,7 +338,7 @@ impl<'a, 'w> Matcher<'a, 'w> {
         Ok(if !is_before && is_here { Step::To(at, end) } else { Step::Failed })
     }
 
-    /// `%1`: what a capture was.
+    /// Matches `%1`: the bytes of an earlier capture.
     fn again(&mut self, at: usize, item: usize, digit: u8) -> Done<Step> {
         let number = usize::from(digit).wrapping_sub(usize::from(b'1'));
         let capture = self.captures[..self.level].get(number);
@@ -349,7 +350,7 @@ impl<'a, 'w> Matcher<'a, 'w> {
         Ok(if is_same { Step::To(at + len, item) } else { Step::Failed })
     }
 
-    /// A capture of a match between these places; the whole match for the first of none.
+    /// A capture of a match between these places. Without captures, the first is the whole match.
     fn capture(&self, at: usize, (start, end): (usize, usize)) -> Done<Captured<'a>> {
         let Some(capture) = self.captures[..self.level].get(at) else {
             let whole = (at == 0).then(|| Captured::Bytes(&self.text[start..end]));
@@ -362,7 +363,7 @@ impl<'a, 'w> Matcher<'a, 'w> {
         }
     }
 
-    /// All captures of a match, or the whole of it where that is asked for and there are none.
+    /// All captures of a match; with `or_whole` the whole match if there are none.
     fn values(
         &self,
         lua: &Lua,
@@ -381,14 +382,14 @@ impl<'a, 'w> Matcher<'a, 'w> {
     }
 }
 
-/// Where an item of a pattern leads.
+/// The result of matching an item.
 enum Step {
     To(usize, usize),
     Matched,
     Failed,
 }
 
-/// What was captured.
+/// The value of a capture.
 enum Captured<'a> {
     Position(usize),
     Bytes(&'a [u8]),
@@ -398,7 +399,7 @@ fn until_zero(pattern: &[u8]) -> &[u8] {
     &pattern[..memchr::memchr(0, pattern).unwrap_or(pattern.len())]
 }
 
-/// Where the item ends that begins here, without what repeats it.
+/// The end of an item that begins here, without its repetition.
 fn class_end(pattern: &[u8], item: usize) -> Done<usize> {
     let byte = |at: usize| pattern.get(at).copied().unwrap_or(0);
     let mut at = item + 1;
@@ -423,7 +424,7 @@ fn class_end(pattern: &[u8], item: usize) -> Done<usize> {
     }
 }
 
-/// Whether a byte is of a class such as `%a`; in capitals, whether it is not.
+/// Whether a byte is in a class such as `%a`. A capital letter negates the class.
 fn is_of_class(byte: u8, class: u8) -> bool {
     let is = match class.to_ascii_lowercase() {
         b'a' => byte.is_ascii_alphabetic(),
@@ -441,7 +442,7 @@ fn is_of_class(byte: u8, class: u8) -> bool {
     is == class.is_ascii_lowercase()
 }
 
-/// Where a search begins, counted from 1, and from behind where negative.
+/// The place at which a search begins: argument 2, counted from 1, or from the end if negative.
 fn begin(args: Args<'_>, name: &str, len: usize) -> Done<usize> {
     if matches!(args.value(2), Value::Nil) {
         return Ok(0);
@@ -451,7 +452,7 @@ fn begin(args: Args<'_>, name: &str, len: usize) -> Done<usize> {
     Ok((from.max(1) - 1).min(len as i64) as usize)
 }
 
-/// The place behind a `^`, and whether there is one.
+/// The place behind a leading `^`, and whether there is one.
 fn bound(pattern: &[u8]) -> (usize, bool) {
     let is_bound = pattern.first() == Some(&b'^');
     (usize::from(is_bound), is_bound)
@@ -498,7 +499,7 @@ fn first_match(lua: &Lua, args: Args<'_>) -> Done<Answer> {
     Ok(Answer::Many(values))
 }
 
-/// For `gmatch`, where `^` has no meaning of its own.
+/// Serves `gmatch`, in which `^` has no special meaning.
 fn next(lua: &Lua, args: Args<'_>) -> Done<Answer> {
     let (text, pattern) = (args.string(lua, 0, "gmatch")?, args.string(lua, 1, "gmatch")?);
     let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
@@ -512,7 +513,7 @@ fn next(lua: &Lua, args: Args<'_>) -> Done<Answer> {
     Ok(Answer::Many(values))
 }
 
-/// For `gsub` with a function or a table, which Lua asks.
+/// Serves `gsub` with a function or a table, which Lua looks up itself.
 fn search(lua: &Lua, args: Args<'_>) -> Done<Answer> {
     let (text, pattern) = (args.string(lua, 0, "gsub")?, args.string(lua, 1, "gsub")?);
     let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
@@ -525,14 +526,14 @@ fn search(lua: &Lua, args: Args<'_>) -> Done<Answer> {
     };
     let mut values = vec![Value::Integer(first as i64), Value::Integer(behind as i64)];
     if args.value(3) == &Value::Boolean(true) {
-        // A table is asked for the first alone: what is wrong with others does not matter.
+        // A table is indexed only by the first capture, so errors in the others do not matter.
         matcher.level = matcher.level.min(1);
     }
     matcher.values(lua, (first, behind), true, &mut values)?;
     Ok(Answer::Many(values))
 }
 
-/// `gsub` with a string.
+/// Serves `gsub` with a string.
 fn replace(lua: &Lua, args: Args<'_>) -> Done<Answer> {
     let (text, pattern) = (args.string(lua, 0, "gsub")?, args.string(lua, 1, "gsub")?);
     let (text, pattern, by) = (text.as_bytes(), pattern.as_bytes(), args.string(lua, 2, "gsub")?);
@@ -567,7 +568,7 @@ fn replace(lua: &Lua, args: Args<'_>) -> Done<Answer> {
     Ok(Answer::Many(vec![out.string()?, Value::Integer(count)]))
 }
 
-/// What a match is replaced by: a text in which `%1` is a capture.
+/// Writes the replacement of a match: a text in which `%1` stands for a capture.
 fn put(
     out: &mut Made<'_>,
     by: &[u8],
@@ -595,7 +596,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What Lua's own functions say, and those here; errors without the line that they blame.
+    /// Runs Lua's own functions and the ones here, and returns both results. Errors lose their
+    /// line.
     const BOTH: &str = "
         local mine, text, pattern = ...
         local function shown(ok, ...)
@@ -690,7 +692,7 @@ mod tests {
         }
     }
 
-    /// One piece of a pattern.
+    /// One piece of a random pattern.
     const PIECE: &str = r"(\(|\)|%[abdfsw1.(]|\[[\^]?[ab%\-]{0,3}\]|[ab.^$%\[\]])";
 
     proptest! {

@@ -1,18 +1,18 @@
-//! `math.random` of scripts: the 48-bit generator of POSIX, which begins the same in every server.
+//! `math.random` of scripts: the 48-bit generator of POSIX, which starts equally in every server.
 
 use super::answer::{Answer, Args, Oops, answering};
 use mlua::{Lua, Result, Table, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Of the generator: what it multiplies by, adds, and the bits below the seed.
+/// The constants of the generator: its factor, its addend, and the bits below the seed.
 const FACTOR: u64 = 0x5_DEEC_E66D;
 const ADDEND: u64 = 0xB;
 const LOW: u64 = 0x330E;
-/// What it begins with.
+/// The first state.
 const FIRST: u64 = 0x1234_ABCD_330E;
 const MASK: u64 = (1 << 48) - 1;
-/// What a draw is a part of.
+/// The divisor of a draw.
 const MOST: u64 = i32::MAX as u64;
 
 /// The state of a generator.
@@ -26,19 +26,19 @@ impl Default for Draws {
 }
 
 impl Draws {
-    /// Begins with this seed.
+    /// Starts again with this seed.
     fn seed(&self, seed: i32) {
         self.0.store((u64::from(seed as u32) << 16) | LOW, Relaxed);
     }
 
-    /// Between 0 and 1, without 1.
+    /// A number from 0 to 1, without 1.
     fn draw(&self) -> f64 {
         let next = self.0.load(Relaxed).wrapping_mul(FACTOR).wrapping_add(ADDEND) & MASK;
         self.0.store(next, Relaxed);
         ((next >> 17) % MOST) as f64 / MOST as f64
     }
 
-    /// Adds the functions of `math` that draw.
+    /// Adds the functions of `math` that draw numbers.
     pub(super) fn register(&self, lua: &Lua, into: &Table) -> Result<()> {
         let draws = self.clone();
         into.raw_set("random", answering(lua, move |_, args| draws.random(args))?)?;

@@ -1,4 +1,4 @@
-//! One run: what surrounds it, what it is given, and what becomes of what it returns.
+//! One run of a script or a function: its preparation, its arguments, and its result.
 
 use super::answer::{IS_COUNTED, NOT_ENOUGH_MEMORY};
 use super::convert::word;
@@ -14,22 +14,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use wire::resp::{Command, Protocol};
 
-/// Words of a command that are given one by one; of more, tables are given.
+/// The largest number of words that are passed one by one. More words are passed in tables.
 const WORDS_MAX: usize = 200;
 
-/// What is run: a script or a function, compiled, and what is said of it.
+/// A compiled script or function to run.
 #[derive(Debug)]
 pub(super) struct Runs<'a> {
     pub(super) flags: Flags,
-    /// What errors name: the digest of a script, the name of a function.
+    /// Its name in errors: the digest of a script, or the name of a function.
     pub(super) name: &'a str,
     pub(super) is_function: bool,
-    /// It was called so that it may not write.
+    /// Whether the caller does not let it write.
     pub(super) is_readonly: bool,
 }
 
 impl Engine {
-    /// Runs what is compiled, and writes what it returns.
+    /// Runs the compiled code, and writes its result.
     pub(super) fn run(&mut self, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> Done {
         permit(call, runs)?;
         if call.shared.is_stopping() {
@@ -77,7 +77,7 @@ impl Engine {
     }
 }
 
-/// Whether something may be run at all.
+/// Checks whether the code may run now.
 fn permit(call: &Call<'_>, runs: &Runs<'_>) -> Result<(), Failure> {
     let flags = runs.flags;
     if flags.has(Flags::NO_CLUSTER) && call.view.cluster.is_some() {
@@ -101,7 +101,7 @@ fn permit(call: &Call<'_>, runs: &Runs<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs something; an outer error is one of the interpreter, which is to be made anew.
+/// Runs the code. An outer error means that the interpreter must be made anew.
 fn run_in(vm: &mut Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlua::Result<Done> {
     let mut buffers = std::mem::take(&mut vm.buffers);
     vm.is_three.store(false, Relaxed);
@@ -133,7 +133,7 @@ fn run_in(vm: &mut Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlu
         }));
     }
     let Value::Table(wrong) = value else {
-        // Lua's own last words: no memory or no stack was left for more.
+        // This is Lua's own error: it had no memory or stack left for more.
         let text = value.to_string()?;
         if text.contains(NOT_ENOUGH_MEMORY) {
             return Err(mlua::Error::MemoryError(text));
@@ -144,14 +144,14 @@ fn run_in(vm: &mut Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlu
     if wrong.raw_get::<Value>(IS_COUNTED)?.is_nil() {
         return Ok(Err(failure));
     }
-    // The error was counted where it was made.
+    // The error has been counted where it arose.
     within::count_failed(call);
     call.out.error(failure.text());
     Ok(Ok(()))
 }
 
-/// Gives the prelude what is to be run, and its keys and arguments; whether it was done, and the
-/// value that it returned or what went wrong.
+/// Passes the code's name, keys and arguments to the prelude. Returns whether it succeeded, and its
+/// result or its error.
 fn start(vm: &Vm, runs: &Runs<'_>, words: Command<'_>, keys: usize) -> mlua::Result<(bool, Value)> {
     let run = if runs.is_function { &vm.function_run } else { &vm.eval_run };
     let name = folded(runs.name);
@@ -173,7 +173,7 @@ fn start(vm: &Vm, runs: &Runs<'_>, words: Command<'_>, keys: usize) -> mlua::Res
     run.call((&*name, table(&mut words.iter_from(3).take(keys))?, args))
 }
 
-/// The error that a table is, with its place.
+/// The error in a table, with its place.
 fn described(wrong: &Table, name: &str) -> mlua::Result<Failure> {
     let text = match wrong.raw_get::<Value>("err")? {
         Value::String(text) => text.as_bytes().to_vec(),
@@ -189,7 +189,7 @@ fn described(wrong: &Table, name: &str) -> mlua::Result<Failure> {
     Ok(text.into())
 }
 
-/// An error, and what it is an error of.
+/// An error text, with the name of the failed code.
 fn named(text: &[u8], name: &str) -> Failure {
     [text, b" script: ", name.as_bytes()].concat().into()
 }

@@ -1,4 +1,4 @@
-//! The script that runs, as other threads see it: what it is, and whether it is to end.
+//! The running script, as other threads see it: its kind, and whether it must end.
 
 use crate::commands::Failure;
 use crate::shared::Shared;
@@ -11,37 +11,37 @@ const NOTHING: u8 = 0;
 const SCRIPT: u8 = 1;
 const FUNCTION: u8 = 2;
 
-/// Memory that a call of a function may keep for the next.
+/// The memory in bytes that a call of a function may keep for the next one.
 const KEPT_MAX: usize = 4 << 10;
 
-/// A function that runs: its name, and the command that called it.
+/// A running function: its name, and the command that called it.
 #[derive(Debug, Default)]
 pub(crate) struct Called {
     pub(crate) name: String,
     pub(crate) command: Words,
 }
 
-/// What runs now.
+/// The code that runs now, if any.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     kind: AtomicU8,
     called: Mutex<Called>,
-    /// When a library that is loaded must be done.
+    /// The time by which a library must have loaded.
     deadline: Mutex<Option<Instant>>,
 }
 
 impl Running {
-    /// What runs must have ended by then.
+    /// Sets or removes the time by which the running code must end.
     pub(super) fn set_deadline(&self, deadline: Option<Instant>) {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
 
-    /// A script begins.
+    /// Notes that a script begins.
     pub(super) fn begin(&self) {
         self.kind.store(SCRIPT, Ordering::Release);
     }
 
-    /// A function begins that a command has called.
+    /// Notes that a command has called a function.
     pub(super) fn begin_function(&self, name: &str, command: Command<'_>) {
         let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
         called.name.clear();
@@ -51,12 +51,12 @@ impl Running {
         self.kind.store(FUNCTION, Ordering::Release);
     }
 
-    /// It has ended.
+    /// Notes that the script or function has ended.
     pub(super) fn end(&self) {
         self.kind.store(NOTHING, Ordering::Release);
     }
 
-    /// Why it is to end, if it is.
+    /// The reason why it must end; `None` if it need not.
     pub(super) fn ends(&self, is_killed: bool) -> Option<&'static str> {
         let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
@@ -71,7 +71,7 @@ impl Running {
         })
     }
 
-    /// The function that runs; an error if a script does.
+    /// The running function; an error if a script runs.
     pub(crate) fn function(&self) -> Result<Option<MutexGuard<'_, Called>>, Failure> {
         match self.kind.load(Ordering::Acquire) {
             NOTHING => Ok(None),
@@ -80,7 +80,7 @@ impl Running {
         }
     }
 
-    /// Whether the script, or the function, that runs may be ended.
+    /// Checks that a script (or a function) runs and may be ended.
     fn may_end(&self, is_function: bool) -> Result<(), Failure> {
         match self.kind.load(Ordering::Acquire) {
             NOTHING => Err("NOTBUSY No scripts in execution right now.".into()),
@@ -94,7 +94,7 @@ impl Running {
 }
 
 impl Shared {
-    /// Ends the script, or the function, that runs.
+    /// Ends the running script (or function).
     pub(crate) fn kill_script(&self, is_function: bool) -> Result<(), Failure> {
         self.scripts.running.may_end(is_function)?;
         if self.gate.script().kill() { Ok(()) } else { Err(UNKILLABLE.into()) }

@@ -1,4 +1,4 @@
-//! `struct`: values as bytes of a fixed form, as C lays them out.
+//! `struct`: values as bytes in a fixed layout, like C structs.
 //!
 //! ```text
 //!   > < !n   big or little end first, aligned to n bytes at most
@@ -12,16 +12,16 @@ use super::answer::{Answer, Args, Oops, answering};
 use super::look::{Made, Work};
 use mlua::{Lua, Result, Table, Value};
 
-/// Bytes of the largest whole number.
+/// The size of the largest integer, in bytes.
 const INTEGER_MAX: usize = 32;
-/// What is aligned by `!` alone.
+/// The alignment that `!` without a number means.
 const ALIGNMENT: usize = 8;
-/// Values that are answered at once: Lua's stack has not room for many more.
+/// The largest number of values in one result, because Lua's stack is limited.
 const VALUES_MAX: usize = 7_000;
 
 type Done<T> = std::result::Result<T, Oops>;
 
-/// The functions.
+/// The table with the functions.
 pub(super) fn table(lua: &Lua) -> Result<Table> {
     let table = lua.create_table()?;
     table.raw_set("pack", answering(lua, pack)?)?;
@@ -30,17 +30,17 @@ pub(super) fn table(lua: &Lua) -> Result<Table> {
     Ok(table)
 }
 
-/// One letter of a format and the bytes it takes.
+/// One letter of a format, and the bytes that it takes.
 #[derive(Clone, Copy, Debug)]
 struct Field {
     letter: u8,
     size: usize,
-    /// Zeros in front of it.
+    /// The zeros before it.
     gap: usize,
     is_big: bool,
 }
 
-/// Goes through a format.
+/// A format that is being read.
 struct Format<'a> {
     text: &'a [u8],
     at: usize,
@@ -53,7 +53,7 @@ impl<'a> Format<'a> {
         Self { text, at: 0, is_big: cfg!(target_endian = "big"), alignment: 1 }
     }
 
-    /// The number that follows; `default` if none does.
+    /// The number that follows in the format; `default` if there is none.
     fn number(&mut self, default: usize) -> Done<usize> {
         let start = self.at;
         while self.text.get(self.at).is_some_and(u8::is_ascii_digit) {
@@ -67,7 +67,7 @@ impl<'a> Format<'a> {
         Ok(read.ok_or("integral size overflow")? as usize)
     }
 
-    /// The next field, of data that so far has `len` bytes; none at the end.
+    /// The next field, for data that has `len` bytes so far; `None` at the end.
     fn next(&mut self, len: usize) -> Done<Option<Field>> {
         while let Some(&letter) = self.text.get(self.at) {
             self.at += 1;
@@ -108,7 +108,7 @@ impl<'a> Format<'a> {
         Ok(None)
     }
 
-    /// Zeros in front of a field.
+    /// The number of zeros before a field.
     const fn gap(&self, letter: u8, size: usize, len: usize) -> usize {
         let align = if size < self.alignment { size } else { self.alignment };
         if align <= 1 || letter == b'c' {
@@ -123,7 +123,7 @@ fn bad_option(name: &str, letter: u8) -> Oops {
     format!("bad argument #1 to '{name}' (invalid format option '{letter}')").into()
 }
 
-/// What is said of a value that is not of the type a field wants; none counts as nil.
+/// The error for a value of another type than the field wants. A missing value counts as nil.
 fn wanted(args: Args<'_>, at: usize, what: &str) -> Oops {
     let got = super::answer::type_name(args.value(at));
     format!("bad argument #{} to 'pack' ({what} expected, got {got})", at + 1).into()

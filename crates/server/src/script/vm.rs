@@ -1,7 +1,7 @@
-//! The interpreter: one state of Lua for all threads, for scripts run one at a time.
+//! The interpreter: one Lua state for all threads, because scripts run one at a time.
 //!
-//! It is made when the first script comes, and anew when a script ran out of its memory. What is
-//! compiled is kept in tables of Lua, by name.
+//! It is made for the first script, and again after a script ran out of memory. Compiled code is
+//! kept in Lua tables, by name.
 
 use super::answer::{Answer, Wrong, answering, translated, type_name};
 use super::host::{self, Buffers};
@@ -18,48 +18,48 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Instructions between two looks at whether a script is to end, and between two where they are
-/// slow: each may copy or compare as much as the interpreter has memory for.
+/// The number of instructions between two looks, and the number while instructions are slow. One
+/// instruction may copy or compare as much as the interpreter has memory for.
 const LOOKS_EVERY: u32 = 1_000;
 const LOOKS_EVERY_SLOW: u32 = 10;
-/// Microseconds between two looks from which on instructions are slow, and below which they are
-/// quick again.
+/// The microseconds between two looks above which instructions count as slow, and below which they
+/// count as quick again.
 const SLOW_US: u64 = 20_000;
 const QUICK_US: u64 = 10;
 /// More values than a function of the prelude gives Rust at once.
 const VALUES_MAX: usize = 200;
-/// Memory of the state beyond which it is tidied when a script ends.
+/// The memory in bytes from which on the state is tidied when a script ends.
 const TIDY_FROM: usize = 8 << 20;
 /// The name of the prelude among chunks.
 pub(super) const PRELUDE: &str = "=prelude";
-/// The parts of the standard library that are loaded; the prelude shows less of them.
+/// The loaded parts of the standard library. The prelude shows only a part of them to scripts.
 const LIBRARIES: [StdLib; 3] = [StdLib::TABLE, StdLib::STRING, StdLib::MATH];
 
-/// The interpreter.
+/// The interpreter with its tables and entry points.
 pub(super) struct Vm {
     pub(super) lua: Lua,
-    /// Run a script, or a function.
+    /// The entry points for a script and a function.
     pub(super) eval_run: Function,
     pub(super) function_run: Function,
-    /// Runs the code of a library.
+    /// The entry point for the code of a library.
     pub(super) load_run: Function,
-    /// Takes a table apart that is an array.
+    /// Takes a table apart if it is an array.
     pub(super) flat: Function,
-    /// Scripts and functions, by the same, that may give commands more arguments than a function
-    /// of Rust takes.
+    /// The scripts and functions, by the same names, that may give commands more arguments than a
+    /// Rust function takes.
     unpacks: Table,
     pub(super) buffers: Buffers,
-    /// Bytes that it may take.
+    /// The bytes that it may take.
     memory_max: usize,
-    /// Whether the script that runs chose version 3 for its replies.
+    /// Whether the running script chose RESP3 for its replies.
     pub(super) is_three: Arc<AtomicBool>,
-    /// Where scripts live, and where functions do.
+    /// The global tables of scripts and of functions.
     eval: Table,
     functions: Table,
-    /// Scripts by their digest, functions by their name.
+    /// The scripts by digest, and the functions by name.
     scripts: Table,
     registered: Table,
-    /// Bytes that were left when it was last tidied.
+    /// The bytes in use after it was last tidied.
     tidied: usize,
 }
 
@@ -70,7 +70,7 @@ impl std::fmt::Debug for Vm {
 }
 
 impl Vm {
-    /// A state that may take so many bytes.
+    /// A new state that may take `memory_max` bytes.
     pub(super) fn new(shared: &Shared, memory_max: usize) -> Result<Self> {
         let libraries = LIBRARIES.into_iter().fold(StdLib::NONE, |all, one| all | one);
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
@@ -115,7 +115,7 @@ impl Vm {
         Ok(Self { tidied: vm.lua.used_memory(), ..vm })
     }
 
-    /// Compiles a script.
+    /// Compiles a script, and stores it by its digest.
     pub(super) fn compile(&self, digest: &[u8], code: &[u8]) -> Result<()> {
         let function = self.compiled(code, "@user_script", &self.eval)?;
         let digest = self.lua.create_string(digest)?;
@@ -158,7 +158,7 @@ impl Vm {
         self.registered.raw_set(name, function)
     }
 
-    /// Does `f` with no limit to memory: what it gives the interpreter is as large as it is.
+    /// Runs `f` without a memory limit. The size of its input bounds what it gives the interpreter.
     pub(super) fn unlimited<R>(&self, f: impl FnOnce() -> R) -> Result<R> {
         self.lua.set_memory_limit(0)?;
         let done = f();
@@ -166,25 +166,26 @@ impl Vm {
         Ok(done)
     }
 
-    /// Gives back what scripts have left behind, where it is much. The bytes it takes then.
+    /// Collects the garbage of scripts, if there is much. Returns the bytes in use.
     pub(super) fn tidy(&mut self) -> usize {
         let used = self.lua.used_memory();
         if used <= 2 * self.tidied + TIDY_FROM {
             return used;
         }
-        // It fails where a finalizer does, and there are none.
+        // This fails only if a finalizer does, and there are none.
         let _ = self.lua.gc_collect();
         self.tidied = self.lua.used_memory();
         self.tidied
     }
 }
 
-/// Whether code may have as many values as an array has.
+/// Whether code may spread an array into values.
 fn unpacks(code: &[u8]) -> bool {
     memchr::memmem::find(code, b"unpack").is_some()
 }
 
-/// Looks every so many instructions; coroutines that are made later have the same hook.
+/// Sets the hook that looks after every `every` instructions. Coroutines that are made later get
+/// the same hook.
 fn watch(lua: &Lua, every: u32) -> Result<()> {
     let triggers = HookTriggers::new().every_nth_instruction(every);
     lua.set_global_hook(triggers, move |lua, debug| {
@@ -203,14 +204,13 @@ fn watch(lua: &Lua, every: u32) -> Result<()> {
     })
 }
 
-/// Whether what runs is the prelude before a script begins, or behind one that has ended: it puts
-/// things right.
+/// Whether the prelude runs outside of a script: before it begins or after it has ended.
 fn is_outermost(lua: &Lua, debug: &Debug<'_>) -> bool {
     debug.source().source.is_some_and(|source| source == PRELUDE)
         && lua.inspect_stack(1, |_| ()).is_none()
 }
 
-/// What the prelude asks of Rust.
+/// The Rust functions that the prelude uses.
 fn helpers(lua: &Lua) -> Result<Table> {
     let rust = lua.create_table()?;
     Draws::default().register(lua, &rust)?;
@@ -249,7 +249,7 @@ fn caught(lua: &Lua, wrong: &Value) -> Result<Table> {
     Ok(table)
 }
 
-/// A text that blames a line of the prelude blames the script's instead.
+/// Replaces a line of the prelude in an error text by the line of the script.
 fn blaming_script<'t>(text: &'t [u8], place: Option<&(String, i64)>) -> Cow<'t, [u8]> {
     let behind = text.strip_prefix(b"prelude:").and_then(|rest| {
         let at = rest.iter().position(|byte| *byte == b' ')?;
@@ -269,7 +269,7 @@ fn wrong_table(lua: &Lua, text: &[u8]) -> Result<Table> {
     Wrong { text: [b"ERR ", text].concat(), is_counted: false }.table(lua)
 }
 
-/// The nearest line of a script above what is running: its source, and the line.
+/// The nearest script line above the running code: its source, and the number of the line.
 fn place(lua: &Lua) -> Option<(String, i64)> {
     for level in 1..64 {
         let found = lua.inspect_stack(level, |debug| {

@@ -1,7 +1,8 @@
-//! Writing: a tenant's items, the coldest first, a block at a time.
+//! Dumping: writes the items of a tenant, the coldest first, one block at a time.
 //!
-//! How cold is cold is found by drawing some items: their quartiles of idleness make four walks
-//! through the tenant's tables, each taking what is colder than its bound and not yet copied.
+//! Some items are drawn to find the distribution of idle times. Its quartiles give four walks
+//! through the tenant's tables. Each walk takes the items that are idle for longer than its bound
+//! and not copied yet.
 
 use super::Transfer;
 use super::file::DumpFile;
@@ -13,23 +14,23 @@ use std::collections::VecDeque;
 use std::time::Instant;
 use store::{Dump, Scope};
 
-/// Bytes of a block, more or less.
+/// The approximate size of a block, in bytes.
 const BLOCK: usize = 256 << 10;
-/// Bytes a block may be longer than its items: its frame.
+/// The bytes by which a block may be longer than its items: its frame.
 const FRAME: u64 = 64;
-/// Items drawn to find how idle they are.
+/// The number of items drawn to measure idle times.
 const DRAWN: usize = 256;
 
 /// One walk through the tables.
 #[derive(Clone, Copy, Debug)]
 struct Walk {
-    /// Items idle for so long are taken.
+    /// The least idle time of the items it takes.
     idle_min: u32,
-    /// Whether they leave.
+    /// Whether the items leave memory after the copy.
     leave: bool,
 }
 
-/// A dump under way.
+/// A dump in progress.
 #[derive(Debug)]
 pub(super) struct Dumping {
     tenant: TenantId,
@@ -41,7 +42,7 @@ pub(super) struct Dumping {
 }
 
 impl Dumping {
-    /// Begins one. Asked for by an operator, all items leave.
+    /// Begins a dump. If an operator asked for it, all items leave memory.
     pub(super) fn begin(
         shared: &Shared,
         tenant: TenantId,
@@ -72,13 +73,13 @@ impl Dumping {
         })
     }
 
-    /// Bytes on the disk so far.
+    /// The bytes on the disk so far.
     pub(super) const fn bytes(&self) -> u64 {
         self.file.bytes()
     }
 
-    /// Writes a block, unless it would take more than `left` bytes of the disk. Whether there is
-    /// more to do.
+    /// Writes a block, unless it would take more than `left` bytes of the disk. Returns whether
+    /// there is more to do.
     pub(super) fn step(&mut self, shared: &Shared, number: u64, left: u64) -> bool {
         let Some(&walk) = self.walks.front() else { return false };
         let (payload, items, failed) = self.gather(shared, walk, number);
@@ -106,7 +107,7 @@ impl Dumping {
         self.transfer.because.is_none() && !self.walks.is_empty()
     }
 
-    /// The items of a block, how many they are, and why there can be no more.
+    /// The items of a block, their number, and the reason if no more can follow.
     fn gather(
         &mut self,
         shared: &Shared,
@@ -143,7 +144,7 @@ impl Dumping {
         (payload, items, None)
     }
 
-    /// The outcome, and the file, unless that is empty.
+    /// The outcome, and the file unless it is empty.
     pub(super) fn end(mut self) -> (Transfer, Option<DumpFile>) {
         self.transfer.seconds = self.begun.elapsed().as_secs_f64();
         (self.transfer, (!self.file.is_empty()).then_some(self.file))
@@ -158,7 +159,7 @@ pub(super) fn each(
     mut see: impl FnMut(&store::Key, &Entry),
 ) {
     while !payload.is_empty() {
-        // A block whose checksum is right was written so.
+        // A block with the right checksum was encoded like this, so decoding it does not fail.
         let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else { return };
         payload = rest;
         see(&shared.store.key(tenant, entry.db, entry.key), &entry);

@@ -1,9 +1,9 @@
 //! The file of a dump: blocks of items, in the form of the warm-restart file, each with a checksum.
 //!
-//! It never has a name: it is opened as a temporary file, and the system gives its space back when
-//! it is closed, or when the server ends, however it ends. So there is nothing to clean up and
-//! nothing to mistake for one's own, and a cache that starts cannot find what was true of an
-//! earlier run. Where its blocks begin is kept in memory.
+//! The file never has a name: it is a temporary file, and the system frees its space when it is
+//! closed. The end of the server, in any way, closes it. So nothing needs to be cleaned up, and no
+//! server takes a foreign file for its own. A cache that starts cannot find stale data of an
+//! earlier run. The positions of the blocks are kept in memory.
 
 use crate::warm::file::{Broken, Kind, Writer};
 use std::io;
@@ -13,27 +13,27 @@ use std::path::Path;
 #[derive(Debug)]
 pub(super) struct DumpFile {
     writer: Writer,
-    /// The number of each block, and where it begins.
+    /// The number of each block, and its position in the file.
     blocks: Vec<(u64, u64)>,
 }
 
 impl DumpFile {
-    /// An empty file in a folder.
+    /// An empty file in this folder.
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
         Ok(Self { writer: Writer::to(files::nameless(folder)?)?, blocks: vec![] })
     }
 
-    /// Bytes on the disk.
+    /// The bytes on the disk.
     pub(super) const fn bytes(&self) -> u64 {
         self.writer.bytes
     }
 
-    /// Whether nothing was written.
+    /// Whether the file has no blocks.
     pub(super) const fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Adds a block, and waits until it is on the disk. After an error nothing more may be added.
+    /// Adds a block, and waits until it is on the disk. After an error no more blocks may be added.
     pub(super) fn add(&mut self, number: u64, payload: &[u8]) -> io::Result<()> {
         let offset = self.writer.bytes;
         self.writer.block(Kind::Items, payload)?;
@@ -42,7 +42,7 @@ impl DumpFile {
         Ok(())
     }
 
-    /// Takes the last block: its number, and its payload or what is wrong with it.
+    /// Removes the last block. Returns its number, and its payload or its damage.
     pub(super) fn take(&mut self) -> Option<(u64, Result<Vec<u8>, Broken>)> {
         let (number, offset) = self.blocks.pop()?;
         Some((number, self.writer.read_at(number, offset)))
@@ -70,7 +70,7 @@ mod tests {
         assert!(file.is_empty() && file.take().is_none());
     }
 
-    /// A block that is torn is lost, and only that one: whatever bit of it is wrong.
+    /// A damaged block is lost, but no other block, whatever bit of it is wrong.
     #[test]
     fn a_torn_block_is_noticed() {
         for bit in (0..8 * 33).chain([u64::MAX]) {

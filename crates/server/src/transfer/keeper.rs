@@ -1,4 +1,4 @@
-//! The thread that counts requests, sees valleys and peaks begin, and dumps and loads at a bounded
+//! The thread that counts requests, detects valleys and peaks, and dumps and loads at a bounded
 //! rate.
 
 use super::dump::Dumping;
@@ -11,33 +11,33 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tune::periodic::{PeriodicLoad, Turn};
 
-/// Looks at the counters in a bucket, and the least and most time between two.
+/// The number of looks at the counters in a bucket, and the least and the longest time between two.
 const LOOKS: u64 = 4;
 const LOOK_MIN: Duration = Duration::from_millis(10);
 const LOOK_MAX: Duration = Duration::from_secs(1);
-/// Longest time that an operator's wish waits.
+/// The longest time that an operator's request waits.
 const REST_MAX: Duration = Duration::from_millis(100);
-/// Time of which the bytes may be moved at once, after a pause.
+/// After a pause, the bytes of this time may be moved at once.
 const CREDIT: Duration = Duration::from_millis(20);
-/// A load is begun so many times earlier than the disk alone would need.
+/// A load begins earlier than the disk alone would need, by this factor.
 const LEAD: f64 = 1.5;
 
-/// A dump or a load under way.
+/// A dump or a load in progress.
 #[derive(Debug)]
 enum Work {
     Dump(Dumping),
     Load(Loading),
 }
 
-/// One tenant: its load, its files, and what is done with them.
+/// A tenant: its load, its files, and its transfers.
 #[derive(Debug)]
 struct Tracked {
     load: PeriodicLoad,
-    /// Reads counted so far.
+    /// The number of reads counted so far.
     reads: u64,
     files: Vec<DumpFile>,
     work: Option<Work>,
-    /// The dump or load that is to follow it.
+    /// The dump or load that follows the current one.
     next: Option<(Turn, &'static str)>,
     shown: Shown,
 }
@@ -64,16 +64,16 @@ impl Tracked {
     }
 }
 
-/// All tenants.
+/// The transfers of all tenants.
 struct Keeper<'a> {
     shared: &'a Shared,
     view: Arc<View>,
     tenants: Vec<Tracked>,
     bucket: Micros,
     next_look: Instant,
-    /// When the next block may be moved.
+    /// The time at which the next block may be moved.
     due: Instant,
-    /// Blocks so far.
+    /// The number of blocks so far.
     blocks: u64,
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn run(shared: &Shared) {
 }
 
 impl Keeper<'_> {
-    /// Does what is due now; returns for how long nothing is.
+    /// Does the work that is due now. Returns the time until there is more.
     fn round(&mut self) -> Duration {
         if let Some(view) = self.shared.newer(&self.view) {
             self.view = view;
@@ -127,7 +127,7 @@ impl Keeper<'_> {
         rest.max(Duration::from_millis(1))
     }
 
-    /// Forgets everything: nothing is to be dumped any more.
+    /// Forgets everything, because dumps are switched off.
     fn close(&mut self) {
         if self.tenants.is_empty() {
             return;
@@ -139,7 +139,7 @@ impl Keeper<'_> {
         self.show();
     }
 
-    /// Counts, and sees whose load begins a valley or a peak.
+    /// Counts reads, and detects tenants whose load begins a valley or a peak.
     fn look(&mut self) {
         let now = self.shared.clock.micros();
         let rate = self.view.settings.dump_rate.as_f64().max(1.0);
@@ -148,12 +148,12 @@ impl Keeper<'_> {
             let stats = self.shared.store.tenant_stats(number);
             let tracked = &mut self.tenants[tenant];
             let reads = stats.counters.gets();
-            // A tenant that is new to this thread may have been read before.
+            // A tenant that is new to this thread may have had reads before.
             let before = if tracked.reads == 0 { reads } else { tracked.reads };
             tracked.reads = reads;
             let disk = tracked.disk();
             if tracked.work.is_none() && disk > 0 && self.shared.store.away(number).0 == 0 {
-                // Clients have gone beyond all of it.
+                // Clients have overwritten or deleted all of its items.
                 tracked.files.clear();
                 self.shared.store.forget_away(number);
             }
@@ -171,7 +171,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Begins a dump or a load, or lets it follow what is under way. A peak ends a dump.
+    /// Begins a dump or a load, or queues it behind the one in progress. A peak ends a dump.
     fn want(&mut self, tenant: TenantId, turn: Turn, by: &'static str) {
         let Some(tracked) = self.tenants.get_mut(usize::from(tenant)) else { return };
         match &mut tracked.work {
@@ -204,7 +204,7 @@ impl Keeper<'_> {
         };
     }
 
-    /// Moves the blocks that are due, each tenant's in turn.
+    /// Moves the blocks that are due, one for each tenant in turn.
     fn work(&mut self) {
         let rate = self.view.settings.dump_rate.as_f64().max(1.0);
         let now = Instant::now();
@@ -218,7 +218,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Moves a block of a tenant; returns its bytes.
+    /// Moves a block of a tenant. Returns its bytes.
     fn step(&mut self, tenant: usize) -> u64 {
         let disk: u64 = self.tenants.iter().map(Tracked::disk).sum();
         let left = self.view.settings.dump_max.0.saturating_sub(disk);
@@ -245,7 +245,7 @@ impl Keeper<'_> {
         bytes
     }
 
-    /// A dump or a load is over.
+    /// Ends the dump or load of a tenant, and begins the next one.
     fn end(&mut self, tenant: usize) {
         let name = &self.view.names[tenant];
         let tracked = &mut self.tenants[tenant];
@@ -272,7 +272,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Publishes what there is to show.
+    /// Publishes the state of all tenants.
     fn show(&self) {
         let shown = self.tenants.iter().map(|tracked| Shown {
             doing: match tracked.work {

@@ -1,4 +1,4 @@
-//! Reading: the last block of the last file first, so the warmest items come first.
+//! Loading: reads the last block of the last file first, so that the warmest items return first.
 
 use super::Transfer;
 use super::dump::each;
@@ -10,7 +10,7 @@ use std::time::Instant;
 use store::{Error, Item, Key, Loaded, Saved};
 use tune::tenant::Finders;
 
-/// A load under way.
+/// A load in progress.
 #[derive(Debug)]
 pub(super) struct Loading {
     tenant: TenantId,
@@ -31,12 +31,12 @@ impl Loading {
         Self { tenant, files, begun: Instant::now(), transfer }
     }
 
-    /// Bytes on the disk still.
+    /// The bytes still on the disk.
     pub(super) fn bytes(&self) -> u64 {
         self.files.iter().map(DumpFile::bytes).sum()
     }
 
-    /// Brings a block back. Whether there are more.
+    /// Loads a block. Returns whether there are more.
     pub(super) fn step(&mut self, shared: &Shared) -> bool {
         let Some(file) = self.files.last_mut() else { return false };
         match file.take() {
@@ -50,8 +50,8 @@ impl Loading {
         !self.files.is_empty()
     }
 
-    /// Brings back the items of a block. No setting changes meanwhile, so that no item comes back
-    /// under a rule that has ceased to hold.
+    /// Loads the items of a block. Settings cannot change meanwhile, so no item returns under a
+    /// rule that no longer holds.
     fn bring_back(&mut self, shared: &Shared, number: u64, payload: &[u8]) {
         let _unchanged = shared.lock_changes();
         let view = shared.view();
@@ -74,7 +74,7 @@ impl Loading {
         });
     }
 
-    /// The outcome. The rest of the tenant's files is gone.
+    /// The outcome. The rest of the tenant's files is dropped.
     pub(super) fn end(mut self, shared: &Shared) -> Transfer {
         shared.store.forget_away(self.tenant);
         self.transfer.seconds = self.begun.elapsed().as_secs_f64();
@@ -82,7 +82,7 @@ impl Loading {
     }
 }
 
-/// Brings an item back: a collection that would be too long in one piece as a tree.
+/// Loads an item. A collection that is too long for one piece becomes a tree.
 fn bring_back(
     shared: &Shared,
     key: &Key<'_>,

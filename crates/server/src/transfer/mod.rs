@@ -1,25 +1,25 @@
-//! Dump and load: a tenant whose load comes and goes leaves its memory to others in between, and
-//! has it back before it is asked for [1].
+//! Dump and load: a tenant with a periodic load gives its memory to others in between, and gets it
+//! back before the load returns [1].
 //!
 //! ```text
 //!   requests ──▶ counted ──▶ tune::PeriodicLoad ──┬─▶ valley: items ▶ blocks of a file ▶ leave
 //!   LARDER DUMP, LARDER LOAD ─────────────────────┴─▶ peak: blocks ▶ items, warmest first
 //! ```
 //!
-//! One thread does it all, a block at a time, and not more bytes a second than `dump-rate`; no
-//! request waits for it longer than for a few items that are copied under their shard's lock. What
-//! may come back is the store's to say (`store::Store::load`): a copy that a client has gone
-//! beyond is dead from that moment on.
+//! One thread does all the work, one block at a time and at most `dump-rate` bytes a second. A
+//! request waits for it at most while a few items are copied under their shard's lock. The store
+//! decides which copies may return (`store::Store::load`): a copy is invalid as soon as a client
+//! has overwritten or deleted its item.
 //!
-//! In a valley the coldest items are written first. The colder half leaves as soon as its block is
-//! on the disk; of the warmer a copy is made, and the item stays until others need its place.
-//! Before the peak the last block comes back first, and so the warmest items, also if memory or
-//! time does not suffice for all.
+//! In a valley the coldest items are written first. The colder half leaves memory as soon as its
+//! block is on the disk. The warmer half is only copied; its items stay until others need their
+//! memory. Before the peak the last block returns first. So the warmest items return first, even if
+//! memory or time does not suffice for all.
 //!
-//! The files have no names (`file.rs`): whatever becomes of the server, no other one finds them,
-//! so nothing can come back that was deleted while none was running.
+//! The files have no names (`file.rs`). Whatever happens to the server, no other one finds them, so
+//! no item returns that was deleted while no server was running.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 mod dump;
@@ -37,11 +37,11 @@ use tune::periodic::Turn;
 /// Messages between threads about transfers.
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
-    /// Transfers that operators want, until they are begun.
+    /// The transfers that operators asked for, until they begin.
     asked: Mutex<Vec<(TenantId, Turn)>>,
-    /// Valleys and peaks that began, until the pilot has seen it.
+    /// The valleys and peaks that began, until the pilot takes them.
     turned: Mutex<Vec<(TenantId, Turn)>>,
-    /// By tenant.
+    /// The status of each tenant.
     shown: Mutex<Vec<Shown>>,
 }
 
@@ -50,7 +50,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Transfers {
-    /// An operator wants a tenant dumped, as in a valley, or loaded, as before a peak.
+    /// Asks for a dump of a tenant as in a valley, or for a load as before a peak.
     pub(crate) fn ask(&self, tenant: TenantId, turn: Turn) {
         lock(&self.asked).push((tenant, turn));
     }
@@ -69,50 +69,50 @@ impl Transfers {
 /// A tenant's periodic load, and its transfers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Shown {
-    /// The work under way: nothing, `dumping` or `loading`.
+    /// The work in progress: empty, `dumping` or `loading`.
     pub(crate) doing: &'static str,
-    /// From one peak to the next, where its load has a period.
+    /// The time from one peak to the next, if its load has a period.
     pub(crate) period_s: Option<f64>,
-    /// Reads in a bucket: in the last one, and in the highest of the period.
+    /// The reads in the last bucket, and in the highest bucket of the period.
     pub(crate) reads: f64,
     pub(crate) reads_peak: Option<f64>,
-    /// Bytes of its files.
+    /// The bytes of its files.
     pub(crate) disk: u64,
-    /// Valleys and peaks that were seen.
+    /// The numbers of valleys and peaks.
     #[serde(rename = "ebbs")]
     pub(crate) valleys: u64,
     #[serde(rename = "floods")]
     pub(crate) peaks: u64,
-    /// Dumps and loads that ended, and what they did in all.
+    /// The numbers of completed dumps and loads, and of their items.
     pub(crate) dumps: u64,
     pub(crate) dumped: u64,
     pub(crate) loads: u64,
     pub(crate) loaded: u64,
-    /// The last ones.
+    /// The last dump and the last load.
     pub(crate) dump: Option<Transfer>,
     pub(crate) load: Option<Transfer>,
 }
 
-/// A dump or a load that ended.
+/// A completed dump or load.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Transfer {
-    /// `ebb`, in a valley, `flood`, before a peak, or `command`.
+    /// The cause: `ebb` (a valley), `flood` (before a peak), or `command`.
     pub(crate) by: &'static str,
-    /// Since the server started.
+    /// Its begin, in seconds since the server started.
     pub(crate) at_s: f64,
     pub(crate) seconds: f64,
-    /// Items copied, or brought back, and bytes written or read.
+    /// The items copied or loaded, and the bytes written or read.
     pub(crate) items: u64,
     pub(crate) bytes: u64,
-    /// Items that left memory.
+    /// The number of items that left memory.
     pub(crate) left: u64,
-    /// Copies of items that had not left, that clients had gone beyond, or for which there was no
-    /// room.
+    /// The copies not loaded: of items still in memory, of items that clients have changed or
+    /// deleted, and for lack of room.
     pub(crate) here: u64,
     pub(crate) outdated: u64,
     pub(crate) refused: u64,
-    /// Blocks that could not be read.
+    /// The number of blocks that could not be read.
     pub(crate) torn: u64,
-    /// Why it ended early.
+    /// The reason why it ended early.
     pub(crate) because: Option<String>,
 }

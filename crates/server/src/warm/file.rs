@@ -7,19 +7,19 @@
 //!     8          4           8        1      4        length        numbers little-endian
 //! ```
 //!
-//! The checksum covers length, kind and payload. Payloads are postcard's encoding of one value, or
-//! of items one after another. That encoding names no fields, so a payload that gets or loses one
-//! is another kind of block. The head comes first, the tail last, and nothing may follow it: a file
-//! without its tail was cut short.
+//! The checksum covers length, kind and payload. A payload is postcard's encoding of one value, or
+//! of items one after another. That encoding names no fields, so a payload that gets or loses a
+//! field is another kind of block. The head comes first and the tail last, and nothing may follow
+//! it. A file without a tail is incomplete.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// The line end tells a file that was sent as text.
+/// The line end reveals a file that was transferred as text.
 const MAGIC: &[u8; 8] = b"LARDER\r\n";
-/// The version that this program writes, and the only thing it reads.
+/// The version that this program writes, and the only one that it reads.
 const VERSION: u32 = 6;
 /// Bytes before a payload.
 const FRAME: usize = 13;
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Known = 2,
     Items = 3,
     Tail = 4,
-    /// What the rank learnt, without the mean size: it is passed over.
+    /// The rank's knowledge without the mean size; it is skipped.
     KeysWithoutSize = 5,
     Evicted = 6,
     /// A history without kinds, effects and claims of its changes, of an earlier program.
@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// Why a file is refused.
+/// The reason why a file is refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
     #[error("it cannot be read: {0}")]
@@ -89,13 +89,13 @@ fn checksum(length: [u8; 8], kind: u8, payload: &[u8]) -> [u8; 4] {
     crc.finalize().to_le_bytes()
 }
 
-/// The encoding of one value.
+/// Encodes one value.
 pub(crate) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
     postcard::to_stdvec(value).map_err(io::Error::other)
 }
 
 impl Writer {
-    /// Writes to an empty file.
+    /// Begins to write to an empty file.
     pub(crate) fn to(mut file: File) -> io::Result<Self> {
         file.write_all(&[MAGIC.as_slice(), &VERSION.to_le_bytes()].concat())?;
         Ok(Self { file, bytes: 12 })
@@ -116,7 +116,7 @@ impl Writer {
         self.file.sync_data()
     }
 
-    /// Turns a bit of what stands behind `offset`, or for `u64::MAX` cuts the file there.
+    /// Flips a bit behind `offset`, or cuts the file there for `u64::MAX`.
     #[cfg(test)]
     pub(crate) fn harm(&self, offset: u64, bit: u64) {
         use std::os::unix::fs::FileExt;
@@ -129,14 +129,14 @@ impl Writer {
         self.file.write_all_at(&byte, offset + bit / 8).unwrap();
     }
 
-    /// The payload of the block that begins at `offset`, in a file that may also be read.
+    /// Reads the payload of the block that begins at `offset`. The file must be open for reading.
     pub(crate) fn read_at(&self, number: u64, offset: u64) -> Result<Vec<u8>, Broken> {
         use std::os::unix::fs::FileExt;
         let mut frame = [0; FRAME];
         self.file.read_exact_at(&mut frame, offset)?;
         let (length, rest) = frame.split_first_chunk::<8>().ok_or(Broken::Damaged(number))?;
         let size = u64::from_le_bytes(*length);
-        // Before anything is allocated: the length itself may be damaged.
+        // This check comes before the allocation, because the length itself may be damaged.
         if size > self.bytes.saturating_sub(offset + FRAME as u64) {
             return Err(Broken::Damaged(number));
         }
@@ -153,7 +153,7 @@ impl Writer {
 #[derive(Debug)]
 pub(crate) struct Reader {
     file: File,
-    /// Bytes that follow.
+    /// The bytes that follow.
     left: u64,
     blocks: u64,
     buffer: Vec<u8>,
@@ -179,7 +179,7 @@ impl Reader {
         Ok(Self { file, left: left - 12, blocks: 0, buffer: vec![] })
     }
 
-    /// The same file, from its beginning.
+    /// Reads the same file from its beginning.
     pub(crate) fn again(self) -> Result<Self, Broken> {
         Self::new(self.file)
     }
@@ -197,7 +197,7 @@ impl Reader {
         let (length, rest) = frame.split_first_chunk::<8>().ok_or_else(damaged)?;
         let (kind, crc) = (rest[0], &rest[1..]);
         let size = u64::from_le_bytes(*length);
-        // Before anything is allocated: the length itself may be damaged.
+        // This check comes before the allocation, because the length itself may be damaged.
         if size > self.left {
             return Err(Broken::Short);
         }
@@ -214,7 +214,7 @@ impl Reader {
         Ok((kind, &self.buffer))
     }
 
-    /// The next block, if it is of this kind and holds one value.
+    /// The next block, if it has this kind and holds one value.
     pub(crate) fn value<T: DeserializeOwned>(&mut self, wanted: Kind) -> Result<T, Broken> {
         let at = self.blocks + 1;
         let (kind, payload) = self.next()?;
@@ -222,7 +222,7 @@ impl Reader {
         value.ok_or(Broken::Damaged(at))
     }
 
-    /// Reads the rest and believes nothing.
+    /// Reads the rest of the file, and checks only its checksums and its tail.
     pub(crate) fn check(&mut self) -> Result<(), Broken> {
         while self.next()?.0 != Kind::Tail {}
         Ok(())
@@ -252,7 +252,7 @@ mod tests {
         Reader::new(File::open(path).unwrap())?.check()
     }
 
-    /// Any bit that is wrong, and any byte that is missing or too many, is noticed.
+    /// Any wrong bit, and any missing or extra byte, is detected.
     #[test]
     fn nothing_but_the_whole_is_believed() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Warm restart: a server that ends leaves its items, and what its pilot knows, in a file, and the
+//! Warm restart: a server that ends saves its items and its pilot's knowledge to a file, and the
 //! next one starts with them.
 //!
 //! ```text
@@ -6,24 +6,25 @@
 //!   starts: FILE opened ▶ removed ▶ clients served ┄ in the background: checked, then restored
 //! ```
 //!
-//! A cache may forget, but it must never answer with what was overwritten or deleted. So:
+//! A cache may forget, but it must never answer with data that was overwritten or deleted. So:
 //!
-//! - The file that a start reads was written when no client was left: nothing came after it. It is
-//!   removed before the first client is served. Whatever happens then, another start cannot find
-//!   a state that has been gone beyond.
-//! - What clients write or delete while items come back wins over them (`store::Store::restore`).
-//! - Every block has a checksum, and the whole is read and checked before the first item of it is
-//!   believed (`file.rs`). A file that was cut short, has been damaged, or is of another version is
-//!   refused whole, with one line in the log; the cache then starts empty.
-//! - Libraries of functions stand before all items and are there for the first client: a function
-//!   that is missing is an error, and no miss. Should the rest of the file be refused, those that
-//!   no client has replaced meanwhile are removed again.
-//! - Items of tenants that are no longer configured, and keys that now belong to another tenant,
-//!   stay behind.
+//! - The file that a start reads was written after the last client was gone, so no later write
+//!   exists. It is removed before the first client is served. Whatever happens then, another start
+//!   cannot find stale data.
+//! - Writes and deletions by clients during the restore win over restored items
+//!   (`store::Store::restore`).
+//! - Every block has a checksum, and the whole file is read and checked before its first item is
+//!   used (`file.rs`). A file that is incomplete, damaged or of another version is refused as a
+//!   whole, with one line in the log. The cache then starts empty.
+//! - Libraries of functions come before all items and are loaded before the first client, because a
+//!   missing function is an error, not a miss. If the rest of the file is refused, the libraries
+//!   that no client has replaced meanwhile are removed again.
+//! - Items of tenants that are no longer configured are dropped, and so are keys that now belong to
+//!   another tenant.
 //!
-//! SIGUSR1 writes a *copy*, at `FILE.copy`, while clients are served. It is out of date as soon as
-//! somebody writes, so no start reads it: whoever wants it, to fill another machine for instance,
-//! gives it the name of that machine's file.
+//! SIGUSR1 writes a *copy* to `FILE.copy` while clients are served. The copy is out of date as soon
+//! as a client writes, so no start reads it. To use it, for instance to fill another machine, give
+//! it the name of that machine's file.
 
 pub(crate) mod file;
 mod restore;
@@ -43,97 +44,97 @@ use tune::Known;
 /// The state of a server's file.
 #[derive(Debug, Default)]
 pub(crate) struct Warm {
-    /// Where it is; `None` where no setting names one.
+    /// The path of the file; `None` if no setting names one.
     path: Option<PathBuf>,
-    /// Items are coming back.
+    /// Whether items are being restored.
     restoring: AtomicBool,
-    /// Items that came back.
+    /// The number of restored items.
     restored: AtomicU64,
     /// The knowledge of an earlier pilot, until this one takes it.
     known: Mutex<Option<Known>>,
-    /// The knowledge of this one, once it was asked or has ended.
+    /// The knowledge of this pilot, after it was asked for or the pilot has ended.
     left: Mutex<Option<Known>>,
     asked: AtomicBool,
-    /// Nothing is to be saved at the end.
+    /// Whether the end of the server saves nothing.
     forget: AtomicBool,
-    /// Held by whoever saves.
+    /// Locked during a save.
     saving: Mutex<()>,
-    /// Saves that succeeded and that failed.
+    /// The numbers of saves that succeeded and failed.
     saved: AtomicU64,
     unsaved: AtomicU64,
-    /// The last save failed, or the first will.
+    /// Whether the last save failed, or the first one will.
     is_failing: AtomicBool,
-    /// When the last save succeeded, in Unix seconds.
+    /// The time of the last successful save, in Unix seconds.
     saved_unix: AtomicU64,
 }
 
 impl Warm {
     pub(crate) fn new(path: &str) -> Self {
-        // What cannot be written is told before it is needed.
+        // An unwritable path is reported before the save is needed.
         let is_failing = !path.is_empty() && !files::is_writable(Path::new(path));
         let path = (!path.is_empty()).then(|| path.into());
         Self { path, is_failing: is_failing.into(), ..Self::default() }
     }
 
-    /// Whether items are coming back just now.
+    /// Whether items are being restored.
     pub(crate) fn is_restoring(&self) -> bool {
         self.restoring.load(Ordering::Acquire)
     }
 
-    /// Items that came back from an earlier run.
+    /// The number of items restored from an earlier run.
     pub(crate) fn restored(&self) -> u64 {
         self.restored.load(Ordering::Relaxed)
     }
 
-    /// Asks what the pilot knows.
+    /// Asks for the pilot's knowledge.
     fn ask(&self) {
         self.asked.store(true, Ordering::Release);
     }
 
-    /// Whether that is not answered yet.
+    /// Whether that request is still open.
     fn is_asking(&self) -> bool {
         self.asked.load(Ordering::Acquire)
     }
 
-    /// Answers whoever asked.
+    /// Answers an open request.
     pub(crate) fn leave_if_asked(&self, known: impl FnOnce() -> Option<Known>) {
         if self.is_asking() {
             self.leave(known());
         }
     }
 
-    /// Says what the pilot knows.
+    /// Hands over the pilot's knowledge.
     pub(crate) fn leave(&self, known: Option<Known>) {
         *self.left.lock().unwrap_or_else(PoisonError::into_inner) = known;
         self.asked.store(false, Ordering::Release);
     }
 
-    /// The knowledge that the pilot has handed over; once.
+    /// Takes the knowledge that the pilot has handed over. It can be taken once.
     fn take_left(&self) -> Option<Known> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Whether what the pilot knows will be asked for.
+    /// Whether a save will need the pilot's knowledge.
     pub(crate) fn is_wanted(&self) -> bool {
         self.path.is_some()
     }
 
-    /// Saves that succeeded, and saves that failed.
+    /// The numbers of saves that succeeded and failed.
     pub(crate) fn saves(&self) -> (u64, u64) {
         (self.saved.load(Ordering::Relaxed), self.unsaved.load(Ordering::Relaxed))
     }
 
-    /// Whether the last save failed, or the first will.
+    /// Whether the last save failed, or the first one will.
     pub(crate) fn is_failing(&self) -> bool {
         self.is_failing.load(Ordering::Relaxed)
     }
 
-    /// When the last save succeeded, in Unix seconds; `None` where none did.
+    /// The time of the last successful save, in Unix seconds; `None` if there was none.
     pub(crate) fn saved_at(&self) -> Option<u64> {
         Some(self.saved_unix.load(Ordering::Relaxed)).filter(|at| *at > 0)
     }
 
-    /// Counts a save.
+    /// Counts a save, and notes whether it succeeded.
     fn note_save(&self, succeeded: bool) {
         let count = if succeeded { &self.saved } else { &self.unsaved };
         count.fetch_add(1, Ordering::Relaxed);
@@ -143,17 +144,17 @@ impl Warm {
         }
     }
 
-    /// Whether the data is saved at the end.
+    /// Whether the end of the server saves the data.
     pub(crate) fn saves_at_end(&self) -> bool {
         self.path.is_some() && !self.forget.load(Ordering::Acquire)
     }
 
-    /// Saves nothing at the end.
+    /// Makes the end of the server save nothing.
     pub(crate) fn forget(&self) {
         self.forget.store(true, Ordering::Release);
     }
 
-    /// The knowledge of an earlier pilot; once.
+    /// Takes the knowledge of an earlier pilot. It can be taken once.
     pub(crate) fn take_known(&self) -> Option<Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -162,24 +163,24 @@ impl Warm {
 /// The header of the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
-    /// Parts of the store: idleness is counted in accesses to one of them.
+    /// The number of shards: idle times are counted in accesses to one of them.
     shards: u64,
-    /// Accesses to one of them so far.
+    /// The accesses to one of them so far.
     tick: u64,
-    /// The last number given to a written value.
+    /// The last cas given to a written value.
     cas: u64,
-    /// By the numbers that items name.
+    /// The tenants, by the numbers that the items use.
     tenants: Vec<TenantHead>,
-    /// Tenants that clients want to be flushed later, and when.
+    /// The later flushes of clients: their time, and their tenants.
     flushes: Vec<(u64, Vec<u16>)>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct TenantHead {
     name: String,
-    /// Items in a part of the store.
+    /// The number of items in a shard.
     items: u64,
-    /// Fetches timed, and their mean in microseconds.
+    /// The number of timed fetches, and their mean in microseconds.
     fetches: f64,
     penalty_us: u64,
 }
@@ -202,7 +203,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// An item that a walk met.
+    /// The entry of an item that a walk found.
     pub(crate) const fn of(found: &ScanItem<'a>) -> Self {
         Self {
             tenant: found.tenant,
@@ -218,13 +219,13 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The same, with another value: a hash in one piece.
+    /// The entry of a collection, with its value in one piece.
     pub(crate) const fn flat(found: &ScanItem<'a>, value: &'a [u8]) -> Self {
         Self { value, kind: found.item.kind & !TREE, ..Self::of(found) }
     }
 
-    /// The item that the store takes back, of a tenant with so many in a shard at least. Idleness
-    /// is counted in accesses to one, which `by` turns into those here.
+    /// The item for the store, of a tenant with at least `beside` items in a shard. Idle times are
+    /// counted in accesses to a shard; `by` converts them to the shards of this server.
     pub(crate) fn saved(&self, beside: usize, by: impl Fn(u32) -> u32) -> Saved<'a> {
         Saved {
             value: self.value,
@@ -239,7 +240,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The code of functions, as FUNCTION LOAD brought it.
+/// The code of the libraries, as FUNCTION LOAD got it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Libraries(Vec<Box<[u8]>>);
 
@@ -249,7 +250,7 @@ struct Tail {
     items: u64,
 }
 
-/// The file beside `path` with this ending.
+/// The path of the file beside `path` with this ending.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

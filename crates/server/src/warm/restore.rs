@@ -1,4 +1,4 @@
-//! Reading: the file is taken away, checked as a whole, and its items are brought back.
+//! Reading: the file is removed, checked as a whole, and its items are restored.
 
 use super::file::{Broken, Kind, Reader};
 use super::{Entry, Head, Libraries, Tail};
@@ -16,31 +16,34 @@ use store::{Item, Key, Saved};
 use tune::Known;
 use tune::tenant::Finders;
 
-/// A copy may hold values with numbers given out after its head was written.
+/// The distance to the file's last cas: a copy may hold values with a cas given after its head was
+/// written.
 const CAS_AHEAD: u64 = 1 << 32;
 
-/// A file that was taken away to be restored.
+/// An opened file that is already removed and will be restored.
 #[derive(Debug)]
 pub(crate) struct Opened {
     reader: Reader,
     head: Head,
-    /// The libraries that clients have already: by name, with their code.
+    /// The libraries that clients have already, by name with their code.
     libraries: Vec<(String, Box<[u8]>)>,
 }
 
-/// Counts of what became of the items.
+/// The numbers of items by outcome.
 #[derive(Debug, Default)]
 struct Counts {
     restored: u64,
-    /// Dead, or written or removed by clients meanwhile.
+    /// Items that have expired, or that clients wrote or removed meanwhile.
     outdated: u64,
-    /// Of tenants or databases that are no longer configured, or another tenant's now.
+    /// Items of tenants or databases that are no longer configured, or with keys that now belong to
+    /// another tenant.
     homeless: u64,
-    /// For want of memory.
+    /// Items for which there was no memory.
     refused: u64,
 }
 
-/// Takes the file away before the first client comes. `None` where there is none to restore.
+/// Opens the file and removes it, before the first client is served. `None` if there is nothing to
+/// restore.
 pub(crate) fn open(shared: &Shared) -> Option<Opened> {
     let path = shared.warm.path.as_deref()?;
     let file = match File::open(path) {
@@ -51,7 +54,7 @@ pub(crate) fn open(shared: &Shared) -> Option<Opened> {
             return None;
         }
     };
-    // First of all: if this fails the file could be read a second time, when it is out of date.
+    // The removal comes first: if it fails, a later start could read the file again, out of date.
     if let Err(error) = std::fs::remove_file(path).and_then(|()| sync_folder(path)) {
         tracing::warn!("{} cannot be removed, so it is not restored: {error}", path.display());
         return None;
@@ -82,7 +85,7 @@ pub(crate) fn open(shared: &Shared) -> Option<Opened> {
     Some(opened)
 }
 
-/// Loads the libraries; those that were, by name, with their code.
+/// Loads the libraries. Returns the names and the code of those that loaded.
 fn load(shared: &Shared, libraries: Libraries) -> Vec<(String, Box<[u8]>)> {
     let mut loaded = vec![];
     for code in libraries.0 {
@@ -101,7 +104,7 @@ fn refuse(path: &Path, why: &Broken) {
     tracing::warn!("{} is not restored: {why}; the cache starts empty", path.display());
 }
 
-/// Brings back what was saved, while clients are served.
+/// Restores the saved items while clients are served.
 pub(crate) fn run(shared: &Shared, mut opened: Opened) {
     let begun = Instant::now();
     let path = shared.warm.path.clone().unwrap_or_default();
@@ -180,7 +183,7 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
     Ok(counts)
 }
 
-/// Brings an item back: a large collection as a tree.
+/// Restores an item. A large collection becomes a tree.
 fn bring_back(shared: &Shared, key: &Key<'_>, saved: &Saved<'_>) -> Result<bool, store::Error> {
     let (store, now) = (&shared.store, shared.clock.now());
     let item = Item::outside(saved.value, saved.kind, saved.expires);
@@ -204,14 +207,14 @@ fn restore_penalties(shared: &Shared, head: &Head) {
     }
 }
 
-/// The number here of each tenant there.
+/// The number on this server of each tenant in the file.
 fn numbers(shared: &Shared, head: &Head) -> Vec<Option<TenantId>> {
     let view = shared.view();
     head.tenants.iter().map(|tenant| view.number(&tenant.name)).collect()
 }
 
-/// Brings back the items of a block. No setting changes meanwhile, so that no item comes back under
-/// a rule that has ceased to hold.
+/// Restores the items of a block. Settings cannot change meanwhile, so no item returns under a rule
+/// that no longer holds.
 fn restore_items(shared: &Shared, head: &Head, mut payload: &[u8], counts: &mut Counts) {
     let _unchanged = shared.lock_changes();
     let view = shared.view();
@@ -220,7 +223,7 @@ fn restore_items(shared: &Shared, head: &Head, mut payload: &[u8], counts: &mut 
     let (before, here) = (head.shards.max(1), shared.shards as u64);
     let by = |accesses: u32| u32::try_from(u64::from(accesses) * before / here).unwrap_or(u32::MAX);
     while !payload.is_empty() {
-        // A block whose checksum is right was written so.
+        // A block with the right checksum was encoded like this, so decoding it does not fail.
         let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else { return };
         payload = rest;
         let number = numbers.get(usize::from(entry.tenant)).copied().flatten().filter(|&number| {

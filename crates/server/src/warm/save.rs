@@ -1,4 +1,4 @@
-//! Writing: all items of the store, as a walk meets them.
+//! Writing: all items of the store, in the order of a walk.
 
 use super::file::{Kind, Writer, encode};
 use super::{Entry, Head, Libraries, Tail, TenantHead, beside};
@@ -13,19 +13,19 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 use store::{Item, Now, ScanItem, Scope, TREE};
 
-/// Bytes of items in a block, more or less.
+/// The approximate bytes of items in a block.
 const BLOCK: usize = 1 << 20;
-/// Items asked for at a time: as many are copied while one part of the store is locked.
+/// The largest number of items in one step, which are copied while one shard is locked.
 const STEP_MAX: usize = 256;
-/// For how long what the pilot knows is waited for.
+/// The longest wait for the pilot's knowledge.
 const ANSWER: Duration = Duration::from_secs(2);
-/// How often, and how long ahead, the service manager is asked for more time.
+/// The interval at which the service manager is asked for more time, and the time asked for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Saves at the end of the server, once no client is left. Says in the log how that went.
+/// Saves at the end of the server, when no client is left. Logs the outcome.
 ///
 /// # Errors
-/// Nothing is saved, though it should be.
+/// Nothing could be saved, although the settings ask for it.
 pub(crate) fn save(shared: &Shared) -> Result<(), Error> {
     use std::sync::atomic::Ordering::Acquire;
     let Some(path) = &shared.warm.path else { return Ok(()) };
@@ -44,7 +44,7 @@ pub(crate) fn save(shared: &Shared) -> Result<(), Error> {
     .map_err(|error| Error(unsaved(path, &error)))
 }
 
-/// Saves a copy while clients are served, unless the server ends meanwhile.
+/// Saves a copy while clients are served. Gives up if the server ends meanwhile.
 pub(crate) fn copy(shared: &Shared) {
     let Some(path) = &shared.warm.path else {
         tracing::warn!("SIGUSR1: nothing is saved, for no warm-restart-file is set");
@@ -56,7 +56,7 @@ pub(crate) fn copy(shared: &Shared) {
     while shared.warm.is_asking() && asked.elapsed() < ANSWER && !shared.is_stopping() {
         std::thread::sleep(ANSWER / 200);
     }
-    // The log has the reason of a failure.
+    // The log has the reason for a failure.
     let _ = write(shared, &beside(path, ".copy"), &mut |_| !shared.is_stopping());
 }
 
@@ -64,7 +64,7 @@ fn unsaved(path: &Path, error: &io::Error) -> String {
     format!("nothing is saved to {}: {error}", path.display())
 }
 
-/// Writes a file, and gives it its name once it is whole.
+/// Writes a file, and gives it its name when it is complete.
 fn write(
     shared: &Shared,
     path: &Path,
@@ -90,7 +90,7 @@ fn write(
     }
 }
 
-/// Writes all items; how many there were.
+/// Writes all items. Returns their number.
 fn write_all(
     shared: &Shared,
     aside: &Aside,
@@ -134,7 +134,7 @@ fn write_all(
                 None => large.push(Large::of(found)),
             }
         });
-        // Without the lock: each is copied step by step.
+        // These are copied without the lock, each step by step.
         for large in large {
             large.gather(shared, now, &mut add);
         }
@@ -142,7 +142,7 @@ fn write_all(
             return Err(io::Error::other(error));
         }
         items += shown;
-        // Large items come one at a time, or a block would be a multiple of them.
+        // Large items come one at a time; otherwise a block would be many times too long.
         let mean = (block.len() - before) / (shown as usize).max(1);
         step = (BLOCK / mean.max(1)).clamp(1, STEP_MAX);
         if block.len() >= BLOCK || (cursor == 0 && !block.is_empty()) {
@@ -161,7 +161,7 @@ fn write_all(
     Ok(items)
 }
 
-/// A large collection that a walk met.
+/// A large collection that the walk found.
 struct Large {
     tenant: TenantId,
     db: u8,
@@ -170,7 +170,7 @@ struct Large {
     idle: u32,
     in_use: u32,
     penalty_class: u8,
-    /// Without the bit of trees.
+    /// The kind, without the bit of trees.
     kind: u8,
     expires: Option<u64>,
 }
@@ -183,7 +183,7 @@ impl Large {
         Self { tenant, db, key, hits, idle, in_use, penalty_class, kind, expires }
     }
 
-    /// Shows it in one piece, if it is still there.
+    /// Shows the collection in one piece, if it still exists.
     fn gather(&self, shared: &Shared, now: Now, add: &mut impl FnMut(&ScanItem<'_>, &[u8])) {
         let Self { tenant, db, hits, idle, in_use, penalty_class, expires, .. } = *self;
         let key = shared.store.key(tenant, db, &self.key);

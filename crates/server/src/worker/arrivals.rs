@@ -1,4 +1,5 @@
-//! What clients send: read where it is ready, taken in batches across connections, carried out.
+//! Bytes from clients: read when a socket is ready, collected across connections, and run in
+//! batches.
 
 use super::driver::{Bytes, Place};
 use super::{End, Worker, lookahead};
@@ -6,26 +7,27 @@ use crate::connection::{Connection, give_back};
 use std::io;
 use std::sync::atomic::Ordering;
 
-/// Connections that are taken together: what they ask for fits the first cache.
+/// The largest number of connections in a batch: the memory that they need fits the first-level
+/// cache.
 const BATCH: usize = 16;
-/// Bytes that a client may send beyond what it waits for, before nothing more is received from it.
+/// The bytes that a client may send ahead while it waits, before nothing more is received from it.
 const AHEAD_MAX: usize = 64 << 10;
 
-/// What a client has sent.
+/// Bytes that a client has sent.
 pub(super) struct Arrival {
     pub(super) place: Place,
     pub(super) bytes: Bytes,
 }
 
-/// Makes room for a command of `wanted` bytes, but never for much more than has arrived: what is
-/// announced costs the client nothing.
+/// Makes room for a command of `wanted` bytes, but not for much more than has arrived: an announced
+/// length costs the client nothing.
 fn make_room(input: &mut Vec<u8>, wanted: usize) {
     let missing = wanted.saturating_sub(input.len());
     input.reserve(missing.min(input.len().max(1 << 20)));
 }
 
 impl Worker {
-    /// A client has sent bytes: they are carried out with those of others.
+    /// Adds bytes from a client to the batch, and runs the batch if it is full.
     pub(super) fn arrived(&mut self, place: Place, bytes: Bytes) {
         self.work.batch.push_back(Arrival { place, bytes });
         if self.work.batch.len() >= BATCH {
@@ -33,7 +35,7 @@ impl Worker {
         }
     }
 
-    /// Carries out what has arrived.
+    /// Runs the commands of the batch.
     pub(super) fn carry_out(&mut self) {
         if self.work.batch.len() > 1 {
             self.look_ahead();
@@ -51,7 +53,7 @@ impl Worker {
         }
     }
 
-    /// Asks memory for what the first command of each connection is about.
+    /// Prefetches the key of each connection's first command.
     fn look_ahead(&mut self) {
         let mut keys = lookahead::Keys::default();
         for Arrival { place, bytes } in &self.work.batch {
@@ -64,7 +66,7 @@ impl Worker {
         keys.prefetch(&self.shared.store);
     }
 
-    /// Takes what a client has sent; `is_more` if there may be more to read.
+    /// Runs the commands in a client's bytes; `is_more` if there may be more to read.
     fn take(
         &mut self,
         at: usize,
@@ -74,7 +76,7 @@ impl Worker {
     ) -> Result<(), End> {
         connection.replied = 0;
         if !connection.session.goes_on() {
-            // It comes behind what waits already.
+            // The bytes come behind those that wait already.
             connection.input.extend_from_slice(bytes);
             if connection.input.len() > AHEAD_MAX {
                 let id = connection.session.client.id;
@@ -87,12 +89,12 @@ impl Worker {
             return Self::stays(connection);
         }
         if is_more || connection.read_closed {
-            self.work.again.push(at);
+            self.work.again.push_back(at);
         }
         Ok(())
     }
 
-    /// A connection is ready, or has more to do.
+    /// Handles a connection that is ready or has more to do.
     pub(super) fn ready(&mut self, at: usize, is_writable: bool, read_closed: bool) {
         self.with_whoever(at, |worker, at, connection| {
             worker.serve(at, connection, is_writable, read_closed)
@@ -102,7 +104,7 @@ impl Worker {
         }
     }
 
-    /// Sees to everything that a connection is ready for.
+    /// Does everything that a connection is ready for.
     fn serve(
         &mut self,
         at: usize,
@@ -136,20 +138,20 @@ impl Worker {
                 self.sends_no_more(at, connection)
             }
             Ok(bytes) => {
-                // Others may be carried out first, and this one is looked for where it stands.
+                // Other connections may run first, and this one is found again by its place.
                 self.work.batch.push_back(Arrival { place, bytes });
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                self.work.again.push(at);
+                self.work.again.push_back(at);
                 Ok(())
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// A client sends no more, but may still be reading.
+    /// Handles the end of a client's input. The client may still read.
     pub(super) fn sends_no_more(
         &mut self,
         at: usize,
@@ -166,7 +168,7 @@ impl Worker {
         self.ends(at, connection)
     }
 
-    /// Nothing is received from a client any more: again, if it can go on.
+    /// Handles a pause of the input from a client: receives again if the client can continue.
     pub(super) fn receives_no_more(
         &mut self,
         at: usize,
@@ -179,7 +181,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Carries out what `bytes` complete, behind what the connection has kept.
+    /// Runs the commands that `bytes` complete, together with the bytes that the connection has
+    /// kept.
     pub(super) fn received(
         &mut self,
         at: usize,
@@ -194,7 +197,7 @@ impl Worker {
         connection.session.client.net_in.add(bytes.len() as u64);
         connection.session.follow(&self.view);
 
-        // What arrived is used where it lies, unless it continues an unfinished command.
+        // The bytes are used in place, unless they continue an unfinished command.
         let mut decoder = std::mem::take(&mut connection.decoder);
         let mut kept = std::mem::take(&mut connection.input);
         let result = if kept.is_empty() {
@@ -248,7 +251,7 @@ impl Worker {
         Ok(())
     }
 
-    /// A connection that is closing ends once its replies are gone.
+    /// Ends a closing connection after its replies are sent.
     fn ends(&mut self, at: usize, connection: &Connection) -> Result<(), End> {
         if connection.waiting() > 0 {
             return Ok(());
@@ -260,7 +263,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Ends the connections whose last replies were gathered, and are sent.
+    /// Ends the connections whose last replies were gathered and are now sent.
     pub(super) fn end_sent(&mut self) {
         let mut ending = std::mem::take(&mut self.work.ending);
         ending.retain(|place| {

@@ -1,5 +1,4 @@
-//! Connections that are blocked: they try anew when they are told to, and wait no longer than they
-//! said.
+//! Blocked connections: they try again when woken, and wait at most until their timeout.
 
 use super::{End, Worker};
 use crate::blocked::Awaited;
@@ -13,13 +12,13 @@ use store::Entered;
 use wire::resp::{Decoder, Encoder, Limits};
 use wire::slots::slot;
 
-/// How long a client that may not try now waits until it may, in milliseconds.
+/// The time until a client that may not try now tries again, in milliseconds.
 pub(super) const LATER_MS: u64 = 10;
 
 const UNBLOCKED: &[u8] = b"UNBLOCKED client unblocked via CLIENT UNBLOCK";
 
 impl Worker {
-    /// A command of the connection waits from here on, if one does: not for ever, perhaps.
+    /// Notes the timeout of the connection's blocked command, if it has one.
     pub(super) fn note_blocked(&mut self, at: usize, connection: &Connection) {
         if let Some(wait) = &connection.session.blocked
             && wait.until_ms < u64::MAX
@@ -28,13 +27,13 @@ impl Worker {
         }
     }
 
-    /// Whether the connection is over though it is blocked.
+    /// Ends a blocked connection whose client has closed its side.
     pub(super) fn stays(connection: &Connection) -> Result<(), End> {
         let is_over = connection.session.blocked.is_some() && connection.read_closed;
         if is_over { Err(End::Gone) } else { Ok(()) }
     }
 
-    /// A client was told that a key it waits for is ready: it tries.
+    /// Lets a client try again, because a key that it waits for is ready.
     pub(super) fn attempts(&mut self, at: usize, id: u64) {
         if !self.is(at, id) {
             return;
@@ -44,7 +43,7 @@ impl Worker {
         self.keep_unless_served(at, connection);
     }
 
-    /// Carries out anew what a connection waits for; the reply, if there is one, is in the output.
+    /// Repeats the blocked command of a connection. Its reply, if any, is in the output.
     fn attempt(&mut self, at: usize, connection: &mut Connection) {
         let session = &mut connection.session;
         let Some(mut wait) = session.blocked.take() else { return };
@@ -83,7 +82,7 @@ impl Worker {
         }
     }
 
-    /// A connection that has its reply goes on; one that has none stays as it is.
+    /// Lets a connection continue if it has its reply. Otherwise it stays blocked.
     fn keep_unless_served(&mut self, at: usize, mut connection: Box<Connection>) {
         if self.output.is_empty() || connection.session.blocked.is_none() {
             self.work.connections[at] = Some(connection);
@@ -101,13 +100,13 @@ impl Worker {
             self.output.clear();
         }
         self.shared.tracking.tell_pending(&self.shared);
-        // The reply is written, then the commands are carried out that came behind.
+        // The reply is written first. Then the commands behind it run.
         let result = self.reply(at, &mut connection);
         let result = result.and_then(|()| self.received(at, &mut connection, &[]));
         self.keep(at, connection, result.is_err());
     }
 
-    /// Keeps a command that has waited in the logs of those that took long or have a large reply.
+    /// Logs a blocked command that took long or has a large reply.
     fn note_waited(&mut self, connection: &mut Connection) {
         let (shared, view, reply) = (&*self.shared, &*self.view, self.output.len());
         let session = &mut connection.session;
@@ -130,8 +129,8 @@ impl Worker {
         }
     }
 
-    /// A connection waits no longer, and the next of those who wait for its keys may try. Whether
-    /// its client wants no reply.
+    /// Ends a connection's wait, and wakes the next client of each of its keys. Returns whether the
+    /// client wants no reply.
     pub(super) fn end_wait(&mut self, at: usize, connection: &mut Connection) -> bool {
         let Some(wait) = connection.session.unblock() else { return false };
         let id = connection.session.client.id;
@@ -140,7 +139,7 @@ impl Worker {
         wait.is_muted
     }
 
-    /// A client waits no longer: its time is over, or somebody says so.
+    /// Ends a client's wait because of its timeout or CLIENT UNBLOCK.
     pub(super) fn unblock(&mut self, at: usize, id: u64, is_error: bool) {
         if !self.is(at, id) {
             return;
@@ -158,8 +157,8 @@ impl Worker {
         self.keep_unless_served(at, connection);
     }
 
-    /// Slots have moved: a client that waits for keys of a slot that is not this server's any more
-    /// is sent on, and one that listens to shard channels of it is told that it hears no more.
+    /// After a change of slots, redirects the clients that wait for keys of moved slots, and ends
+    /// subscriptions to shard channels of these slots.
     pub(super) fn leave_slots(&mut self) {
         let Some(cluster) = self.view.cluster.clone() else { return };
         for at in 0..self.work.connections.len() {
@@ -181,7 +180,7 @@ impl Worker {
         }
     }
 
-    /// The command that a client waits with fails.
+    /// Counts a failure of a client's blocked command.
     fn count_failed(&self, connection: &Connection, text: &[u8]) {
         let number = connection.session.client.command.load(Ordering::Relaxed);
         self.counters().commands[usize::from(number)].failed.add(1);
@@ -213,7 +212,7 @@ impl Worker {
         }
     }
 
-    /// Lets those try that could not when they were told to, and ends the waits that are over.
+    /// Lets the postponed clients try again, and ends the waits that are over.
     pub(super) fn wake_blocked(&mut self) {
         for (at, id) in std::mem::take(&mut self.work.postponed) {
             self.attempts(at, id);

@@ -1,4 +1,4 @@
-//! Carrying out commands: a batch of one connection behind the gate, by either protocol.
+//! Running commands: a batch of one connection behind the gate, in either protocol.
 
 use super::group::Group;
 use super::hooks::Hooks;
@@ -13,7 +13,7 @@ use store::{Entered, Now};
 use wire::resp::{Decoder, Encoder, Limits, Malformed, Protocol};
 
 impl Worker {
-    /// Carries out the whole commands at the front of `bytes`; how many bytes those were. Their
+    /// Runs the complete commands at the front of `bytes`. Returns the number of their bytes. Their
     /// replies are left in `self.output`.
     pub(super) fn execute(
         &mut self,
@@ -217,8 +217,8 @@ impl Worker {
         self.end_group(connection, bytes, &mut group, consumed);
         connection.session.client.commands.add(commands);
         self.shared.tracking.tell_pending(&self.shared);
-        // Whoever began to track meanwhile may have read what was overwritten here. If it was this
-        // client, it has read nothing yet.
+        // A client that began to track meanwhile may have read keys that this batch overwrote. If
+        // it was this client, it has read nothing yet.
         if !hooks.tracked {
             let session = &connection.session;
             let began = session.is_looking_again().then_some(session.client.id);
@@ -227,12 +227,12 @@ impl Worker {
         Ok(consumed)
     }
 
-    /// For how many batches this one stands if it is timed; 0 if it is not.
+    /// The number of batches for which this one stands if it is timed; 0 if it is not.
     fn weight(&self) -> u64 {
         if self.view.settings.latency_tracking { stats::weight(self.batches) } else { 0 }
     }
 
-    /// Says what is wrong with what a client has sent.
+    /// Replies with the error in a client's bytes.
     #[cold]
     fn refuse_malformed(&mut self, malformed: &Malformed, limits: &Limits) {
         let text = match malformed {
@@ -242,7 +242,7 @@ impl Worker {
             _ => format!("ERR {malformed}"),
         };
         self.shared.stats.error(text.as_bytes());
-        // The byte it names is sent back as it came, not as text.
+        // The byte that the text names is sent back as it was, not as UTF-8.
         let text: Vec<u8> = text.chars().map(|c| c as u8).collect();
         Encoder::new(&mut self.output, Protocol::Resp2).error(&text);
     }

@@ -1,21 +1,22 @@
-//! Commands that are timed together, for the slow log.
+//! Groups of commands that are timed together, for the slow log.
 
 use super::Worker;
 use crate::commands;
 use crate::connection::Connection;
 
-/// Commands of a client that are timed together: the clock is read once for so many, and at the
-/// end of what was read at once. Without pipelining that is each command.
+/// Commands of a client that are timed together. The clock is read once for a group, and at the end
+/// of each read. Without pipelining a group is one command.
 pub(super) struct Group {
     began_us: u64,
-    /// Where in the buffer it begins.
+    /// The place in the buffer where the group begins.
     from: usize,
     len: usize,
-    /// Bytes of the largest command and its reply, and where in the buffer it begins.
+    /// The bytes of the largest command with its reply, and the place in the buffer where it
+    /// begins.
     largest: (usize, usize),
 }
 
-/// Commands in a group.
+/// The largest number of commands in a group.
 const GROUP: usize = 16;
 
 impl Group {
@@ -37,7 +38,8 @@ impl Group {
 }
 
 impl Worker {
-    /// Looks at how long a group of commands took, and begins the next at `consumed`.
+    /// Measures the time of a group, logs it if it was slow, and begins the next group at
+    /// `consumed`.
     #[inline]
     pub(super) fn end_group(
         &self,
@@ -57,7 +59,7 @@ impl Worker {
         *group = Group::begin(now_us, consumed);
     }
 
-    /// Keeps the largest command of a slow group in the slow log.
+    /// Adds the largest command of a slow group to the slow log.
     #[cold]
     fn note_group(
         &self,
@@ -73,7 +75,7 @@ impl Worker {
         let first = commands::slowlog::read(&bytes[group.largest.1..]);
         let mut largest = first.filter(|(args, _)| is_brief(args));
         if largest.is_none() {
-            // The largest was timed alone: of the others, the one that was asked with most bytes.
+            // The largest one was timed alone: takes the one of the others with the most bytes.
             let mut from = group.from;
             for _ in 0..group.len {
                 let Some(read) = commands::slowlog::read(&bytes[from..]) else { break };

@@ -1,6 +1,6 @@
-//! Hooks around commands: MONITOR, the clock, HOTKEYS, client side caches, a pause.
+//! Hooks around commands: MONITOR, the clock, HOTKEYS, client-side caches, a pause.
 //!
-//! Whether any is set is asked once for a batch; while none is, a command pays one test.
+//! Whether any hook is set is checked once for a batch. Without hooks a command pays one test.
 
 use crate::commands::{self, Call, monitor, tracking};
 use crate::hotkeys::Cost;
@@ -10,24 +10,24 @@ use crate::shared::{Shared, View};
 use crate::stats;
 use std::time::Instant;
 
-/// The hooks that the commands of a batch run through.
+/// The hooks through which the commands of a batch run.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each looks for itself")]
 pub(super) struct Hooks {
     monitored: bool,
-    /// For how many batches this one is timed; 0 if it is not.
+    /// The number of batches for which this one is timed; 0 if it is not timed.
     timed: u64,
     counted: bool,
     pub(super) tracked: bool,
     paused: bool,
-    /// Somebody hears of keys that are not there.
+    /// Some notifications are about keys that do not exist.
     absent: bool,
-    /// A script has the gate: only what may end it is carried out.
+    /// A script holds the gate for too long: only commands that may end it run.
     is_busy: bool,
 }
 
 impl Hooks {
-    /// The hooks that are set now; a batch that is timed stands for `timed` of them.
+    /// The hooks that are set now. A timed batch stands for `timed` batches.
     pub(super) fn of(shared: &Shared, view: &View, timed: u64, now_ms: u64, is_busy: bool) -> Self {
         Self {
             monitored: shared.monitors.is_wanted(monitors::MONITOR | monitors::TRACE),
@@ -46,7 +46,7 @@ impl Hooks {
         seen | self.paused | self.absent | self.is_busy
     }
 
-    /// Carries out a command of `len` bytes; false if it has to wait.
+    /// Runs a command of `len` bytes. Returns false if the command must wait.
     #[inline(never)]
     pub(super) fn execute(self, call: &mut Call<'_>, counters: &stats::Worker, len: usize) -> bool {
         if self.paused && commands::waits(call) {

@@ -1,8 +1,8 @@
-//! Looking ahead: of a pipeline the next keys are known before their commands are carried out.
+//! Lookahead: the next keys of a pipeline are prefetched before their commands run.
 //!
-//! A look-up waits for memory most of its time, for the bucket and then for the item. Asked for a
-//! dozen commands before, both are there when their turn comes. Nothing rests on what was seen: a
-//! command may be about something else, or change what the next ones find.
+//! A lookup mostly waits for memory: first for the bucket, then for the item. When both are
+//! prefetched a dozen commands ahead, they are in the cache when the command runs. The prefetch is
+//! only a hint: a command may turn out to be about another key, or change what later commands find.
 
 use crate::connection::{Codec, Connection};
 use crate::session::Session;
@@ -10,17 +10,18 @@ use base::TenantId;
 use store::Store;
 use wire::resp::second_words;
 
-/// Commands looked at together: what they ask for fits the first cache.
+/// The largest number of commands that are prefetched together: their memory fits the first-level
+/// cache.
 const KEYS: usize = 16;
 
-/// How many of the next commands memory has been asked for.
+/// The number of following commands that have been prefetched.
 pub(super) struct Lookahead(usize);
 
 impl Lookahead {
-    /// A command that comes alone is not looked at: there is no time to gain.
+    /// A single command is not prefetched, because there is no time to gain.
     pub(super) const ALONE: Self = Self(1);
 
-    /// The command at the front of `bytes` is next.
+    /// Moves to the command at the front of `bytes`, and prefetches more if needed.
     #[inline]
     pub(super) fn next(&mut self, store: &Store, session: &Session, bytes: &[u8]) {
         if self.0 == 0 && !bytes.is_empty() {
@@ -30,7 +31,7 @@ impl Lookahead {
     }
 }
 
-/// Keys to ask memory for.
+/// The keys to prefetch.
 #[derive(Default)]
 pub(super) struct Keys {
     found: [(TenantId, u64); KEYS],
@@ -38,7 +39,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// The key that the first command of a connection is about.
+    /// Adds the key of a connection's first command.
     #[inline]
     pub(super) fn add(&mut self, store: &Store, connection: &Connection, bytes: &[u8]) {
         let word = match connection.decoder {
@@ -55,7 +56,7 @@ impl Keys {
         }
     }
 
-    /// Asks for them.
+    /// Prefetches the keys, if there are at least two.
     pub(super) fn prefetch(&self, store: &Store) {
         if self.seen > 1 {
             store.prefetch(&self.found[..self.seen]);
@@ -63,7 +64,7 @@ impl Keys {
     }
 }
 
-/// The second word of the first line, as memcached's clients write it.
+/// The second word of the first line, in the form of memcached's requests.
 fn text_key(bytes: &[u8]) -> Option<&[u8]> {
     let line = &bytes[..bytes.len().min(256)];
     line.split(|byte| matches!(byte, b' ' | b'\r' | b'\n')).nth(1)

@@ -1,4 +1,4 @@
-//! The mailbox of a worker: messages from others.
+//! The mailbox of a worker: messages from other threads.
 
 use super::driver::MAIL;
 use crate::clients::Peer;
@@ -16,22 +16,22 @@ pub(crate) enum Message {
     Connect(Stream, Peer),
     /// Close the client with this id at this place.
     Kill(usize, u64),
-    /// A key is ready that the client with this id at this place waits for.
+    /// A key is ready for which the client with this id at this place waits.
     Ready(usize, u64),
-    /// The client with this id at this place waits no longer; whether that is an error.
+    /// The wait of the client with this id at this place ends; whether with an error.
     Unblock(usize, u64, bool),
-    /// For the client with this id at this place.
+    /// A published message for the client with this id at this place.
     Publish(usize, u64, Publication),
-    /// Users have changed: some may not stay, or listen where they do.
+    /// Users have changed: some clients may have to go, or lose subscriptions.
     Users,
-    /// A line that the client with this id at this place watches for.
+    /// A monitor line for the client with this id at this place.
     Line(usize, u64, Vec<u8>),
-    /// What the client with this id at this place is told of keys that it tracks.
+    /// An invalidation for the client with this id at this place, already encoded.
     Told(usize, u64, Vec<u8>),
 }
 
 impl Message {
-    /// Where the connection is that it is about.
+    /// The place of the connection that the message is about.
     pub(super) const fn at(&self) -> Option<usize> {
         match self {
             Self::Connect(..) | Self::Users => None,
@@ -45,7 +45,7 @@ impl Message {
     }
 }
 
-/// Where a worker is told things.
+/// The messages for a worker, and the means to wake it.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     messages: Mutex<VecDeque<Message>>,
@@ -57,7 +57,7 @@ impl Mailbox {
         Ok(Self { messages: Mutex::default(), waker: Waker::new(registry, MAIL)? })
     }
 
-    /// Tells the worker.
+    /// Adds a message, and wakes the worker if needed.
     pub(crate) fn send(&self, message: Message) {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let first = messages.is_empty();
@@ -68,13 +68,13 @@ impl Mailbox {
         }
     }
 
-    /// Makes the worker look.
+    /// Wakes the worker.
     pub(crate) fn wake(&self) {
-        // Fails only if the worker's poll is gone, and then nobody reads the mail.
+        // This fails only if the worker's poll is gone, and then no thread reads the mail.
         let _ = self.waker.wake();
     }
 
-    /// Messages that wait.
+    /// The number of waiting messages.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner).len()

@@ -1,4 +1,4 @@
-//! Replies: written, gathered with those of others, or kept for a client that reads slowly.
+//! Replies: written, gathered with those of other clients, or kept for a client that reads slowly.
 
 use super::driver::Place;
 use super::{End, OUTPUT, Worker};
@@ -10,22 +10,23 @@ use crate::session::{Session, Subscriptions};
 use std::sync::atomic::Ordering;
 use wire::resp::Encoder;
 
-/// Replies are written early once there are so many bytes of them.
+/// Replies are written early once they have this many bytes.
 pub(super) const WRITE_EARLY: usize = 256 << 10;
-/// Bytes of replies that wait or are gathered, or that were written in one turn, after which a
+/// The bytes of replies that may wait, be gathered, or be written in one turn. Beyond this, the
 /// client's next command is held back.
 pub(super) const REPLIES_MAX: usize = 1 << 20;
-/// Bytes of replies that `client-output-buffer-limit` does not count, as in Redis, where a client
-/// has so large a buffer in any case: a small reply ends nobody, however low the limit is.
+/// The bytes of replies that `client-output-buffer-limit` does not count. In Redis each client has
+/// a buffer of this size in any case. So a small reply never disconnects a client, however low the
+/// limit is.
 const UNCOUNTED: usize = 16 << 10;
-/// Lines that may wait for a client that watches by memcached's protocol, in bytes, as there.
+/// The bytes of lines that may wait for a watcher of memcached's protocol, as in memcached.
 const WATCHER_MAX: usize = 256 << 10;
-/// Replies of more bytes are not gathered: the call that writes them costs little beside them.
+/// Longer replies are not gathered: compared with them the call that writes them costs little.
 const GATHER_MAX: usize = 32 << 10;
-/// So many connections' replies wait for those of the others.
+/// The largest number of connections whose gathered replies wait for each other.
 const GATHERED_MAX: usize = 64;
 
-/// Shows to others how much waits for a client.
+/// Publishes the bytes that wait for a client, for other threads.
 fn note_output(connection: &Connection) {
     connection.session.client.output.store(connection.waiting() as u64, Ordering::Relaxed);
 }
@@ -69,7 +70,7 @@ impl Worker {
         Ok(())
     }
 
-    /// The socket tells when it takes more.
+    /// Asks for a report when the socket accepts more bytes.
     fn wait_for_room(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
         if !connection.awaits_room {
             connection.awaits_room = true;
@@ -79,14 +80,14 @@ impl Worker {
         Ok(())
     }
 
-    /// Writes what waits, as much as the socket takes.
+    /// Writes the waiting replies, as far as the socket accepts them.
     pub(super) fn flush(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
         let sent = connection.flush()?;
         self.counters().net_out.add(sent as u64);
         self.counters().writes.add(1);
         note_output(connection);
         if sent > 0 {
-            // A client that reads what it asked for is not idle.
+            // A client that reads its replies is not idle.
             let now_ms = self.shared.clock.micros().0 / 1_000;
             connection.session.client.last_ms.store(now_ms, Ordering::Relaxed);
         }
@@ -101,7 +102,7 @@ impl Worker {
         if connection.session.closing { Err(End::Closed) } else { Ok(()) }
     }
 
-    /// Hands the gathered replies to the driver; not those of a client whose script runs.
+    /// Hands the gathered replies to the driver, except those of a client whose script runs.
     pub(super) fn gather(&mut self) {
         let mut driver = self.driver.borrow_mut();
         let (connections, away) = (&mut self.work.connections, self.stands_in_for);
@@ -117,7 +118,7 @@ impl Worker {
         });
     }
 
-    /// Sends what is gathered if many clients wait for it.
+    /// Sends the gathered replies if many clients wait for them.
     pub(super) fn flush_if_many(&mut self) {
         if self.work.gathered.len() < GATHERED_MAX {
             return;
@@ -126,7 +127,7 @@ impl Worker {
         self.send_gathered();
     }
 
-    /// Sends what the driver has gathered.
+    /// Sends the replies that the driver has gathered.
     pub(super) fn send_gathered(&mut self) {
         let flushed = self.driver.borrow_mut().flush(&mut self.work.events);
         if let Err(error) = flushed {
@@ -135,7 +136,7 @@ impl Worker {
         self.keep_unsent();
     }
 
-    /// Keeps what sockets did not take of gathered replies, until they take more.
+    /// Keeps gathered replies that sockets did not accept, until they accept more.
     pub(super) fn keep_unsent(&mut self) {
         loop {
             let Some((place, replies, written)) = self.driver().unsent() else { break };
@@ -146,28 +147,28 @@ impl Worker {
         }
     }
 
-    /// Holds back the commands of a client for which so many bytes of replies wait already,
-    /// whatever made them: until it has read them, or they are sent. Whether it did.
+    /// Holds back the commands of a client if too many bytes of replies wait for it, until the
+    /// client has read them or they are sent. Returns whether it did.
     pub(super) fn hold_back_behind(&mut self, at: usize, connection: &mut Connection) -> bool {
         if connection.backlog() <= REPLIES_MAX {
             return false;
         }
         connection.session.hold_back();
         if connection.waiting() == 0 {
-            // What is gathered is sent before the next turn.
-            self.work.again.push(at);
+            // Gathered replies are sent before the next turn.
+            self.work.again.push_back(at);
         }
         true
     }
 
-    /// What may wait for a client.
+    /// The limit for the bytes that may wait for a client.
     fn output_limit(&self, session: &Session) -> OutputLimit {
         let settings = &self.view.settings;
         if session.listens() { settings.output_pubsub } else { settings.output_normal }
     }
 
-    /// Bytes of replies in the output above which a client, for which others wait, has too many:
-    /// a reply ends there while it is made.
+    /// The number of bytes in the output above which the client's limit is exceeded. It takes the
+    /// replies into account that wait already. A reply ends there while it is written.
     pub(super) fn bound(&self, connection: &Connection) -> usize {
         match self.output_limit(&connection.session).hard.0 {
             0 => usize::MAX,
@@ -178,7 +179,7 @@ impl Worker {
         }
     }
 
-    /// Ends a connection whose reply is longer than what may wait for it; nothing of it is sent.
+    /// Ends a connection with a reply above its limit. None of the reply is sent.
     #[cold]
     pub(super) fn overflows(&mut self, connection: &Connection) -> End {
         self.output = Vec::with_capacity(OUTPUT);
@@ -192,8 +193,8 @@ impl Worker {
         End::Closed
     }
 
-    /// Writes the replies so far, and holds back the commands that follow if there were many bytes
-    /// of them.
+    /// Writes the replies so far, and holds back the following commands if the replies had many
+    /// bytes.
     pub(super) fn reply_early(
         &mut self,
         at: usize,
@@ -205,13 +206,13 @@ impl Worker {
         if waiting.max(connection.replied) > REPLIES_MAX {
             connection.session.hold_back();
             if waiting == 0 {
-                self.work.again.push(at);
+                self.work.again.push_back(at);
             }
         }
         Ok(())
     }
 
-    /// Ends a connection that reads its replies too slowly.
+    /// Disconnects a client that reads its replies too slowly.
     pub(super) fn check_output(&self, connection: &mut Connection) -> Result<(), End> {
         let limit = self.output_limit(&connection.session);
         let (waiting, now_ms) = (connection.waiting(), self.shared.clock.micros().0 / 1_000);
@@ -238,7 +239,7 @@ impl Worker {
     pub(super) fn publish(&mut self, at: usize, publication: &Publication) {
         let Some(connection) = &self.work.connections[at] else { return };
         let hears = |tenant| connection.session.reachable(&self.view).contains(&tenant);
-        // It may have been on its way when the client stopped to listen.
+        // The message may have been on its way when the client ended the subscription.
         let listens = |all: &Subscriptions| all.has(publication);
         let is_there = connection.session.subscriptions.as_deref().is_some_and(listens);
         if !is_there || !publication.of.is_none_or(hears) {
@@ -258,14 +259,14 @@ impl Worker {
         self.push(at);
     }
 
-    /// Shows a line to a client that watches. By memcached's protocol one that reads too slowly
-    /// is told later how many it has missed.
+    /// Shows a line to a watching client. A watcher of memcached's protocol that reads too slowly
+    /// misses lines, and later gets their number.
     pub(super) fn watched(&mut self, at: usize, line: &[u8]) {
         let Some(connection) = &mut self.work.connections[at] else { return };
         let waiting = connection.waiting();
         let session = &mut connection.session;
         if !session.watching {
-            // It was on its way when the client stopped to watch.
+            // The line was on its way when the client stopped watching.
             return;
         }
         if session.client.speaks == Speaks::Memcached {
@@ -282,7 +283,7 @@ impl Worker {
         self.push(at);
     }
 
-    /// Writes what is in `self.output` to a client that did not ask for it just now.
+    /// Writes the contents of `self.output` to a client outside of its own requests.
     pub(super) fn push(&mut self, at: usize) {
         self.with_whoever(at, Self::reply);
     }

@@ -1,12 +1,12 @@
 //! Standing in: while a script runs, its worker's other clients are told that the server is busy.
 //!
-//! A script has its thread, and with it all that the thread's event loop would serve. Before a
-//! command that may run one is carried out, the work of the loop is handed to a second [`Worker`],
-//! which waits aside. A script that runs for longer than `busy-reply-threshold` calls
-//! [`serve_meanwhile`] now and then: the stand-in takes what has arrived and answers it, outside of
-//! any batch, as the workers of other threads do: BUSY, but for what may end the script. What is
-//! about the script's own client it puts aside. Then the work goes back, and the loop goes on where
-//! it was.
+//! A script occupies its thread, and so everything that the thread's event loop would serve. Before
+//! a command that may run a script, the work of the loop is handed to a second [`Worker`], which
+//! stands by. A script that runs for longer than `busy-reply-threshold` calls [`serve_meanwhile`]
+//! from time to time. Then the stand-in takes the arrived requests and replies to them, outside of
+//! any batch, as the workers of other threads do: BUSY, except to commands that may end the script.
+//! It puts aside everything about the script's own client. When the script ends, the work goes
+//! back, and the loop continues.
 
 use super::{Work, Worker};
 use std::cell::RefCell;
@@ -21,7 +21,7 @@ thread_local! {
     static STANDBY: RefCell<Option<Worker>> = const { RefCell::new(None) };
 }
 
-/// Sees to the clients of this thread, if a script has kept them waiting for too long.
+/// Serves the clients of this thread, if a script has kept them waiting for too long.
 pub(crate) fn serve_meanwhile() {
     let Some(mut worker) = STANDBY.take() else { return };
     if worker.shared.is_busy(&worker.view) {
@@ -30,7 +30,7 @@ pub(crate) fn serve_meanwhile() {
     STANDBY.set(Some(worker));
 }
 
-/// The work as the worker that stood in has left it.
+/// The work that the stand-in gives back.
 pub(super) fn stand_down() -> Work {
     let Some(mut worker) = STANDBY.take() else { return Work::default() };
     for message in std::mem::take(&mut worker.work.postponed_mail) {
@@ -40,8 +40,8 @@ pub(super) fn stand_down() -> Work {
 }
 
 impl Worker {
-    /// Hands the work over: from here on another may stand in, while a command runs for the client
-    /// at this place.
+    /// Hands the work over. From here on another worker may stand in, while a command runs for the
+    /// client at this place.
     pub(super) fn stand_aside(&mut self, at: usize) {
         STANDBY.set(Some(Self {
             number: self.number,
@@ -57,7 +57,7 @@ impl Worker {
         }));
     }
 
-    /// Begins a batch of commands; none of a worker that stands in.
+    /// Begins a batch of commands. A worker that stands in gets none.
     pub(super) fn enter(&self) -> Entered {
         match self.stands_in_for {
             Some(_) => Entered::Not,
@@ -65,26 +65,28 @@ impl Worker {
         }
     }
 
-    /// Ends it.
+    /// Ends a batch of commands.
     pub(super) fn leave(&self) {
         if self.stands_in_for.is_none() {
             self.shared.gate.leave(self.number);
         }
     }
 
-    /// Answers what has arrived, and does not wait.
+    /// Replies to the arrived requests, without waiting.
     fn stand_in(&mut self) {
         if self.wait(Duration::ZERO).is_err() {
-            // The loop itself ends for it, later.
+            // The loop itself will end for the same reason, later.
             return;
         }
-        // What is about the script's client stays as it is, and in its order.
+        // Everything about the script's client stays as it is, in its order.
         let away = self.stands_in_for;
         let work = &mut self.work;
         let batch = std::mem::take(&mut work.batch).into_iter();
         let (arrivals, others) = batch.partition(|arrival| Some(arrival.place.at) == away);
         work.batch = others;
-        let mut again: Vec<_> = work.again.extract_if(.., |at| Some(*at) == away).collect();
+        let again = std::mem::take(&mut work.again).into_iter();
+        let (mut again, others): (VecDeque<_>, _) = again.partition(|at| Some(*at) == away);
+        work.again = others;
         let mut events = VecDeque::new();
         while let Some(event) = self.work.events.pop_front() {
             if event.at().is_some() && event.at() == away {

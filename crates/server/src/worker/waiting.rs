@@ -1,17 +1,17 @@
-//! Connections that wait: after a wrong password, or for the end of a pause.
+//! Connections that wait, after a wrong password or for the end of a pause.
 
 use super::blocked::LATER_MS;
 use super::{TICK_MS, Worker};
 use crate::connection::Connection;
 
 impl Worker {
-    /// Whether any connection waits for a moment.
+    /// Whether any connection waits for a point in time.
     pub(super) fn looks_at_time(&self) -> bool {
         let clients = self.work.backing_off.len() + self.work.paused.len();
         clients + self.work.timeouts.len() + self.work.postponed.len() > 0
     }
 
-    /// How long to wait for events.
+    /// The longest wait for events, in milliseconds.
     pub(super) fn wait_ms(&self) -> u64 {
         if !self.looks_at_time() {
             return TICK_MS;
@@ -26,7 +26,7 @@ impl Worker {
         first.map_or(TICK_MS, |until| until.saturating_sub(now_ms).clamp(1, TICK_MS))
     }
 
-    /// Lets connections go on that waited for the end of a pause.
+    /// Lets connections continue after the end of a pause.
     pub(super) fn wake_paused(&mut self) {
         if self.work.paused.is_empty() || self.shared.pause.until(self.now_ms).is_some() {
             return;
@@ -42,19 +42,19 @@ impl Worker {
         }
     }
 
-    /// Puts a connection back that has gone on, to be read again; or closes it.
+    /// Puts back a connection, to be read again, or closes it.
     pub(super) fn keep(&mut self, at: usize, connection: Box<Connection>, is_over: bool) {
         self.work.connections[at] = Some(connection);
         if is_over {
             self.output.clear();
             self.close(at);
         } else {
-            self.work.again.push(at);
+            self.work.again.push_back(at);
         }
     }
 
-    /// Lets connections go on whose backoff is over: they are answered, and what they sent since is
-    /// read.
+    /// Lets connections continue when their delay after a wrong password is over: they get their
+    /// answer, and their later input is read.
     pub(super) fn wake_backed_off(&mut self) {
         if self.work.backing_off.is_empty() {
             return;
@@ -69,7 +69,7 @@ impl Worker {
             let Some(mut connection) = self.work.connections[at].take() else { continue };
             connection.session.waits_until_ms = 0;
             self.output.append(&mut connection.held);
-            // The reply is written, then the commands are carried out that came with the password.
+            // The reply is written first. Then the commands run that came with the password.
             let result = self.reply(at, &mut connection);
             let result = result.and_then(|()| self.received(at, &mut connection, &[]));
             self.keep(at, connection, result.is_err());

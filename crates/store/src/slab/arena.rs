@@ -1,23 +1,23 @@
-//! Where pages come from: memory of the system that no allocator ever sees.
+//! The source of pages: memory of the system, without an allocator in between.
 //!
-//! A region of addresses is mapped that is far larger than what will be used of it; what is written
-//! takes memory, by the system's pages (OS pages), and nothing else does. Pages are cut from its
-//! front, runs of 2^n pages from that of another. What is given back loses its memory and keeps its
-//! addresses for the next of its length, so what is resident follows what is charged, whatever
-//! sizes come after each other: there is nothing to be fragmented but addresses, and of those there
-//! are enough.
+//! A region of addresses is mapped that is far larger than the memory it will use. Only written
+//! bytes take memory, by the system's pages (OS pages). Pages are cut from the front of one region,
+//! and runs of 2^n pages from the front of another. A page that is given back loses its memory and
+//! keeps its addresses for the next page or run of its length. So resident memory follows charged
+//! memory, whatever the sequence of sizes. Only addresses can be fragmented, and there are enough
+//! of them.
 //!
-//! To lose memory and to get it back is a page fault for every OS page, thirty times as long as to
-//! write it. So a part of the limit stays *warm*: what was given back last keeps its memory for the
-//! next to ask, that mostly is there, for pages move among classes, and a large value takes the
-//! place of another. A warm run that is longer than what is asked of it loses its end.
+//! Losing memory and getting it back costs a page fault for every OS page, thirty times as long as
+//! writing it. So a part of the limit stays *warm*: the runs given back last keep their memory for
+//! the next request. There usually is one, because pages move between classes, and one large value
+//! replaces another. A warm run that is longer than requested loses its end.
 //!
-//! Huge pages, of 2 MB, take the place of pages that fill one: an item is one TLB miss less away.
-//! Nothing becomes resident that is not charged,
-//! and it is done in the background. A huge page of which a page is given back is declined from
-//! then on, else the system might fill it up again behind our back; while there is one region,
-//! until all pages are back. There are none under runs, which come and go. The memory of a page
-//! that leaves a huge page is no longer ours, and the system takes it when it needs some.
+//! Huge pages, of 2 MB, replace pages that fill one, which saves one TLB miss per item. Nothing
+//! becomes resident that is not charged, and it is done in the background. If a page of a huge page
+//! is given back, the huge page is declined from then on; otherwise the system might fill it up
+//! again by itself. With a single region, that lasts until all pages are back. Runs have no huge
+//! pages, because they come and go. The memory of a page that is removed from a huge page is no
+//! longer ours, and the system takes it when it needs some.
 
 use super::mapping::Mapping;
 use crate::sync::{Mutex, MutexGuard};
@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::ptr::NonNull;
 use std::sync::PoisonError;
 
-/// A run of 2^n pages in one piece, aligned to its length, or to a huge page if it is longer.
+/// A contiguous run of 2^n pages, aligned to its length, or to a huge page if it is longer.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) base: NonNull<u8>,
@@ -36,17 +36,17 @@ pub(super) struct Run {
 
 // SAFETY: the memory has no ties to a thread, and the run has one owner.
 unsafe impl Send for Run {}
-// SAFETY: shared, it only tells where it is.
+// SAFETY: a shared run only reveals its address.
 unsafe impl Sync for Run {}
 
 /// Bytes of a huge page.
 const HUGE_PAGE: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
-/// Huge pages that are declined one by one: each may take two entries of the system's list of
+/// Most huge pages that are declined one by one: each may take two entries of the system's list of
 /// mappings, which has 65 530.
 const DECLINED_MAX: usize = 4096;
-/// Huge pages made at once.
+/// Most huge pages made at once.
 const ACCEPTED_MAX: usize = 16;
-/// The part of the limit that stays warm, and its bounds in bytes.
+/// The part of the limit that stays warm, as a divisor, and its bounds in bytes.
 const WARM: usize = 128;
 const WARM_MIN: usize = 256 << 10;
 const WARM_MAX: usize = 64 << 20;
@@ -54,14 +54,15 @@ const WARM_MAX: usize = 64 << 20;
 /// Regions that are cut into runs.
 #[derive(Debug, Default)]
 struct Front {
-    /// The last is cut from.
+    /// Runs are cut from the last region.
     regions: Vec<Mapping>,
-    /// Bytes cut from the last.
+    /// Bytes cut from the last region.
     cut: usize,
 }
 
 impl Front {
-    /// A piece of `len` bytes, aligned so; the region is new if there was no room.
+    /// A piece of `len` bytes with this alignment, and whether its region is new because the last
+    /// was full.
     fn cut(&mut self, len: usize, align: usize) -> Option<(NonNull<u8>, bool)> {
         let at = self.cut.next_multiple_of(align);
         let is_full = self.regions.last().is_none_or(|region| region.len() < at + len);
@@ -74,7 +75,7 @@ impl Front {
         Some((self.regions.last()?.at(at), is_full))
     }
 
-    /// Gives the memory of a piece to the system.
+    /// Returns the memory of a piece to the system.
     fn empty(&self, base: NonNull<u8>, len: usize) {
         if let Some(region) = self.regions.iter().find(|region| region.has(base)) {
             region.empty(base, len);
@@ -86,30 +87,30 @@ impl Front {
 struct State {
     pages: Front,
     runs: Front,
-    /// Runs that were given back, by order.
+    /// Runs without memory, by order.
     free: Vec<Vec<Run>>,
-    /// Runs that were given back and have their memory, by order, their bytes, and how many there
-    /// may be.
+    /// Runs that were given back and still have their memory, by order, then their bytes, and the
+    /// most there may be.
     warm: Vec<Vec<Run>>,
     warm_bytes: usize,
     warm_max: usize,
-    /// Pages that are out.
+    /// Number of pages in use.
     out: usize,
-    /// Huge pages of the last region of pages, by where they begin: those that pages fill and that
-    /// are to be large, and those that are not to be.
+    /// Offsets of huge pages in the last region of pages: the full ones, which are to be made, and
+    /// the declined ones.
     full: Vec<usize>,
     declined: BTreeSet<usize>,
 }
 
 impl State {
-    /// A page, or a run of `len` bytes.
+    /// Cuts a page, or a run of `len` bytes.
     fn cut(&mut self, order: u32, len: usize, page: usize) -> Option<NonNull<u8>> {
         if order > 0 {
             return Some(self.runs.cut(len, len.min(HUGE_PAGE))?.0);
         }
         let (base, is_new) = self.pages.cut(len, page)?;
         if is_new {
-            // What is large in the one before stays so.
+            // Huge pages that exist in the previous region stay.
             if let [.., before, _] = &self.pages.regions[..] {
                 before.decline(0, before.len() / HUGE_PAGE * HUGE_PAGE);
             }
@@ -121,7 +122,7 @@ impl State {
         Some(base)
     }
 
-    /// Room that is to be a huge page, if there is any.
+    /// The next piece of memory to be made a huge page, if there is any.
     fn accept(&mut self) -> Option<NonNull<u8>> {
         loop {
             let huge_page = self.full.pop()?;
@@ -133,8 +134,8 @@ impl State {
         }
     }
 
-    /// Gives the memory of a page to the system, whose huge pages must not take it again by
-    /// themselves.
+    /// Returns the memory of a page to the system, and prevents its huge pages from taking it
+    /// again.
     fn cool(&mut self, base: NonNull<u8>, page: usize) {
         if let Some(region) = self.pages.regions.last().filter(|region| region.has(base)) {
             let at = region.offset(base);
@@ -150,7 +151,7 @@ impl State {
         self.pages.empty(base, page);
     }
 
-    /// A run that has its memory, or at least addresses, of those given back.
+    /// A run that was given back, one with memory if possible.
     fn given_back(&mut self, order: usize) -> Option<Run> {
         if let Some(run) = self.warm.get_mut(order).and_then(Vec::pop) {
             self.warm_bytes -= run.resident;
@@ -159,15 +160,15 @@ impl State {
         self.free.get_mut(order).and_then(Vec::pop)
     }
 
-    /// Takes a run back.
+    /// Takes a run back and keeps it warm.
     fn take_back(&mut self, run: Run, page: usize) {
         self.warm_bytes += run.resident;
         push(&mut self.warm, run);
         self.cool_down(page);
     }
 
-    /// Gives memory to the system until no more is warm than may be: the longest runs first, but
-    /// pages as long as they are half of it.
+    /// Returns memory to the system until the warm memory is within its bound. The longest runs go
+    /// first, but pages do while they are more than half of the bound.
     fn cool_down(&mut self, page: usize) {
         while self.warm_bytes > self.warm_max {
             let pages = self.warm.first().map_or(0, |pages| pages.len() * page);
@@ -186,7 +187,7 @@ impl State {
         }
     }
 
-    /// Begins anew when all pages are back.
+    /// Starts anew when all pages are back.
     fn reset(&mut self) {
         let Some(region) = self.pages.regions.pop() else { return };
         region.decline(0, self.pages.cut);
@@ -217,12 +218,12 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// An arena of pages of so many bytes, a power of two and a multiple of an OS page.
+    /// Creates an arena with pages of `page` bytes, a power of two and a multiple of an OS page.
     pub(crate) fn new(page: u64) -> Self {
         Self { page: page as usize, state: Mutex::new(State::default()) }
     }
 
-    /// Is told how many bytes may be taken, 0 for no limit.
+    /// Sets the most bytes that may be in use, 0 for no limit.
     pub(crate) fn set_limit(&self, limit: u64) {
         let mut state = self.lock();
         let limit = if limit == 0 { usize::MAX } else { limit as usize };
@@ -230,17 +231,18 @@ impl Arena {
         state.cool_down(self.page);
     }
 
-    /// Puts huge pages in the place of pages, a few at a time: each takes as long as to copy it,
-    /// and who reads it waits.
+    /// Replaces pages by huge pages, a few at a time. Each takes as long as copying it, and readers
+    /// of its items wait meanwhile.
     pub(crate) fn maintain(&self) {
         for _ in 0..ACCEPTED_MAX {
             let Some(huge_page) = self.lock().accept() else { return };
-            // If it was declined in the meantime the system refuses.
+            // The system refuses if it was declined in the meantime.
             Mapping::collapse(huge_page, HUGE_PAGE);
         }
     }
 
-    /// A run of at least so many bytes, of any contents; none if the system has no more addresses.
+    /// Takes a run of at least `bytes` bytes, with any contents; `None` if the system has no more
+    /// addresses.
     pub(super) fn take(&self, bytes: u64) -> Option<Run> {
         let order = (bytes as usize).div_ceil(self.page).next_power_of_two().ilog2();
         let mut state = self.lock();
@@ -252,7 +254,7 @@ impl Arena {
         };
         state.out += usize::from(order == 0);
         if order > 0 && run.resident > bytes as usize {
-            // What is not charged is not to be resident.
+            // Memory that is not charged must not stay resident.
             // SAFETY: the end is within the run.
             let end = unsafe { run.base.add(bytes as usize) };
             state.runs.empty(end, run.resident - bytes as usize);
@@ -261,7 +263,7 @@ impl Arena {
         Some(run)
     }
 
-    /// Takes a run back, and gives its memory to the system.
+    /// Takes a run back, and returns memory beyond the warm part to the system.
     pub(super) fn give(&self, run: Run) {
         let mut state = self.lock();
         let is_page = run.order == 0;
@@ -300,9 +302,9 @@ mod tests {
         }
     }
 
-    /// The bytes at the beginning of a page; nothing if its memory is gone.
+    /// The first byte of a page; 0 if its memory is gone.
     fn first(base: NonNull<u8>) -> u8 {
-        // SAFETY: the address stays mapped as long as the arena is there.
+        // SAFETY: the address stays mapped as long as the arena exists.
         unsafe { base.read() }
     }
 
@@ -329,8 +331,8 @@ mod tests {
         assert!(state.free.first().is_none_or(Vec::is_empty));
     }
 
-    /// A run begins at a multiple of its length; what follows of the same length has its memory, of
-    /// which only what is asked for stays.
+    /// A run begins at a multiple of its length. The next run of the same length gets its memory,
+    /// but keeps only the requested part of it.
     #[test]
     fn a_warm_run_loses_its_end() {
         let arena = Arena::new(PAGE as u64);
@@ -349,14 +351,14 @@ mod tests {
         let ends = [0, len - PAGE - 1, len - 1].map(|at| unsafe { run.base.add(at).read() });
         assert!(cfg!(miri) || ends == [7, 7, 0], "{ends:?}");
         arena.give(run);
-        // More than may be warm.
+        // This is more than may be warm.
         let long = arena.take(2 * WARM_MIN as u64).unwrap();
         arena.give(long);
         assert!(arena.lock().warm_bytes <= WARM_MIN);
         arena.give(one);
     }
 
-    /// A huge page is made when pages fill it, and not once one of them was given back.
+    /// A huge page is made when pages fill it, but not after one of them was given back.
     #[test]
     fn huge_pages_are_full() {
         let arena = Arena::new(PAGE as u64);

@@ -1,8 +1,8 @@
-//! Requests to each size class, while a pilot divides pages among them.
+//! Requests to each size class, while a pilot divides pages among the classes.
 //!
-//! A read that hits is of the class of its item. A miss knows its key, not the size of what it did
-//! not find: it counts when the fetch that it began ends in a write, for the class of what was
-//! written. A miss that nobody answers with a write is of no class, and no page would help it.
+//! A hit counts for the class of its item. A miss knows its key, but not the size of the missing
+//! item. It counts when its fetch ends in a write, for the class of the written item. A miss
+//! without a following write has no class, and no page would help it.
 
 use crate::Store;
 use crate::item::Ref;
@@ -13,18 +13,18 @@ use base::TenantId;
 use std::ops::AddAssign;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Requests to a size class. Counts are since the start.
+/// Requests to a size class, counted since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SizeCounts {
-    /// Reads; those that missed count once it is known of which class.
+    /// Reads. A read that misses counts once its class is known.
     pub gets: u64,
-    /// Reads that found nothing.
+    /// Reads that did not find their item.
     pub misses: u64,
     /// Writes.
     pub sets: u64,
-    /// Hits on items that had been idle for nearly as long as those that leave: of the time that
-    /// an item lasts unused, the last part, as large as a page is of all pages. Not where the
-    /// rank learns.
+    /// Hits on items that had been idle for nearly as long as victims are. They are in the last
+    /// part of an unused item's lifetime, a part as large as one page is of all pages. Not counted
+    /// if the rank learns.
     pub tail_hits: u64,
 }
 
@@ -38,7 +38,8 @@ impl AddAssign for SizeCounts {
 }
 
 impl super::Class {
-    /// The age, in requests to the shard, from which on an item is of the last page's worth.
+    /// The age from which on an item is in the last page's worth of memory, in requests to the
+    /// shard.
     fn tail(&self) -> f64 {
         let lasts = -self.victims.density;
         let pages = self.pages.len() as f64;
@@ -53,7 +54,7 @@ impl super::Pages {
 }
 
 impl TenantShard {
-    /// The class of sizes of an item.
+    /// The size class of an item.
     pub(crate) fn size_class(&self, item: Ref) -> u16 {
         self.pages.classes.of(item.contents()) as u16
     }
@@ -66,32 +67,32 @@ impl TenantShard {
 }
 
 impl Shard {
-    /// A read found an item of a class that had been idle for so long.
+    /// Counts a read that found an item of a class, idle for `age`.
     pub(crate) fn size_is_read(&mut self, tenant: TenantId, class: u16, age: u32) {
         let held = &mut self.tenants[usize::from(tenant)].pages.held;
-        // All items may have gone since.
+        // All items of the class may have been removed since.
         if let Some(class) = held.get_mut(usize::from(class)) {
             class.counts.gets += 1;
             class.counts.tail_hits += u64::from(f64::from(age) >= class.tail());
         }
     }
 
-    /// So many reads missed what stands at this place now.
+    /// Counts reads that missed the item that is at this place now.
     pub(crate) fn size_is_missed(&mut self, tenant: TenantId, place: Place, reads: u64) {
         let class = self.tenants[usize::from(tenant)].sized(place);
         class.counts.gets += reads;
         class.counts.misses += reads;
     }
 
-    /// An item was written.
+    /// Counts a write of the item at this place.
     pub(crate) fn size_is_written(&mut self, tenant: TenantId, place: Place) {
         self.tenants[usize::from(tenant)].sized(place).counts.sets += 1;
     }
 }
 
 impl Store {
-    /// Counts what is asked of each class of sizes, or stops.
-    /// Misses and writes are counted while fetches are timed ([`Store::set_stopwatch`]).
+    /// Starts or stops counting the requests to each size class. Misses and writes are counted only
+    /// while fetches are timed ([`Store::set_stopwatch`]).
     pub fn count_sizes(&self, on: bool) {
         if self.counts_sizes.swap(on, Relaxed) != on {
             self.shards.iter().for_each(|shard| shard.write_drained().set_counts_sizes(on));
@@ -100,7 +101,7 @@ impl Store {
 }
 
 impl Shard {
-    /// Whether requests are counted by size.
+    /// Sets whether requests are counted by size.
     pub(crate) fn set_counts_sizes(&mut self, on: bool) {
         self.counts_sizes = on;
         self.is_watched = self.penalty_table.is_some() || on;

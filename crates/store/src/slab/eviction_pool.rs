@@ -1,8 +1,8 @@
-//! The eviction pool: victims looked for before they are wanted.
+//! The eviction pool: victims chosen before they are needed.
 //!
-//! An eviction waits for memory, three times: for the tags that it draws, for the item whose tag
-//! ranks lowest, and for the bucket of the table that it is in. So a class has *rounds*, of up to
-//! four lines of tags each, for as many evictions as find K candidates each in them:
+//! An eviction waits for memory three times: for the tags that it draws, for the item whose tag
+//! ranks lowest, and for its bucket of the table. So a class has *rounds* of up to four lines of
+//! tags each. A round serves as many evictions as find K candidates each in its tags:
 //!
 //! ```text
 //!   queue is empty          half of it is left              empty again
@@ -10,14 +10,14 @@
 //!                                                 draw ── tags ──▶ …
 //! ```
 //!
-//! A line that is brought is used half a round later: that is time enough for it to come, and too
-//! little for it to go again, and no step holds its shard for long. In the meantime an item may be
-//! used, or leave, and another take its place. So each step ranks what stands there then, which
-//! goes on if it is no better than what was not pooled. Where nobody is queued, the victim is drawn
-//! there and then.
+//! A prefetched line is used half a round later. That is enough time for it to arrive, and too
+//! little for it to be evicted from the cache, and no step holds its shard for long. In the
+//! meantime an item may be used or removed, and another may take its place. So each step ranks the
+//! item that is there at that moment, and keeps it only if its rank is not above that of the items
+//! left out. If the queue is empty, the victim is drawn directly.
 //!
-//! Each reader slot of a shard, that is nearly each thread, has rounds of its own: what a thread
-//! has brought from memory is in the cache of its processor, and far from the others.
+//! Each reader slot of a shard, which is nearly each thread, has rounds of its own: lines that a
+//! thread has prefetched are in the cache of its processor, and far from the others.
 
 use super::sample::{At, Choice, Chosen, Draws};
 use super::{Class, Pages};
@@ -25,57 +25,58 @@ use crate::Evictor;
 use crate::table::Table;
 use base::Prng;
 
-/// Lines of tags of a round, at most.
+/// Most lines of tags per round.
 const LINES: usize = super::lowest::LINES;
-/// Evictions that it is for, at most.
+/// Most evictions that a round serves.
 const QUEUE: usize = 8;
-/// Evictions that are carried out together, at most; and so many are brought from memory ahead.
+/// Most evictions that are made together, and the number of victims that are prefetched ahead.
 const TOGETHER: usize = 4;
-/// Candidates in the *eviction pool* for so many evictions: many of those that rank low by their
-/// tags were used since.
+/// Candidates in the *eviction pool* for this many evictions. It is more than that, because many
+/// items with low-ranking tags are used in the meantime.
 const fn pooled(evictions: usize) -> usize {
     evictions + evictions / 2 + 2
 }
 const POOL_MAX: usize = pooled(QUEUE);
-/// Bytes of an item that a look at it reads, for most keys.
+/// Bytes of an item that are read to rank it, for most keys.
 const LOOKED_AT: u64 = 64;
 
-/// An item that is to leave.
+/// An item that is to be evicted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Next {
     at: At,
-    /// Of its key.
+    /// Hash of its key.
     hash: u64,
-    /// The bound that its rank is to be no higher than.
+    /// Its rank must be no higher than this bound.
     bound: f32,
 }
 
-/// Items of a class for which it is worth while. In fewer, a round would meet the same ones again
-/// and again; and what is under way, which nobody is charged for, takes five hundredths of theirs
-/// in all reader slots together, at most.
+/// Least number of items in a class for choosing victims ahead. With fewer, rounds would meet the
+/// same items again and again. The pools of all reader slots are not charged; they take at most
+/// five hundredths of the items' memory.
 pub(super) const MANY: u64 = 1024;
 
-/// The eviction pool of a class, with all that its evictions have under way.
+/// The eviction pool of a class, with all state of its current rounds.
 #[derive(Debug)]
 pub(super) struct EvictionPool {
-    /// Where the tags drawn lie: page and first slot.
+    /// The drawn lines of tags: page and first slot.
     lines: [(u32, u32); LINES],
     drawn: u8,
-    /// Items in the pool, and how many of the next, of which the last leaves first.
+    /// Number of items in the pool, and number of queued victims, of which the last is evicted
+    /// first.
     pooled: u8,
     queued: u8,
-    /// The first so many of those queued, which leave last, have not been brought from memory yet;
-    /// and the first so many not what is behind their buckets.
+    /// The first `awaited` victims of the queue, which are evicted last, have not been prefetched
+    /// yet. For the first `behind` ones, the rest of the chains after their buckets has not.
     awaited: u8,
     behind: u8,
-    /// The lowest rank of those that were not pooled.
+    /// The lowest rank of the candidates that were not pooled.
     bound: f32,
-    /// The lowest of those ranked, in order.
+    /// The lowest-ranked candidates, in order.
     items: [(At, f32); POOL_MAX],
     next: [Next; QUEUE],
 }
 
-/// None.
+/// No candidate.
 const NOBODY: (At, f32) = (At { page: 0, slot: 0 }, f32::INFINITY);
 
 impl Default for EvictionPool {
@@ -94,7 +95,7 @@ impl Default for EvictionPool {
     }
 }
 
-/// Lines of tags in a round, and evictions that it is for.
+/// Lines of tags in a round, and the number of evictions that it serves.
 fn round(evictor: &Evictor) -> (usize, usize) {
     let (k, step) = Pages::width(evictor);
     let evictions = (LINES * step as usize / k).clamp(1, QUEUE);
@@ -102,8 +103,8 @@ fn round(evictor: &Evictor) -> (usize, usize) {
 }
 
 impl Pages {
-    /// Whether victims of a class are looked for ahead: where it has many items, and tags are drawn
-    /// by lines, no more than a round has.
+    /// Whether victims of a class are chosen ahead: it must have many items, and its tags must be
+    /// drawn by lines, no more than a round has.
     pub(super) fn looks_ahead(&self, class: usize, evictor: &Evictor) -> bool {
         let (k, step) = Self::width(evictor);
         self.held[class].items >= MANY
@@ -112,7 +113,8 @@ impl Pages {
             && k <= LINES * step as usize
     }
 
-    /// Whether another may leave a class together with so many, as one of a round for several.
+    /// Whether another item of a class may be evicted together with `count` others, as part of a
+    /// round.
     pub(crate) fn goes_along(
         &self,
         class: usize,
@@ -125,7 +127,7 @@ impl Pages {
         is_queued && self.looks_ahead(class, evictor) && count < round(evictor).1.min(TOGETHER)
     }
 
-    /// The next to leave a class, if one still ranks low.
+    /// The next victim of a class from the queue, if one still ranks low.
     pub(super) fn choose_next(&mut self, class: usize, choice: &Choice) -> Option<Chosen> {
         while let Some(next) = self.pop_next(class, choice.reader_slot) {
             let rank = self.rank_now(class, next.at, choice);
@@ -145,9 +147,9 @@ impl Pages {
         Some(pool.next[usize::from(pool.queued)])
     }
 
-    /// Has those brought from memory that leave soon: their buckets, and what they stand in, where
-    /// others are written; and of those whose buckets are here what their chains go on with. All at
-    /// once would be more than a processor waits for side by side.
+    /// Prefetches for the next victims: their buckets, their chunks, in which other items are
+    /// written, and for buckets that have arrived the rest of their chains. Prefetching all at once
+    /// would exceed the number of loads that a processor can have in flight.
     pub(crate) fn prefetch_queued(&mut self, class: usize, reader_slot: usize, table: &Table) {
         let Some(Class { pages, eviction_pools, .. }) = self.held.get_mut(class) else { return };
         let Some(pool) = &mut eviction_pools[reader_slot] else { return };
@@ -168,7 +170,7 @@ impl Pages {
         }
     }
 
-    /// Takes each step that is due.
+    /// Makes each step of the round that is due.
     pub(super) fn look_ahead(
         &mut self,
         class: usize,
@@ -176,7 +178,7 @@ impl Pages {
         prng: &mut Prng,
         draws: &mut Draws,
     ) {
-        // Out of its place, so that what is looked at may be changed.
+        // The pool is taken out of its class, so that the class can be changed meanwhile.
         let mut pool =
             self.held[class].eviction_pools[choice.reader_slot].take().unwrap_or_default();
         let (lines, evictions) = round(choice.evictor);
@@ -209,7 +211,7 @@ impl Pages {
         self.held[class].eviction_pools[choice.reader_slot] = Some(pool);
     }
 
-    /// Queues the lowest of those pooled that still rank low, for so many evictions.
+    /// Queues the lowest pooled candidates that still rank low, for up to `evictions` evictions.
     fn look_at_pooled(
         &mut self,
         pool: &mut EvictionPool,
@@ -219,7 +221,7 @@ impl Pages {
     ) {
         let mut lowest = [NOBODY; QUEUE];
         for &(at, by_tag) in &pool.items[..pool.pooled.into()] {
-            // A use makes a rank higher, so those to come are no lower than their tags say.
+            // A use raises a rank, so the rest rank no lower than their tags.
             if lowest[evictions - 1].1 <= by_tag {
                 break;
             }

@@ -1,19 +1,19 @@
-//! A class fitted to the one size that a tenant's items have.
+//! A class fitted to the single size of a tenant's items.
 //!
-//! Classes are a quarter apart, so a fifth of a chunk may be unused, and at the end of a page all
-//! but an item. Of items of many sizes that evens out, and more or longer classes would only be
-//! harder to balance. But blocks and records of one size can be unlucky all together: then their
-//! class is cut to just that size, in pages so long that little is left over.
+//! Neighbouring classes differ by a quarter. So a fifth of a chunk may be unused, and at the end of
+//! a page all but an item's length. For items of many sizes the waste evens out, and more or longer
+//! classes would only be harder to balance. But blocks and records of one size can all be unlucky.
+//! Then their class is cut to exactly that size, in pages so long that little is left over.
 //!
 //! ```text
 //!   chunks as they were   │ item   · │ item   · │ item   · │    ·   │
 //!   fitted                │ item │ item │ item │ item │ item │ item │ item │ … │·│
 //! ```
 //!
-//! It is tried while the class is young, as it asks for its third, fifth and ninth page, and done
-//! once for each tenant of a shard, until it is flushed. The items move at once, those that are too
-//! long to the next class: so where an item stands is always told by its contents. Nothing leaves
-//! for it: where memory is not free, nothing is done.
+//! The fit is tried while the class is young, when it needs its third, fifth and ninth page. It is
+//! made once for each tenant of a shard, until a flush. All items move at once; those that are too
+//! long move to the next class. So the contents of an item always determine its class. Nothing is
+//! evicted for a fit: if memory is not free, nothing happens.
 
 use super::arena::Run;
 use super::page::Page;
@@ -26,26 +26,26 @@ use crate::tenant::TenantShard;
 use base::TenantId;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Pages of a class as it asks for another when it is tried.
+/// Numbers of pages that a class has when a fit is tried, because it needs another.
 const TRIED: [usize; 3] = [2, 4, 8];
-/// Items that tell what size they are of.
+/// Least number of items that shows their common size.
 const ITEMS_MIN: usize = 16;
-/// All but so many, as a part, are no longer than that size.
+/// At most one in this many items may be longer than that size.
 const LONGER: usize = 16;
-/// Bytes of a fitted page, at most, and how many a tenant's share of a shard has at least.
+/// Most bytes of a fitted page, and least number of such pages in a tenant's share of a shard.
 const PAGE_MAX: u64 = 256 << 10;
 const PAGES_MIN: u64 = 64;
 
 impl Pages {
-    /// Whether it is to be tried whether a class can be fitted: asked at every eviction.
+    /// Whether it is time to try to fit a class. Checked at every eviction.
     fn is_due(&self, class: usize) -> bool {
         let held = &self.held[class];
         let pages = held.pages.len();
         held.tried < pages && TRIED.contains(&pages) && held.open.is_empty()
     }
 
-    /// The classes with this one fitted to its items, if they are of one size and nearly all that
-    /// the tenant has here.
+    /// The classes with this one fitted to its items, if these have one size and are nearly all of
+    /// the tenant's items here.
     fn fitted(&mut self, class: usize, longest: u64) -> Option<SizeClasses> {
         self.held[class].tried = self.held[class].pages.len();
         let large = self.classes.large();
@@ -64,8 +64,8 @@ impl Pages {
         self.classes.fitted(class, size, longest)
     }
 
-    /// Puts empty pages of other classes in the place of a class's pages, which are handed out, or
-    /// changes nothing if `take` says no to the bytes that they need.
+    /// Replaces a class's pages by empty pages of the new classes, and returns the old ones.
+    /// Changes nothing if `take` refuses the bytes for them.
     fn exchange(
         &mut self,
         class: usize,
@@ -106,7 +106,7 @@ impl Pages {
 }
 
 impl super::Class {
-    /// The bytes of each of its items.
+    /// The contents of each of its items in bytes.
     fn contents(&self) -> impl Iterator<Item = u64> {
         let of_page = |page: &Page| {
             #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
@@ -118,8 +118,8 @@ impl super::Class {
 }
 
 impl TenantShard {
-    /// Moves the items of a page that is of no class any more to where they belong, and gives it
-    /// back; returns its bytes.
+    /// Moves the items of a page of the old class to pages of their new classes, and frees the
+    /// page. Returns its bytes.
     fn empty(&mut self, mut page: Page, seed: u64) -> u64 {
         for slot in 0..page.slots() {
             let hash_and_place =
@@ -139,12 +139,12 @@ impl TenantShard {
 
 impl Shard {
     /// Fits the class of these contents to its items, if that is worth it and there is memory for
-    /// it. Items may stand elsewhere then.
+    /// it. Items may have moved afterwards.
     pub(crate) fn fit(&mut self, store: &Store, at: TenantId, contents: u64) {
         let share = (store.shards.len() * self.tenants.len()) as u64;
         let tenant = &mut self.tenants[usize::from(at)];
         let class = tenant.pages.classes.of(contents);
-        // What is counted by class was counted as it was charged.
+        // Counts by class were made with the old charges.
         let is_counted = self.counts_sizes || tenant.classes.is_some();
         if !tenant.pages.is_due(class) || is_counted || !store.balances() {
             return;
@@ -168,7 +168,7 @@ impl Shard {
 }
 
 impl super::Slab {
-    /// Bytes of a page that is fitted, at most: no more than was asked for.
+    /// Most bytes of a fitted page: not more than the configured length of a page.
     pub(crate) const fn page_max(&self) -> u64 {
         if self.page > 0 { self.page } else { PAGE_MAX }
     }
@@ -181,7 +181,7 @@ impl Pages {
         self.classes.is_fitted()
     }
 
-    /// Whether an item stands in a page of the class that its contents tell.
+    /// Whether an item is in a page of the class that its contents determine.
     pub(crate) fn holds(&self, item: Ref) -> bool {
         let (class, index) = Page::of(item, &self.classes);
         let page = self.held[class].pages.get(index);

@@ -1,6 +1,6 @@
-//! The classes of a tenant, of which most hold nothing: there are some thirty, and values of a
-//! tenant are of a few sizes. So a class is there, and charged, from its first page on; the others
-//! share one that is empty. A tenant without items has not even the list.
+//! The classes of a tenant, most of which hold nothing: there are some thirty, and a tenant's
+//! values have few sizes. So a class exists, and is charged, from its first page on; all others
+//! share one empty class. A tenant without items has not even the list.
 
 use super::Class;
 use std::ops::{Index, IndexMut};
@@ -11,24 +11,24 @@ static EMPTY: LazyLock<Class> = LazyLock::new(Class::default);
 /// Classes by index.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// Empty, or of all classes.
+    /// Empty, or with a place for each class.
     list: Box<[Option<Box<Class>>]>,
     len: usize,
 }
 
 impl Held {
-    /// So many classes, none of which is there.
+    /// Creates a list of `len` classes, none of which exists yet.
     pub(super) fn new(len: usize) -> Self {
         Self { list: Box::default(), len }
     }
 
-    /// Bytes that they take, without pages.
+    /// Bytes of the list and the classes, without pages.
     pub(super) fn bytes(&self) -> u64 {
         let list = size_of_val(&*self.list);
         (list + self.list.iter().flatten().count() * size_of::<Class>()) as u64
     }
 
-    /// Bytes that one more takes: none if it is there.
+    /// Bytes that one more class takes; 0 if it exists.
     pub(super) fn cost(&self, at: usize) -> u64 {
         match self.list.get(at) {
             Some(Some(_)) => 0,
@@ -37,7 +37,7 @@ impl Held {
         }
     }
 
-    /// A class, which is there from now on.
+    /// The class, which is created if it does not exist.
     pub(super) fn make(&mut self, at: usize) -> &mut Class {
         if self.list.is_empty() {
             self.list = (0..self.len).map(|_| None).collect();
@@ -45,7 +45,7 @@ impl Held {
         self.list[at].get_or_insert_default()
     }
 
-    /// A class that is there.
+    /// The class, if it exists.
     pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Class> {
         self.list.get_mut(at)?.as_deref_mut()
     }
@@ -54,12 +54,12 @@ impl Held {
         self.len
     }
 
-    /// All of them.
+    /// All classes.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Class> {
         (0..self.list.len()).map(|at| &self[at])
     }
 
-    /// The classes that are there.
+    /// The classes that exist.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Class> {
         self.list.iter_mut().flatten().map(|class| &mut **class)
     }

@@ -1,42 +1,42 @@
-//! The lowest of a few lines of ranks, in their order, without a branch that depends on a rank.
+//! The lowest of a few lines of ranks, in order, without a branch that depends on a rank.
 //!
-//! Of four lines of sixteen tags some dozen are wanted. To look for each anew would compare them
-//! all a dozen times; to sort them as a library does would guess wrong at every second comparison.
-//! So the lines lie one above the other, and a sorting network [1] puts the four ranks of every
-//! column in order: its comparisons are the same whatever the ranks are, and one instruction makes
-//! four of them. From then on only the heads of the columns are compared, all sixteen each time,
-//! and the column of the lowest moves up.
+//! About a dozen of four lines of sixteen tags are needed. Searching for each one separately would
+//! compare all tags a dozen times. Sorting as a library does would mispredict every second
+//! comparison. So the lines are placed one above the other, and a sorting network [1] puts the four
+//! ranks of every column in order. Its comparisons do not depend on the ranks, and one instruction
+//! makes four of them. From then on only the heads of the columns are compared, all sixteen each
+//! time, and the column of the lowest moves up.
 //!
-//! Where a rank came from is kept in its last bits, which so no longer count: ranks that differ by
-//! less than a part in 250 000 may change places. Two halves of the columns have their heads
-//! compared apart, so the half is known, and of a half no two ranks are equal.
+//! The origin of a rank is kept in its last bits, which then no longer count: ranks that differ by
+//! less than a part in 250 000 may swap places. The heads of the two halves of the columns are
+//! compared separately, so the half is known, and within a half no two ranks are equal.
 //!
 //! [1] Batcher. Sorting Networks and Their Applications. AFIPS '68.
 
-/// Lines, at most.
+/// Most lines.
 pub(super) const LINES: usize = 4;
-/// Ranks of a line.
+/// Ranks per line.
 pub(super) const LINE: usize = 16;
 /// Columns whose heads are compared together.
 const HALF: usize = LINE / 2;
-/// The bits that tell where in its half a rank is from: line and column.
+/// The bits that hold the origin of a rank within its half: line and column.
 const ORIGIN: u32 = (LINES * HALF) as u32 - 1;
-/// Behind every rank.
+/// A value above every rank.
 const END: f32 = f32::MAX;
-/// From here on there is none: infinity, wherever it is from.
+/// Values from here on stand for no rank: infinity, with any origin.
 const ABSENT: f32 = f32::from_bits(END.to_bits() & !ORIGIN);
 
-/// Which lines the network compares, one pair after the other: the lower rank comes to the first.
+/// The pairs of lines that the network compares, in order; the lower rank moves to the first line.
 const PAIRS: [(usize, usize); 5] = [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)];
 
 /// Lines of ranks, each column in order.
 pub(super) struct Sorted {
-    /// By place in the order, then by column.
+    /// Ranks by their place in the order, then by column.
     rows: [[f32; LINE]; LINES],
 }
 
 impl Sorted {
-    /// Puts the columns of up to [`LINES`] lines in order.
+    /// Sorts the columns of up to [`LINES`] lines.
     pub(super) fn new<'a>(lines: impl Iterator<Item = &'a [f32; LINE]>) -> Self {
         let mut rows = [[END; LINE]; LINES];
         for (line, (ranks, row)) in lines.zip(&mut rows).enumerate() {
@@ -54,7 +54,8 @@ impl Sorted {
         Self { rows }
     }
 
-    /// Where the next lowest stands: line and column. None where no rank below infinity is left.
+    /// The origin of the next lowest rank: line and column. `None` if no rank below infinity is
+    /// left.
     pub(super) fn next(&mut self) -> Option<(usize, usize)> {
         let [heads, seconds, thirds, fourths] = &mut self.rows;
         let (first, second) = (least(&heads[..HALF]), least(&heads[HALF..]));
@@ -65,9 +66,10 @@ impl Sorted {
         let origin = (lowest.to_bits() & ORIGIN) as usize;
         let column = half * HALF + origin % HALF;
         let up = seconds[column].to_bits();
-        // All are written anew: to read several at once waits for a write of one of them.
+        // All heads are written again, because reading several at once would wait for a write of
+        // one of them.
         for head in &mut heads.as_chunks_mut::<HALF>().0[half] {
-            // No number of this half but itself is equal to the lowest.
+            // Only the lowest itself is equal to the lowest in this half.
             let is_lowest = u32::from(*head == lowest).wrapping_neg();
             *head = f32::from_bits(head.to_bits() & !is_lowest | up & is_lowest);
         }
@@ -76,10 +78,10 @@ impl Sorted {
     }
 }
 
-/// The lowest rank; none is NaN.
+/// The lowest rank. No rank is NaN.
 #[inline]
 pub(super) fn least(ranks: &[f32]) -> f32 {
-    // Four side by side, or each comparison would wait for the one before.
+    // Four minima side by side, or each comparison would wait for the one before.
     let lower = |a: f32, b: f32| if b < a { b } else { a };
     let (fours, rest) = ranks.as_chunks::<4>();
     let [a, b, c, d] = fours.iter().fold([f32::INFINITY; 4], |least, four| {
@@ -110,8 +112,8 @@ mod tests {
             ..ProptestConfig::default()
         })]
 
-        /// Every rank below infinity comes once, and none before one that is lower by more than
-        /// the bits that are lost.
+        /// Every rank below infinity comes out once, and none comes before one that is lower by
+        /// more than the lost bits.
         #[test]
         fn all_come_in_order(
             lines in prop::collection::vec([(); LINE].map(|()| rank()), 0..=LINES)

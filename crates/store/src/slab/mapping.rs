@@ -1,21 +1,21 @@
-//! A region of addresses, mapped from the system; under Miri, which knows no mappings of this kind,
-//! a small allocation instead.
+//! A region of addresses, mapped from the system. Miri does not support such mappings and uses a
+//! small allocation instead.
 
 use std::ptr::NonNull;
 #[cfg(not(miri))]
 use std::sync::LazyLock;
 
-/// Bytes of a region, unless more are asked for at once.
+/// Bytes of a region, unless more are requested at once.
 const LEN: usize = if cfg!(miri) { 1 << 20 } else { 64 << 30 };
-/// Bytes of a region where the system refuses a longer one.
+/// Least bytes of a region, if the system refuses a longer one.
 #[cfg(not(miri))]
 const LEN_MIN: usize = 64 << 20;
 
-/// Linux' number for this advice. The C libraries do not all have it.
+/// Linux's number for this advice, which not all C libraries define.
 #[cfg(not(miri))]
 const MADV_COLLAPSE: libc::c_int = 25;
 
-/// Whether whoever runs the machine wants no huge pages: this call would make them all the same.
+/// Whether the administrator has disabled huge pages, which this call would make all the same.
 #[cfg(not(miri))]
 static IS_NEVER: LazyLock<bool> = LazyLock::new(|| {
     let modes = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -26,21 +26,21 @@ static IS_NEVER: LazyLock<bool> = LazyLock::new(|| {
 #[derive(Debug)]
 pub(super) struct Mapping {
     map: memmap2::MmapMut,
-    /// Bytes in front of the first aligned one.
+    /// Bytes before the first aligned one.
     skip: usize,
 }
 
 #[cfg(not(miri))]
 impl Mapping {
-    /// A region of at least `len` bytes that begins aligned, the longest that the system allows (a
-    /// limit on addresses may be set, as by `ulimit -v`); none if it has none.
+    /// Maps an aligned region of at least `len` bytes, the longest that the system allows (a limit
+    /// on addresses may be set, as by `ulimit -v`). `None` if it allows none.
     pub(super) fn new(len: usize, align: usize) -> Option<Self> {
         let lens = std::iter::successors(Some(LEN), |len| Some(len / 4));
         let map = lens.take_while(|&len| len >= LEN_MIN).find_map(|most| {
             let mut options = memmap2::MmapOptions::new();
             options.len(most.max(len) + align).no_reserve_swap().map_anon().ok()
         })?;
-        // Best effort, as below: where there are no huge pages this says so.
+        // Best effort, like the advices below: it fails if the system has no huge pages.
         _ = map.advise(memmap2::Advice::NoHugePage);
         let skip = map.as_ptr().align_offset(align);
         Some(Self { map, skip })
@@ -51,7 +51,7 @@ impl Mapping {
     }
 
     fn base(&self) -> NonNull<u8> {
-        // The pointer of the mapping itself, not of a slice of it: others write through it.
+        // The pointer of the mapping itself, not of a slice of it, because others write through it.
         NonNull::new(self.map.as_ptr().cast_mut()).expect("nothing is mapped at zero")
     }
 
@@ -67,36 +67,37 @@ impl Mapping {
             && base.addr().get() - self.base().addr().get() < self.map.len()
     }
 
-    /// How far from [`Mapping::at`] 0 an address of the region is.
+    /// The offset of an address of the region from [`Mapping::at`] 0.
     pub(super) fn offset(&self, base: NonNull<u8>) -> usize {
         base.addr().get() - self.at(0).addr().get()
     }
 
-    /// Lets the system put huge pages in the place of `len` bytes from `at` on.
+    /// Allows the system to use huge pages for `len` bytes from `at` on.
     pub(super) fn accept(&self, at: usize, len: usize) {
         _ = self.map.advise_range(memmap2::Advice::HugePage, self.skip + at, len);
     }
 
-    /// Does not let it any more.
+    /// Forbids the system to use huge pages for `len` bytes from `at` on.
     pub(super) fn decline(&self, at: usize, len: usize) {
         _ = self.map.advise_range(memmap2::Advice::NoHugePage, self.skip + at, len);
     }
 
-    /// Has the system do so now, with what stands in them, unless it is told never to. Older
-    /// systems do not know this, and come to it by themselves some time.
+    /// Makes the system build a huge page now, with the present contents, unless huge pages are
+    /// disabled. Older systems do not support this call, and build it by themselves at some time.
     pub(super) fn collapse(base: NonNull<u8>, len: usize) {
         if *IS_NEVER {
             return;
         }
-        // SAFETY: what the bytes say stays what it is, whoever reads and writes them.
+        // SAFETY: the call does not change the contents of the bytes, whichever threads read and
+        // write them.
         unsafe { libc::madvise(base.as_ptr().cast(), len, MADV_COLLAPSE) };
     }
 
-    /// Takes the memory of `len` bytes from `base` on, which nobody uses any more.
+    /// Returns the memory of `len` unused bytes from `base` on to the system.
     pub(super) fn empty(&self, base: NonNull<u8>, len: usize) {
         let from = base.addr().get() - self.base().addr().get();
-        // SAFETY: the bytes lie in the mapping, are plain, and have no reader: their run was given
-        // back. If the system refuses they keep their memory until they are used again.
+        // SAFETY: the bytes are in the mapping, are plain, and have no reader, because their run
+        // was given back. If the system refuses, they keep their memory until they are used again.
         _ = unsafe {
             self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, len)
         };
@@ -153,8 +154,8 @@ impl Drop for Mapping {
     }
 }
 
-// SAFETY: the region is plain memory without ties to a thread; it is reached through runs, each of
+// SAFETY: the region is plain memory without ties to a thread. It is reached through runs, each of
 // which has one owner.
 unsafe impl Send for Mapping {}
-// SAFETY: as above; shared, it only tells addresses and gives up memory that has no owner.
+// SAFETY: as above. A shared region only reveals addresses, and returns memory that has no owner.
 unsafe impl Sync for Mapping {}

@@ -1,10 +1,10 @@
 //! Memory in pages, each cut into chunks of one size, as in memcached.
 //!
 //! A page belongs to a shard, a tenant and a class, and its whole length is charged to the tenant.
-//! Inside a class an item takes the chunk of another, and nothing else moves: eviction and
-//! allocation are one step, for a write or for a few to come. Between classes and tenants memory
-//! moves a page at a time (`mover.rs`), and what items take never exceeds what is charged, by
-//! construction: no allocator stands between (`arena.rs`).
+//! Inside a class an item takes the chunk of another, and nothing else moves. Eviction and
+//! allocation are one step, for one write or for a few at once. Between classes and tenants memory
+//! moves a page at a time (`mover.rs`). By construction, items never take more than is charged:
+//! there is no allocator in between (`arena.rs`).
 //!
 //! ```text
 //!   tenant ─▶ class 0 ─▶ page, page, …     each: head │ tags │ chunk │ chunk │ …
@@ -13,8 +13,9 @@
 //!             large   ─▶ run, run, …       each: head │ tag │ one item
 //! ```
 //!
-//! `size_classes.rs` cuts, `fit.rs` cuts to items of one size, `page.rs` is one page, this file is
-//! a tenant's pages in one shard, `sample.rs` chooses who leaves a class.
+//! `size_classes.rs` defines the classes, `fit.rs` fits one to items of one size, `page.rs` is one
+//! page, this file is a tenant's pages in one shard, and `sample.rs` chooses the victims of a
+//! class.
 
 #[allow(unsafe_code)]
 mod arena;
@@ -52,18 +53,18 @@ use policy::rank::{Stamps, Tag, Victims};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// No place among the pages that have room.
+/// No place in the list of open pages.
 const NIL: u32 = u32::MAX;
 
-/// How memory is cut.
+/// The division of memory into pages and chunks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slab {
     /// Bytes of a page, a power of two from 4096 on; 0 for a length that suits the limit and the
-    /// number of tenants. Each shard and each tenant has pages of its own.
+    /// number of tenants. Each shard and each tenant has its own pages.
     pub page: u64,
     /// Bytes of the smallest chunk.
     pub chunk_min: u64,
-    /// The factor by which each class is larger than the last.
+    /// The factor between the sizes of neighbouring classes.
     pub factor: f64,
 }
 
@@ -74,36 +75,37 @@ impl Default for Slab {
     }
 }
 
-/// Least and most bytes of a page, by default: the items of one are cleared in far less than a
+/// Least and most bytes of a page, by default. The items of one page are removed in far less than a
 /// millisecond.
 const PAGE_MIN: u64 = 4 << 10;
 const PAGE_MAX: u64 = 64 << 10;
-/// Pages that a tenant has in a shard at least, by default, and of more than so many bytes so many
-/// more: with fewer some of thirty classes have one or two, and cannot lose a half.
+/// Least number of pages of a tenant in a shard, by default, and the number wanted for larger
+/// pages. With fewer pages, some of thirty classes have one or two and cannot lose half of them.
 pub(crate) const PAGES: u64 = 64;
-/// Pages that are longer than others where pages are short: so many times, and no more bytes.
+/// If pages are short, some classes have longer pages: by this factor at most, and with at most
+/// this many bytes.
 const LONGER: u64 = 4;
 const LONGEST: u64 = 16 << 10;
-/// Growth factors where there are so few pages that not every class could have a few.
+/// Growth factors for so few pages that not every class could have several.
 const COARSE: [(u64, f64); 2] = [(24, 2.0), (48, 1.5)];
 const PAGE_MID: u64 = 32 << 10;
 const PAGES_WANTED: u64 = 1024;
 
-/// Bytes of a store from which on it has the shards that it is asked for. Below, each has this
-/// much: in less, divided among classes, there are too few items of each to tell what they are
-/// worth.
+/// Bytes of a store from which on it has the configured number of shards. Below, each shard has at
+/// least the second number of bytes. With less memory, divided among classes, each class would have
+/// too few items to measure their worth.
 const SHARDED: u64 = 256 << 20;
 const SHARD_MIN: u64 = 16 << 20;
 
 impl Slab {
-    /// Bytes of a page that suit a tenant of so many in a shard.
+    /// The suitable bytes of a page, for a tenant with `bytes` bytes in a shard.
     fn suits(bytes: u64) -> u64 {
         let page = (bytes / PAGES_WANTED).max(PAGE_MID.min(bytes / PAGES)).max(1);
         page.next_power_of_two().clamp(PAGE_MIN, PAGE_MAX)
     }
 
-    /// How many of the shards that are asked for a store of so many bytes has, 0 for no limit:
-    /// where there are few pages all classes need to be balanced at once.
+    /// The number of shards of a store with a limit of `limit` bytes, 0 for none, if `asked` shards
+    /// are configured. If there are few pages, all classes need to be balanced in one shard.
     pub(crate) fn shards(&self, limit: u64, asked: usize) -> usize {
         if self.page > 0 || limit == 0 || limit >= SHARDED {
             return asked;
@@ -111,7 +113,8 @@ impl Slab {
         asked.min(1 << (limit / SHARD_MIN).max(1).ilog2())
     }
 
-    /// The classes for a store of so many bytes, 0 for no limit, shards and tenants.
+    /// The classes for a store with this limit in bytes, 0 for none, and with these shards and
+    /// tenants.
     pub(crate) fn classes(&self, limit: u64, shards: usize, tenants: usize) -> SizeClasses {
         let bytes = if limit == 0 { u64::MAX } else { limit / (shards * tenants.max(1)) as u64 };
         let page = match self.page {
@@ -133,35 +136,35 @@ impl Slab {
 #[derive(Debug, Default)]
 struct Class {
     pages: Vec<Page>,
-    /// The pages with a free slot, in no order; the last is filled first.
+    /// The pages with a free slot, in no order. The last one is filled first.
     open: Vec<u32>,
     items: u64,
     bytes: u64,
-    /// Items that left to make room.
+    /// Items evicted to make room.
     evicted: u64,
-    /// As many as had left when it was last reported.
+    /// The value of `evicted` at the last report.
     reported: u64,
-    /// As many as had left when the shard's classes were last balanced.
+    /// The value of `evicted` when the shard's classes were last balanced.
     balanced: u64,
-    /// As many as had left when it last looked for a page of another class.
+    /// The value of `evicted` when the class last looked for a page of another class.
     asked: u64,
-    /// As many as had left when it was last asked what a page of it is worth.
+    /// The value of `evicted` when the worth of a page was last requested.
     weighed: u64,
-    /// Pages that it had when it was last tried to be fitted.
+    /// The number of pages when a fit was last tried.
     tried: usize,
     victims: Victims,
     counts: SizeCounts,
-    /// By the shard's reader slot; none before there are many items and one was evicted.
+    /// By the shard's reader slot; `None` until an item is evicted from many.
     eviction_pools: [Option<Box<EvictionPool>>; READER_SLOTS_MAX],
 }
 
-/// A tenant's pages in one shard. The items in them must be gone before it is.
+/// A tenant's pages in one shard. Their items must be removed before they are dropped.
 #[derive(Debug)]
 pub(crate) struct Pages {
     arena: Arc<Arena>,
     classes: SizeClasses,
     held: Held,
-    /// Whether the last item of a class left, whose page is still here.
+    /// Whether a class may have pages but no items.
     has_idle: bool,
     /// Bytes of the pages of all tenants in the shard.
     in_shard: Arc<AtomicU64>,
@@ -178,12 +181,12 @@ impl Pages {
         Self { arena, classes, held, has_idle: false, in_shard: Arc::clone(in_shard) }
     }
 
-    /// The same without a page.
+    /// Creates an empty value with the same settings.
     pub(crate) fn without_pages(&self) -> Self {
         Self::new(&self.arena, &self.classes, &self.in_shard)
     }
 
-    /// What is known of victims, those to come among them, is out of date.
+    /// Drops everything known about victims, including those chosen ahead.
     pub(crate) fn forget_victims(&mut self) {
         for held in self.held.iter_mut() {
             held.victims.count = 0;
@@ -195,17 +198,17 @@ impl Pages {
         &self.classes
     }
 
-    /// Bytes of all pages, and of the classes that they are of.
+    /// Bytes of all pages, and of their classes.
     pub(crate) fn bytes(&self) -> u64 {
         self.held.bytes() + self.held.iter().map(|class| class.bytes).sum::<u64>()
     }
 
-    /// Bytes that the first page of a class takes beside itself.
+    /// Bytes that the first page of a class takes in addition to its own.
     pub(crate) fn class_cost(&self, class: usize) -> u64 {
         self.held.cost(class)
     }
 
-    /// Whether an item of these contents finds room.
+    /// Whether there is room for an item of these contents.
     #[inline]
     pub(crate) fn has_room(&self, contents: u64) -> bool {
         let class = self.classes.of(contents);
@@ -218,7 +221,7 @@ impl Pages {
         }
     }
 
-    /// Gives back the page of a large item that was not written after all; returns its bytes.
+    /// Frees the page of a large item that was not written in the end. Returns its bytes.
     pub(crate) fn release_unwritten(&mut self) -> u64 {
         let large = self.classes.large();
         match self.held[large].open.last() {
@@ -227,7 +230,7 @@ impl Pages {
         }
     }
 
-    /// Bytes to charge for the page in which an item of these contents finds room.
+    /// Bytes to charge for a page with room for an item of these contents.
     pub(crate) fn page_for(&self, contents: u64) -> u64 {
         let class = self.classes.of(contents);
         if class == self.classes.large() {
@@ -236,8 +239,8 @@ impl Pages {
         self.classes.page_of(class)
     }
 
-    /// Adds a page of so many bytes, which are charged already, as is the class. Whether the system
-    /// had one.
+    /// Adds a page of `bytes` bytes. They are already charged, and so is the class. Returns whether
+    /// the system had one.
     pub(crate) fn add_page(&mut self, class: usize, bytes: u64) -> bool {
         let Some(run) = self.arena.take(bytes) else { return false };
         self.cut(run, class, bytes);
@@ -254,7 +257,7 @@ impl Pages {
         held.open(index);
     }
 
-    /// Gives a page without items back to the system; returns its bytes.
+    /// Returns a page without items to the system. Returns its bytes.
     pub(crate) fn release(&mut self, class: usize, index: usize) -> u64 {
         let held = &mut self.held[class];
         held.close(index);
@@ -275,7 +278,7 @@ impl Pages {
         bytes
     }
 
-    /// Makes an item. There must be room.
+    /// Writes an item. There must be room.
     pub(crate) fn write(&mut self, parts: &Parts, stamps: Stamps) -> Owned {
         let held = &mut self.held[self.classes.of(parts.contents())];
         let index = *held.open.last().expect("there is room") as usize;
@@ -287,15 +290,15 @@ impl Pages {
         item
     }
 
-    /// Takes back an item's chunk for the next one of its class; returns class and page.
+    /// Takes back an item's chunk for the next item of its class. Returns class and page.
     pub(crate) fn vacate(&mut self, item: Owned) -> (usize, usize) {
         let (class, index) = Page::of(item.view(), &self.classes);
         self.vacate_in(class, index, item, false);
         (class, index)
     }
 
-    /// The same of an item that is known to stand in this page of this class, and that leaves to
-    /// make room or not.
+    /// Takes back the chunk of an item that is in this page of this class; `evicted` says whether
+    /// it was evicted.
     pub(crate) fn vacate_in(&mut self, class: usize, index: usize, item: Owned, evicted: bool) {
         let held = &mut self.held[class];
         held.pages[index].free(item);
@@ -304,9 +307,9 @@ impl Pages {
         held.open(index);
     }
 
-    /// Takes back an item's chunk. Returns the bytes of its page if that is given back: when it was
-    /// the last item of the page, and another page of the class has room too. Else the page stays
-    /// for the next item, until [`Pages::release_idle`].
+    /// Takes back an item's chunk. If the page is empty now, and another page of the class has room
+    /// too, the page is freed, and its bytes are returned. Otherwise the page stays for the next
+    /// item, until [`Pages::release_idle`].
     pub(crate) fn free(&mut self, item: Owned) -> u64 {
         let (class, index) = self.vacate(item);
         let held = &self.held[class];
@@ -324,7 +327,7 @@ impl Pages {
         self.has_idle
     }
 
-    /// Gives the pages of classes back that have no item any more; returns their bytes.
+    /// Frees the pages of classes without items. Returns their bytes.
     pub(crate) fn release_idle(&mut self) -> u64 {
         let mut bytes = 0;
         if !std::mem::take(&mut self.has_idle) {
@@ -338,7 +341,7 @@ impl Pages {
         bytes
     }
 
-    /// Takes all items back and gives all pages back.
+    /// Takes all items back and frees all pages.
     pub(crate) fn take_apart(mut self, items: impl Iterator<Item = Owned>) {
         items.for_each(|item| _ = self.vacate(item));
         for class in 0..self.held.len() {
@@ -348,15 +351,15 @@ impl Pages {
         }
     }
 
-    /// Whether the items of a class, of which there are several to a page, would find room in a
-    /// page less.
+    /// Whether the items of a class with several items per page would fit in one page fewer.
     pub(crate) fn fits_a_page_less(&self, class: usize) -> bool {
         let (held, slots) = (&self.held[class], u64::from(self.classes.slots(class)));
         let room = (held.pages.len() as u64).saturating_sub(1) * slots;
         held.items <= room || class == self.classes.large()
     }
 
-    /// Whether a page may go: whatever is on it may leave, or finds a chunk elsewhere.
+    /// Whether a page may be cleared: each of its items may be evicted, or has a free chunk
+    /// elsewhere.
     pub(crate) fn may_go(&self, class: usize, index: usize, evictable: Evictable) -> bool {
         let is_small = class != self.classes.large();
         if evictable == Evictable::Any || is_small && self.fits_a_page_less(class) {
@@ -367,12 +370,12 @@ impl Pages {
         (0..page.slots()).all(|slot| page.look(slot, spares) != Some(true))
     }
 
-    /// Whether a class of several items to a page has a free chunk.
+    /// Whether a class with several items per page has a free chunk.
     pub(crate) fn takes_another(&self, class: usize) -> bool {
         class != self.classes.large() && !self.held[class].open.is_empty()
     }
 
-    /// Says that a page is to take no more items.
+    /// Removes a page from the open ones, so that it takes no more items.
     pub(crate) fn close(&mut self, class: usize, index: usize) {
         self.held[class].close(index);
     }
@@ -387,8 +390,8 @@ impl Pages {
         self.held[class].pages[index].bytes
     }
 
-    /// Of some pages of a class drawn at random, the one with the fewest items: not the one in
-    /// which something stands at `spare`.
+    /// The page with the fewest items, of some random pages of a class. A page with an item at
+    /// `spare` is skipped.
     pub(crate) fn emptiest(
         &self,
         class: usize,
@@ -403,14 +406,14 @@ impl Pages {
         all.filter(|&page| !pages[page].has(spare)).min_by_key(|&page| pages[page].used())
     }
 
-    /// The stamps of an item that was chosen.
+    /// The stamps of a chosen item.
     pub(crate) fn stamps_of(&self, class: usize, chosen: &Chosen) -> Option<Stamps> {
         let page = &self.held[class].pages[chosen.page];
         #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
         page.look(chosen.slot, |item| item.stamps())
     }
 
-    /// The item of a slot, about to leave or met on a walk.
+    /// The item of a slot, for an eviction or a walk.
     pub(crate) fn met(
         &self,
         class: usize,
@@ -422,19 +425,19 @@ impl Pages {
         self.held[class].met(page, slot, seed, unix_ms)
     }
 
-    /// Counts what a victim of a class was worth.
+    /// Records what a victim of a class was worth.
     pub(crate) fn note_victim(&mut self, class: usize, worth: f64) {
         self.held[class].victims.add(worth);
     }
 
-    /// Whether a class has items of which none left since this was asked last.
+    /// Whether a class has items, and none was evicted since the last call.
     pub(crate) fn is_quiet(&mut self, class: usize) -> bool {
         let held = &mut self.held[class];
         let evicted = std::mem::replace(&mut held.weighed, held.evicted);
         held.evicted == evicted && held.items > 0
     }
 
-    /// Brings the tag of an item up to date.
+    /// Updates the tag of an item from its stamps.
     pub(crate) fn retag(&mut self, item: Ref) {
         let (class, index) = Page::of(item, &self.classes);
         let page = &mut self.held[class].pages[index];
@@ -444,7 +447,7 @@ impl Pages {
 }
 
 impl Class {
-    /// Notes that a page has a free slot.
+    /// Adds a page with a free slot to the open ones.
     fn open(&mut self, index: usize) {
         let page = &mut self.pages[index];
         if page.open == NIL {
@@ -453,7 +456,7 @@ impl Class {
         }
     }
 
-    /// Notes that a page has none.
+    /// Removes a page without a free slot from the open ones.
     fn close(&mut self, index: usize) {
         let at = std::mem::replace(&mut self.pages[index].open, NIL);
         if at != NIL {
@@ -467,13 +470,13 @@ impl Class {
 
 #[cfg(test)]
 impl Pages {
-    /// Pages of no store, for items outside of one.
+    /// Creates pages without a store, for items in tests.
     pub(crate) fn for_test() -> Self {
         let classes = Slab::default().classes(0, 1, 1);
         Self::new(&Arc::new(Arena::new(classes.page())), &classes, &Arc::default())
     }
 
-    /// An item in a page of its own accord.
+    /// Writes an item, after adding a page if necessary.
     pub(crate) fn of_test(&mut self, parts: &Parts) -> Owned {
         if !self.has_room(parts.contents()) {
             let (class, bytes) =

@@ -1,16 +1,16 @@
-//! Pages on their way between classes, one at a time: as a plan says, or, where ranks are balanced,
-//! as each shard's victims do.
+//! Moves of pages between classes, one at a time: by a plan, or, if ranks are balanced, by the
+//! victims of each shard.
 //!
-//! A plan names the classes and how many pages. The sweep carries it out, a page for each shard
-//! that it comes by: the page's items move to free chunks of their class or leave, and the page is
-//! cut anew. Between tenants it may move as far as the min of the one and the max of the other
-//! allow. Where tenants are pools of their own, pages also move by themselves, when budgets change
+//! A plan names the classes and the number of pages. The sweep carries it out, one page for each
+//! shard that it visits: the page's items move to free chunks of their class or are evicted, and
+//! the page is cut again. Between tenants a page moves only within the min of the one and the max
+//! of the other. If tenants are separate pools, pages also move by themselves, when budgets change
 //! and a tenant writes.
 //!
-//! Ranks are balanced by each shard for itself, as its own victims tell
-//! ([`policy::rank::balance`]): what they are worth on the mean of all shards is true of none, and
-//! pages moved by it do more harm than good. A page moves when a class that is full needs a chunk,
-//! and, so that quiet classes are heard of, when the sweep comes by.
+//! Each shard balances ranks by itself, by the worth of its own victims
+//! ([`policy::rank::balance`]). Their mean worth over all shards is true of none, and moving pages
+//! by it does more harm than good. A page moves when a full class needs a chunk. It also moves when
+//! the sweep visits, so that quiet classes take part.
 
 use super::{Pages, SizeCounts};
 use crate::pools::Want;
@@ -24,88 +24,88 @@ use policy::rank::balance::{BETTER_BY_AGE, BETTER_LEARNT, BETTER_WATCHED, Class,
 use policy::rank::{Lessons, Victims};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A shard moves a page at most for so many requests to it, and for a part of the items that it
-/// holds: where pages moved ten times as seldom more was missed than where none did.
+/// A shard moves a page at most once in this many requests, and at most once in this part of its
+/// items. With pages moving a tenth as often, there were more misses than without any moves.
 const BALANCE_EVERY: u64 = 64;
 const BALANCE_PART: u64 = 64;
-/// Bytes of the pages moved at once, where the sweep comes by seldom: what takes far less than a
-/// millisecond.
+/// Most bytes of the pages moved at once, if the sweep visits rarely. Such a move takes far less
+/// than a millisecond.
 const BALANCE_MOST: u64 = 64 << 10;
 
-/// A class that is full looks for a page of another whenever so many of its items have left, or the
-/// part of those that fill a page: what victims are worth is told by some.
+/// A full class looks for a page of another class after this many evictions, or after this part of
+/// the items of a page. The worth of victims is known only after some evictions.
 const ASKS_EVERY: u64 = 8;
 const ASKS_PART: u64 = 4;
-/// Fake evictions of a class of which too little is known, at each look.
+/// Fake evictions of a class with too few known victims, at each look.
 const FAKES: u64 = 8;
-/// Tenants whose classes are compared at once: of more so many are drawn.
+/// Most tenants whose classes are compared at once; of more, this many are drawn.
 const TENANTS_MAX: usize = 16;
 
-/// A class of sizes, of a tenant.
+/// A size class of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeClass {
     /// The tenant that owns the items.
     pub tenant: TenantId,
-    /// Its index in what [`Store::size_class_stats`] tells.
+    /// Its index in the result of [`Store::size_class_stats`].
     pub class: usize,
 }
 
 /// A plan to move pages from one class to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The class that loses them.
+    /// The class that loses the pages.
     pub from: SizeClass,
-    /// The class that gets them.
+    /// The class that gets the pages.
     pub to: SizeClass,
-    /// Pages of single shards.
+    /// Number of pages; a page belongs to one shard.
     pub pages: u64,
 }
 
-/// A class of a tenant, over all shards.
+/// Statistics of a tenant's class, over all shards.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SizeClassStats {
-    /// Bytes of a chunk; 0 for the last class, that of items with pages to themselves.
+    /// Bytes of a chunk; 0 for the last class, whose items have pages to themselves.
     pub chunk: Bytes,
-    /// Bytes of a page of it.
+    /// Bytes of a page of the class.
     pub page: Bytes,
-    /// Pages of single shards.
+    /// Number of pages; a page belongs to one shard.
     pub pages: u64,
-    /// Bytes charged for them.
+    /// Bytes charged for the pages.
     pub bytes: Bytes,
     /// Items.
     pub items: u64,
-    /// Chunks without one.
+    /// Chunks without an item.
     pub free: u64,
-    /// Items that left to make room.
+    /// Items evicted to make room.
     pub evicted: u64,
-    /// Victims of late, or to come: what a byte is worth where ranks tell, else ages, below
-    /// zero.
+    /// Recent or next victims: the worth of a byte if ranks measure it, otherwise ages, as negative
+    /// numbers.
     pub victims: Victims,
-    /// Chunks of a page.
+    /// Chunks per page.
     pub slots: u64,
-    /// Requests to it, while [`Store::count_sizes`] is on.
+    /// Requests to the class, while [`Store::count_sizes`] is on.
     pub counts: SizeCounts,
 }
 
-/// The moves still to be made, and the shard whose turn it is: were it always the first that the
-/// sweep comes by, one shard would change and the others would stay as they are.
+/// The moves still to be made, and the shard whose turn it is. If it were always the first shard
+/// that the sweep visits, one shard would change and the others would stay the same.
 #[derive(Debug, Default)]
 pub(crate) struct Moves(Mutex<(Vec<Move>, usize)>);
 
 impl Store {
-    /// Bytes of a page of one shard, of most classes: what moves count in.
+    /// Bytes of a page of most classes in one shard, the unit of moves.
     pub fn page(&self) -> Bytes {
         Bytes(self.sizes.page())
     }
 
-    /// The class of an item of which `charge` bytes are charged: its index in what
-    /// [`Store::size_class_stats`] tells.
+    /// The class of an item charged `charge` bytes: its index in the result of
+    /// [`Store::size_class_stats`].
     pub fn class_of(&self, charge: Bytes) -> usize {
         self.sizes.of_charge(charge.0)
     }
 
-    /// Bytes that the item of a sample takes of a page, where it has one with others; 0 where the
-    /// sample does not tell.
+    /// Bytes that the item of a sample takes of a page that it shares with others. An item with a
+    /// run of its own has its whole charge, and a sample without a size has 0.
     pub fn share_of(&self, sample: &Sample) -> u32 {
         let charge = u64::from(sample.size).saturating_sub(SHARE);
         if charge == 0 {
@@ -117,8 +117,8 @@ impl Store {
         }
     }
 
-    /// The classes of a tenant, by size. Classes in which nothing left of late tell what would
-    /// leave.
+    /// Statistics of a tenant's classes, by size. For a class without recent evictions, a victim is
+    /// chosen but not evicted.
     pub fn size_class_stats(&self, tenant: TenantId, now: Now) -> Vec<SizeClassStats> {
         let mut all = vec![SizeClassStats::default(); self.sizes.large() + 1];
         for shard in &self.shards {
@@ -136,29 +136,30 @@ impl Store {
         all
     }
 
-    /// Replaces what is still to be moved. [`Store::sweep`] moves it.
+    /// Replaces the moves still to be made. [`Store::sweep`] makes them.
     pub fn move_pages(&self, moves: &[Move]) {
         lock(&self.moves.0).0 = moves.to_vec();
     }
 
-    /// Whether pages move to classes whose victims are worth more, by their ranks where those say
-    /// what a byte is worth, else by their youth. Otherwise they move as [`Store::move_pages`]
-    /// says. On to begin with.
+    /// Sets whether pages move to classes whose victims are worth more: by their ranks if ranks are
+    /// a worth per byte, otherwise by their youth. If off, pages move only by
+    /// [`Store::move_pages`]. On at first.
     pub fn balance_pages(&self, on: bool) {
         self.balances.store(on, Relaxed);
     }
 
-    /// Whether it does.
+    /// Whether [`Store::balance_pages`] is on.
     pub fn balances(&self) -> bool {
         self.balances.load(Relaxed)
     }
 
-    /// How many pages are still to be moved.
+    /// The number of pages still to be moved.
     pub fn pages_to_move(&self) -> u64 {
         lock(&self.moves.0).0.iter().map(|step| step.pages).sum()
     }
 
-    /// Moves a page, if one is to be moved and the shard has one. Whether it did.
+    /// Moves a page, if there is a move to make and the shard has a page for it. Returns whether it
+    /// did.
     pub(crate) fn move_page(&self, shard: &mut Shard, now: Now) -> bool {
         if self.balances() {
             return shard.balance(self, now);
@@ -179,13 +180,13 @@ impl Store {
     }
 }
 
-/// A page is moved for who gets it.
+/// The need for room of a move, in the name of the receiving tenant.
 const fn want_of(step: &Move, now: Now) -> Want {
     Want { tenant: Some(step.to.tenant), own: false, spare: 0, now }
 }
 
 impl super::Class {
-    /// Whether nothing left since it was last reported.
+    /// Whether no item was evicted since the last report.
     const fn is_quiet(&self) -> bool {
         self.evicted == self.reported
     }
@@ -222,10 +223,10 @@ impl Shard {
         (of.class < held.len()).then(|| held[of.class].bytes)
     }
 
-    /// Whether there is a page to be taken, and who gets it may have it.
+    /// Whether there is a page to take, and the receiving class may have it.
     fn can_move(&self, step: &Move) -> bool {
         let Move { from, to, .. } = *step;
-        // The one keeps its min, and the other within its max.
+        // The giving tenant keeps its min, and the receiving one stays within its max.
         let bounds_allow = |page: u64| {
             let [giver, getter] =
                 [from, to].map(|of| &self.tenants[usize::from(of.tenant)].account);
@@ -240,7 +241,8 @@ impl Shard {
             && bounds_allow(page)
     }
 
-    /// From which of several classes, of which that much is known, a page is to move to one.
+    /// The move of a page to the class at `to`, from the best of several classes with these
+    /// statistics.
     fn giver(
         &self,
         all: &[SizeClass],
@@ -255,10 +257,10 @@ impl Shard {
         giver(&known, to, better).map(step)
     }
 
-    /// Moves pages from the class whose victims are worth least to the one whose victims are worth
-    /// most, as many as it is time for. Whether any moved.
+    /// Moves as many pages as are due, from the class whose victims are worth least to the one
+    /// whose victims are worth most. Returns whether any page moved.
     fn balance(&mut self, store: &Store, now: Now) -> bool {
-        // Before any tenant is asked, of which there may be thousands.
+        // Checked before any tenant is looked at, because there may be thousands.
         if self.tick < self.balance_at {
             return false;
         }
@@ -278,7 +280,7 @@ impl Shard {
         moved
     }
 
-    /// The same among the tenants of a pool, up to so many pages.
+    /// Balances the tenants of a pool, with up to `most` pages.
     fn balance_pool(&mut self, store: &Store, pool: usize, most: u64, now: Now) -> bool {
         let ((all, evict), better) = (self.look_at_victims(pool, now), self.better(pool));
         let mut moved = false;
@@ -294,7 +296,7 @@ impl Shard {
         moved
     }
 
-    /// How much more the victims of a pool's class must be worth for it to get a page.
+    /// The factor by which the victims of a pool's class must be worth more for it to get a page.
     fn better(&self, pool: usize) -> f64 {
         match self.pools.learns(pool) {
             Some(Lessons::Watched) => BETTER_WATCHED,
@@ -303,9 +305,9 @@ impl Shard {
         }
     }
 
-    /// Moves a page to a class that is full from the one whose victims are worth least, if they are
-    /// worth less than its own. Looks for one whenever enough have left to know better than at the
-    /// last look. Whether one moved.
+    /// Moves a page to a full class from the one whose victims are worth least, if they are worth
+    /// less than the full class's own. It looks for one only after enough new evictions since the
+    /// last look. Returns whether a page moved.
     pub(crate) fn gains_page(&mut self, store: &Store, to: SizeClass, want: &Want) -> bool {
         if !store.balances() {
             return false;
@@ -328,7 +330,7 @@ impl Shard {
         step.is_some()
     }
 
-    /// The classes with pages of a pool's tenants, or of some of them and the one named.
+    /// The classes with pages of a pool's tenants; with many tenants, of some of them and of `own`.
     fn classes_of(&mut self, pool: usize, own: Option<TenantId>) -> Vec<SizeClass> {
         let mut tenants: Vec<_> = self.pools.tenants_of(pool).collect();
         if tenants.len() > TENANTS_MAX {
@@ -346,9 +348,10 @@ impl Shard {
         all
     }
 
-    /// The same, and of each whether anything left since this was asked last; where nothing did
-    /// something is looked for that would. What is large is not told to evict, so that it gets no
-    /// page here: it takes what it needs from whose memory is worth least.
+    /// The classes of a pool, and whether each has evicted since the last call. For a class without
+    /// evictions a victim is chosen but not evicted. Large items never count as evicting, so that
+    /// their class gets no page here: it takes its memory from the class whose memory is worth
+    /// least.
     fn look_at_victims(&mut self, pool: usize, now: Now) -> (Vec<SizeClass>, Vec<bool>) {
         let all = self.classes_of(pool, None);
         let mut evict = vec![];
@@ -366,7 +369,7 @@ impl Shard {
         (all, evict)
     }
 
-    /// The stats of a class, which is asked what would leave it where that is little.
+    /// The statistics of a class. If too few victims are known, more are chosen but not evicted.
     fn asked(&mut self, of: SizeClass, evicts: bool, now: Now) -> Class {
         for _ in 0..FAKES {
             let known = self.known(of, evicts);
@@ -400,7 +403,7 @@ impl Shard {
             }
         }
         let tenant = &mut self.tenants[usize::from(to.tenant)];
-        // The class of what is large has no pages in store: it takes free memory.
+        // The class of large items keeps no spare pages: it takes free memory.
         let is_chunk = to.class < tenant.pages.classes.large();
         if is_chunk && freed >= page + cost && tenant.account.try_take(page + cost) {
             if tenant.pages.add_page(to.class, page) {

@@ -7,20 +7,19 @@
 //!  └─────────────┴────────────────┴─────────┴─────────┴─
 //! ```
 //!
-//! A *tag* ([`Tag`]) is what eviction wants to know of an item: when it was last used, in which
-//! class, what its fetch took. Sixteen tags are a cache line, so 64 candidates cost four lines
-//! where their items would cost 64. A hit does not write the tag: it writes the item, whose line it
-//! has anyway, so that a tag is what was known when the item was written or last looked at. An item
-//! that seems the worst by its tag is looked at before it goes; was it used since, then its tag is
-//! brought up to date and the choice made again. That happens once for a use between two looks, as
-//! with the second chance of CLOCK [1].
+//! A *tag* ([`Tag`]) holds the data of an item that eviction needs: its last use, its class, and
+//! the cost of its fetch. Sixteen tags are a cache line, so 64 candidates cost four lines, where
+//! their items would cost 64. A hit does not write the tag. It writes the item, whose line it needs
+//! anyway. So a tag is from when the item was written or last looked at. An item that ranks lowest
+//! by its tag is looked at before it is evicted. If it was used since, its tag is updated and the
+//! choice is made again. That happens once for a use between two looks, as with the second chance
+//! of CLOCK [1].
 //!
-//! A page begins at a multiple of its length, so an item's address and class tell where its page
-//! begins. A page knows which of its chunks hold an item: as long as one does it cannot be given
-//! back, and a chunk is given back only with the item that was made in it. So no item is ever
-//! without memory.
+//! A page begins at a multiple of its length, so an item's address and class give the start of its
+//! page. A page knows which of its chunks hold an item. It cannot be given back while any does, and
+//! a chunk is given back only with the item that was made in it. So no item is ever without memory.
 //!
-//! Tags apart from the items are RankCache's [2]; there a hit writes the tag.
+//! Tags apart from the items are RankCache's idea [2]; there a hit writes the tag.
 //!
 //! [1] Corbató. A Paging Experiment with the Multics System. 1969.
 //! [2] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
@@ -33,12 +32,12 @@ use policy::rank::{Stamps, Tag};
 use std::ops::Range;
 use std::ptr::NonNull;
 
-/// Bytes in front of the tags: one line.
+/// Bytes before the tags: one line.
 pub(crate) const HEAD: u64 = 64;
 /// Bytes of a tag.
 pub(crate) const TAG: u64 = 4;
 
-/// Chunks are multiples of this, as the head and a tag are: what an item has to be aligned to.
+/// Chunks, the head and tags are multiples of this, which is the alignment of items.
 pub(crate) const STEP: u64 = 4;
 
 const _: () = assert!(
@@ -46,7 +45,7 @@ const _: () = assert!(
 );
 const _: () = assert!(size_of::<Tag>() == TAG as usize && size_of::<Head>() <= HEAD as usize);
 
-/// Bytes of a chunk where a page of so many bytes has so many slots.
+/// Bytes of a chunk in a page of `page` bytes with `slots` slots.
 pub(super) const fn chunk_of(page: u64, slots: u64) -> u64 {
     ((page - HEAD) / slots - TAG) & !(STEP - 1)
 }
@@ -58,11 +57,11 @@ const NIL: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 struct Head {
     class: u32,
-    /// Which of the pages of its class it is.
+    /// Its index among the pages of its class.
     index: u32,
 }
 
-/// A page, its slots counted.
+/// A page with its count of slots.
 #[derive(Debug)]
 pub(crate) struct Page {
     run: Run,
@@ -70,11 +69,11 @@ pub(crate) struct Page {
     slots: u32,
     /// Slots that hold an item.
     used: u32,
-    /// Slots from here on never held one.
+    /// Slots from this one on have never held an item.
     fresh: u32,
-    /// The last slot that was freed: its tag names the one before it.
+    /// The slot that was freed last. Its tag links to the one freed before it.
     free: u32,
-    /// Where it stands among those of its class that have a free slot; [`NIL`] if it has none.
+    /// Its index in the list of its class's pages with a free slot; [`NIL`] if it has none.
     pub(super) open: u32,
     /// Bytes charged for it.
     pub(super) bytes: u64,
@@ -93,20 +92,20 @@ impl Page {
         Self { run, chunk, slots, used: 0, fresh: 0, free: NIL, open: NIL, bytes }
     }
 
-    /// The class and the index of the page in which an item stands.
+    /// The class and the index of the page of an item.
     pub(super) fn of(item: Ref, classes: &SizeClasses) -> (usize, usize) {
         let page = classes.page_of(classes.of(item.contents()));
         let base = item.base().map_addr(|addr| {
             let base = addr.get() & !(page as usize - 1);
             base.try_into().expect("no page is at zero")
         });
-        // SAFETY: the item stands in a chunk, that is in a page, which has its head at the multiple
-        // of its length below; only the page's owner writes the head, and it calls this.
+        // SAFETY: the item is in a chunk of a page, and the page has its head at the multiple of
+        // its length below. Only the page's owner writes the head, and it calls this function.
         let head = unsafe { base.cast::<Head>().read() };
         (head.class as usize, head.index as usize)
     }
 
-    /// It is another page of its class now.
+    /// Changes the index of the page in its class.
     pub(super) fn set_index(&mut self, index: usize) {
         // SAFETY: the head is ours.
         unsafe {
@@ -115,7 +114,7 @@ impl Page {
         }
     }
 
-    /// Whether something stands in this page at `addr`.
+    /// Whether `addr` is in this page.
     pub(super) fn has(&self, addr: usize) -> bool {
         addr.wrapping_sub(self.run.base.addr().get()) < self.bytes as usize
     }
@@ -134,18 +133,18 @@ impl Page {
 
     fn tag_at(&self, slot: u32) -> NonNull<Tag> {
         assert!(slot < self.slots);
-        // SAFETY: within the tags, which are aligned as the head is.
+        // SAFETY: within the tags, which are aligned like the head.
         unsafe { self.run.base.add((HEAD + u64::from(slot) * TAG) as usize).cast() }
     }
 
-    /// The tag of a slot; none if it holds no item.
+    /// The tag of a slot; `None` if it holds no item.
     #[inline]
     pub(super) fn tag(&self, slot: u32) -> Option<Tag> {
         // SAFETY: `new` cleared the tags, and only this page writes them.
         Some(unsafe { self.tag_at(slot).read() }).filter(|tag| tag.is_item())
     }
 
-    /// The tags of some slots, of which not all need hold an item.
+    /// The tags of some slots, not all of which need hold an item.
     #[inline]
     pub(super) fn tags(&self, slots: Range<u32>) -> &[Tag] {
         assert!(slots.start <= slots.end && slots.end <= self.slots);
@@ -157,14 +156,13 @@ impl Page {
         }
     }
 
-    /// Has the tags from a slot on brought from memory.
+    /// Prefetches the tags from a slot on.
     #[inline]
     pub(super) fn prefetch_tags(&self, first: u32) {
         fetch(self.tag_at(first).as_ptr().cast());
     }
 
-    /// Has the first `bytes` of what stands in a slot brought from memory, and no more than a few
-    /// lines.
+    /// Prefetches the first `bytes` of the item in a slot, at most a few lines.
     #[inline]
     pub(super) fn prefetch(&self, slot: u32, bytes: u64) {
         let chunk = self.chunk_at(slot).as_ptr();
@@ -191,7 +189,7 @@ impl Page {
         ((item.base().addr().get() - chunks) / self.chunk as usize) as u32
     }
 
-    /// Makes an item in a free slot. There must be one, and room in it.
+    /// Writes an item into a free slot. There must be one, and it must be large enough.
     pub(super) fn write(&mut self, parts: &Parts, stamps: Stamps) -> Owned {
         assert!(!self.is_full() && parts.contents() <= u64::from(self.chunk));
         let slot = match self.free {
@@ -206,8 +204,9 @@ impl Page {
             }
         };
         self.used += 1;
-        // SAFETY: the tag is the page's. The slot holds no item, so its chunk is nobody's; it is
-        // large enough; until the item is given to `free` the page neither uses it nor gives it up.
+        // SAFETY: the tag is the page's. The slot holds no item, so nothing else uses its chunk,
+        // and it is large enough. Until the item is given to `free`, the page neither uses the
+        // chunk nor gives it up.
         unsafe {
             self.tag_at(slot).write(Tag::of(stamps));
             Owned::in_chunk(self.chunk_at(slot), parts, stamps)
@@ -225,22 +224,22 @@ impl Page {
         self.used -= 1;
     }
 
-    /// Looks at the item of a slot.
+    /// Shows the item of a slot to `look`.
     pub(super) fn look<R>(&self, slot: u32, look: impl FnOnce(Ref<'_>) -> R) -> Option<R> {
         self.tag(slot)?;
-        // SAFETY: the slot holds an item; its owner is guarded by the lock of the shard, which the
+        // SAFETY: the slot holds an item. Its owner is guarded by the lock of the shard, which the
         // caller holds, and changes nothing while `look` runs.
         Some(look(unsafe { Ref::from_raw(self.chunk_at(slot)) }))
     }
 
-    /// Brings a tag up to date.
+    /// Updates a tag.
     pub(super) fn set_tag(&mut self, slot: u32, tag: Tag) {
         assert!(self.tag(slot).is_some(), "a free slot keeps its link");
         // SAFETY: the tag is the page's.
         unsafe { self.tag_at(slot).write(tag) };
     }
 
-    /// Gives up the memory.
+    /// Gives the page up, and returns its memory.
     pub(super) fn into_run(self) -> Run {
         assert!(self.used == 0, "items stand here");
         self.run

@@ -1,10 +1,10 @@
-//! The victim of a class: the lowest rank among tags drawn.
+//! The victim of a class: the lowest rank among the drawn tags.
 //!
-//! Where fewer than eight candidates are asked for they are drawn one by one. From there on,
-//! sixteen that lie side by side come for the cost of one: they were written at about the same
-//! time, so that sixteen of them tell less than sixteen drawn apart, and more than one.
+//! Fewer than eight candidates are drawn one by one. From eight on, sixteen neighbouring tags are
+//! drawn at the cost of one. They were written at about the same time, so sixteen of them tell less
+//! than sixteen separate draws, and more than one.
 //!
-//! A rank that goes by more than tags tell reads the items, a line or two for each.
+//! A rank that needs more data than the tags hold reads the items, a line or two for each.
 
 use super::lowest::{self, Sorted, least};
 use super::page::Page;
@@ -16,36 +16,36 @@ use crate::key::hash_of;
 use base::{Prng, TenantId, Tick};
 use policy::rank::{Stamps, Tag};
 
-/// Candidates from which on they are drawn by lines.
+/// Number of candidates from which on tags are drawn by lines.
 const BY_LINES: u8 = 8;
-/// Lines drawn for a class of penalties, at most.
+/// Most lines drawn for a penalty class.
 const LINES_OF_CLASS: usize = 12;
-/// Tags in a line.
+/// Tags per line.
 const LINE: u32 = lowest::LINE as u32;
 
-/// Items drawn by their tags.
+/// Candidates drawn by their tags.
 #[derive(Debug, Default)]
 pub(crate) struct Draws(Vec<Line>);
 
-/// Slots side by side, a line of tags at most.
+/// Neighbouring slots, at most a line of tags.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     page: u32,
     first: u32,
-    /// Without end where no item is, or one that stays.
+    /// Infinite for a slot without an item, or with one that stays.
     ranks: [f32; LINE as usize],
-    /// The lowest of them.
+    /// The lowest of the ranks.
     least: f32,
 }
 
 impl Line {
-    /// Slots from `first` on, none of which is ranked yet.
+    /// Slots from `first` on, without ranks.
     const fn from(page: u32, first: u32) -> Self {
         Self { page, first, ranks: [f32::INFINITY; LINE as usize], least: f32::INFINITY }
     }
 
-    /// Ranks up to `step` slots of the page, each item of which takes `size`; returns how many
-    /// items are there.
+    /// Ranks up to `step` slots of the page, where each item takes `size` bytes. Returns the number
+    /// of items there.
     #[inline]
     fn rank(&mut self, page: &Page, step: u32, size: u32, choice: &Choice) -> usize {
         let slots = self.first..(self.first + step).min(page.slots());
@@ -80,20 +80,21 @@ impl Line {
         items - foreign
     }
 
-    /// Takes out the first of the lowest rank.
+    /// Removes and returns the first slot with the lowest rank.
     fn pop(&mut self) -> At {
-        // All are compared, which a processor does to several at once.
+        // All ranks are compared, several at once in the processor.
         let bit = |(at, &rank): (usize, &f32)| u32::from(rank == self.least) << at;
         let equal = self.ranks.iter().enumerate().map(bit).fold(0, |all, one| all | one);
         let at = equal.trailing_zeros() % LINE;
-        // All are written anew: to read several at once waits for a write of one of them.
+        // All ranks are written again, because reading several at once would wait for a write of
+        // one of them.
         let left = |slot| if slot as u32 == at { f32::INFINITY } else { self.ranks[slot] };
         self.ranks = std::array::from_fn(left);
         self.find_least();
         At { page: self.page, slot: self.first + at }
     }
 
-    /// Finds the lowest.
+    /// Updates the lowest rank.
     fn find_least(&mut self) {
         self.least = least(&self.ranks);
     }
@@ -107,7 +108,7 @@ pub(super) struct At {
 }
 
 impl Draws {
-    /// The lowest rank of all, without end if there is none, and the line that has it first.
+    /// The lowest rank of all, infinite if there is none, and the first line with it.
     fn least(&self) -> (f32, usize) {
         let lower = |least: (f32, usize), (at, line): (usize, &Line)| {
             if line.least < least.0 { (line.least, at) } else { least }
@@ -115,14 +116,14 @@ impl Draws {
         self.0.iter().enumerate().fold((f32::INFINITY, 0), lower)
     }
 
-    /// Takes out the first of the lowest rank.
+    /// Removes and returns the first slot with the lowest rank.
     pub(super) fn pop(&mut self) -> Option<(At, f32)> {
         let (least, line) = self.least();
         (least < f32::INFINITY).then(|| (self.0[line].pop(), least))
     }
 
-    /// The lowest in their order, as many as there is room for, of the first [`lowest::LINES`]
-    /// lines; returns how many, and the lowest rank of the others.
+    /// Fills `into` with the lowest slots in order, from the first [`lowest::LINES`] lines. Returns
+    /// how many there are, and the lowest rank of the others.
     pub(super) fn lowest(&self, into: &mut [(At, f32)]) -> (u8, f32) {
         let lines = &self.0[..self.0.len().min(lowest::LINES)];
         let mut sorted = Sorted::new(lines.iter().map(|line| &line.ranks));
@@ -140,7 +141,7 @@ impl Draws {
         (found, next().map_or(f32::INFINITY, |(_, rank)| rank))
     }
 
-    /// Puts back a slot that was taken out, with another rank.
+    /// Puts a removed slot back with another rank.
     fn put(&mut self, at: At, rank: f32) {
         let is_in = |line: &&mut Line| line.page == at.page && at.slot - line.first < LINE;
         if let Some(line) = self.0.iter_mut().filter(|line| line.first <= at.slot).find(is_in) {
@@ -154,50 +155,52 @@ impl Draws {
 pub(crate) struct Choice<'a> {
     pub(crate) evictor: &'a Evictor,
     pub(crate) tenant: TenantId,
-    /// The class of penalties that the item is to be of, where pools are such classes.
+    /// The penalty class from which to choose, if pools are penalty classes.
     pub(crate) only: Option<u8>,
     pub(crate) tick: u64,
-    /// The reader slot whose rounds of evictions go on: the shard's.
+    /// The shard's reader slot, whose rounds of evictions continue.
     pub(crate) reader_slot: usize,
     pub(crate) unix_ms: u64,
-    /// Where the item stands that is being written, which is spared.
+    /// The address of the item that is being written, which is spared.
     pub(crate) spare: usize,
-    /// The seed that keys are hashed with.
+    /// The seed of the keys' hashes.
     pub(crate) seed: u64,
     pub(crate) evictable: Evictable,
 }
 
 impl Choice<'_> {
-    /// The rank of an item that takes `size`.
+    /// The rank of an item that takes `size` bytes.
     fn rank(&self, stamps: Stamps, size: u32) -> f32 {
         let (class, meta) = (stamps.hit_class(), stamps.meta(size, self.tick));
         self.evictor.rank.rank_in(self.tenant, class, &meta, Tick(self.tick))
     }
 }
 
-/// An item that is to leave.
+/// An item chosen for eviction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen {
     pub(crate) page: usize,
     pub(crate) slot: u32,
     pub(crate) addr: usize,
-    /// Of its key; or of the key of what stood there before, if it was chosen ahead.
+    /// Hash of its key. If the item was chosen ahead and has been replaced, the hash of the old
+    /// key.
     pub(crate) hash: u64,
-    /// None if it is not chosen by its rank.
+    /// `None` if it was not chosen by its rank.
     pub(crate) rank: Option<f32>,
     pub(crate) is_dead: bool,
 }
 
 impl Pages {
-    /// Slots looked at to choose from, and how many of them lie side by side.
+    /// Number of slots to choose from, and number of neighbouring ones per draw.
     pub(super) fn width(evictor: &Evictor) -> (usize, u32) {
-        // Candidates in the eviction pool double the sample; to draw twice as many does, too.
+        // Candidates kept in the eviction pool double the sample, and so does drawing twice as
+        // many.
         let k = usize::from(evictor.k) << u32::from(evictor.pool);
         (k, if evictor.k < BY_LINES { 1 } else { LINE })
     }
 
-    /// Draws candidates of a class by their tags: those of `lines`, page and first slot, if there
-    /// are any, and up to [`lowest::LINES`] in all if these are not enough for one eviction.
+    /// Draws candidates of a class by their tags. It starts with `lines`, given as page and first
+    /// slot. If these are too few for one eviction, it draws up to [`lowest::LINES`] in all.
     pub(super) fn draw(
         &self,
         class: usize,
@@ -222,7 +225,7 @@ impl Pages {
             drawn += 1;
             found += rank(at, first);
         }
-        // Of a class of penalties there may be few; and pages of few slots have no whole line.
+        // A penalty class may have few items, and pages with few slots have no whole line.
         let in_line = step.min(self.classes.slots(class)).max(1) as usize;
         let all = if choice.only.is_some() { LINES_OF_CLASS } else { (2 * k).div_ceil(in_line) };
         let mut left = if lines.is_empty() { all } else { lowest::LINES - drawn };
@@ -233,7 +236,7 @@ impl Pages {
         }
     }
 
-    /// Chooses an item of a class; none if there is none but the spared one.
+    /// Chooses an item of a class; `None` if there is none except the spared one.
     pub(crate) fn choose(
         &mut self,
         class: usize,
@@ -264,8 +267,8 @@ impl Pages {
         if choice.only.is_some() { None } else { self.search(class, choice, prng) }
     }
 
-    /// The rank of what stands in a slot now, with its tag brought up to date; that of what is dead
-    /// is below all, that of nothing above.
+    /// The current rank of the item in a slot, after updating its tag. A dead item ranks below all
+    /// others, and an empty slot above all.
     pub(super) fn rank_now(&mut self, class: usize, at: At, choice: &Choice) -> f32 {
         let held = &mut self.held[class];
         let Some(page) = held.pages.get_mut(at.page as usize) else { return f32::INFINITY };
@@ -288,14 +291,14 @@ impl Pages {
             page.set_tag(at.slot, Tag::of(stamps));
             return f32::INFINITY;
         }
-        // A tag does not know whether its item was used since, nor all that a rank may go by.
+        // A tag does not know whether its item was used since, nor all data that a rank may need.
         if page.tag(at.slot) != Some(Tag::of(stamps)) {
             page.set_tag(at.slot, Tag::of(stamps));
         }
         choice.rank(stamps, charge(&self.classes, class, page))
     }
 
-    /// The item in a slot, chosen by its rank, if it may leave.
+    /// The item in a slot, chosen by its rank, if it may be evicted.
     pub(super) fn take(&self, class: usize, at: At, rank: f32, choice: &Choice) -> Option<Chosen> {
         if rank == f32::INFINITY {
             return None;
@@ -306,7 +309,7 @@ impl Pages {
         (chosen.is_dead || chosen.addr != choice.spare).then_some(Chosen { rank, ..chosen })
     }
 
-    /// [`Pages::take`] of what stands where something was that had this hash.
+    /// Like [`Pages::take`], with a known hash of the item that was in the slot.
     pub(super) fn take_hashed(
         &self,
         class: usize,
@@ -331,7 +334,7 @@ impl Pages {
         })
     }
 
-    /// The first item from a random page on: for classes of which draws met none that may leave.
+    /// The first item from a random page on, for classes in which the draws found no item to evict.
     fn search(&self, class: usize, choice: &Choice, prng: &mut Prng) -> Option<Chosen> {
         let held = &self.held[class];
         let first = prng.below(held.pages.len() as u64) as usize;
@@ -347,19 +350,19 @@ impl Pages {
 }
 
 impl Class {
-    /// Slots side by side, drawn at random: their page, and the first.
+    /// A random line of neighbouring slots: its page, and its first slot.
     pub(super) fn line(&self, step: u32, prng: &mut Prng) -> (u32, u32) {
         let at = prng.below(self.pages.len() as u64) as u32;
         let lines = self.pages[at as usize].slots().div_ceil(step);
         (at, prng.below(lines.into()) as u32 * step)
     }
 
-    /// Whether there is such a page with such a slot.
+    /// Whether there is a page with this index and slot.
     fn has(&self, page: u32, slot: u32) -> bool {
         self.pages.get(page as usize).is_some_and(|page| slot < page.slots())
     }
 
-    /// The item of a slot, about to leave or met on a walk.
+    /// The item of a slot, for an eviction or a walk.
     pub(super) fn met(&self, page: usize, slot: u32, seed: u64, unix_ms: u64) -> Option<Chosen> {
         self.pages[page].look(slot, |item| {
             let hash = hash_of(seed, item.db(), item.key());
@@ -369,7 +372,7 @@ impl Class {
     }
 }
 
-/// Bytes that an item of the page is charged.
+/// Bytes charged for an item of the page.
 fn charge(classes: &SizeClasses, class: usize, page: &Page) -> u32 {
     saturated(match classes.chunk(class) {
         0 => page.bytes,
@@ -377,7 +380,7 @@ fn charge(classes: &SizeClasses, class: usize, page: &Page) -> u32 {
     })
 }
 
-/// Bytes, as ranks count them.
+/// The bytes in 32 bits, as ranks use them; capped at `u32::MAX`.
 fn saturated(bytes: u64) -> u32 {
     bytes.try_into().unwrap_or(u32::MAX)
 }

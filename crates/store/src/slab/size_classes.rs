@@ -1,47 +1,48 @@
-//! The chunks that pages are cut into.
+//! The chunks into which pages are cut.
 //!
-//! From the smallest on each class is larger by the growth factor, as in memcached, in steps of
-//! four bytes; then each is stretched until its chunks fill the page. A class with fewer than four
-//! chunks to a page has longer pages, of two or four in one piece, where pages are short. Below two
-//! chunks to the longest there are no classes: what is larger has a run of pages to itself, charged
-//! by OS pages, of which only those written take memory.
+//! Beginning with the smallest, each class is larger by the growth factor, as in memcached, in
+//! steps of four bytes. Then each is stretched until its chunks fill the page. If pages are short,
+//! a class with fewer than four chunks per page has longer pages, of two or four pages in one
+//! piece. Items that do not fit twice into the longest page have no class of their own. Each has a
+//! run of pages to itself, charged by OS pages, of which only the written ones take memory.
 //!
 //! A class is up to a quarter larger than its items, and items of one size may be unlucky. So one
-//! class may be *fitted*: its chunks are those of that size, and its pages so long that little is
-//! left over. What was of the class and is longer belongs to the next then (`fit.rs`).
+//! class may be *fitted*: its chunks have that size, and its pages are so long that little is left
+//! over. Longer items of the class then belong to the next one (`fit.rs`).
 
 use super::page::{HEAD, STEP, TAG, chunk_of};
 use std::sync::Arc;
 
-/// Bytes of a small item: a collection with a key of usual length.
+/// Most bytes of a chunk for small items: enough for a collection with a key of usual length.
 const SMALL: u64 = 128;
 
-/// Bytes of an OS page: the system gives memory by these.
+/// Bytes of an OS page, the unit in which the system gives memory.
 pub(crate) const OS_PAGE: u64 = 4 << 10;
-/// Sizes up to this many steps find their class in a table.
+/// Contents up to this many steps find their class in a table.
 const STEPS: u64 = 1024;
 
-/// Chunks to a page below which a class has longer pages, if there are any.
+/// Chunks per page below which a class has longer pages, if there are any.
 const SLOTS_MIN: u64 = 4;
 
-/// Bytes that a fitted page may leave over, as a part of it, if it may not be longer.
+/// A fitted page that may not be longer may waste at most one part in this many.
 const LEFT_OVER: u64 = 32;
-/// By how much less of a page than before an item of a fitted class takes at least, as a part.
+/// An item of a fitted class must take less of a page than before by at least one part in this
+/// many.
 const WORTH_IT: u64 = 20;
 
-/// How the pages of a class are cut.
+/// The division of a class's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
     /// Bytes of a chunk.
     chunk: u64,
-    /// Chunks to a page.
+    /// Chunks per page.
     slots: u32,
     /// Bytes of a page.
     page: u64,
 }
 
 impl Cut {
-    /// A page cut into as many chunks of at least so many bytes as it has room for.
+    /// Cuts a page into as many chunks of at least `contents` bytes as it has room for.
     const fn of(page: u64, contents: u64) -> Self {
         let slots = (page - HEAD) / (contents + TAG);
         Self {
@@ -51,23 +52,23 @@ impl Cut {
         }
     }
 
-    /// Whether no more of it than may be is left over by items of so many bytes.
+    /// Whether items of `contents` bytes waste no more of the page than allowed.
     const fn fits(&self, contents: u64) -> bool {
         let taken = self.slots as u64 * (contents + TAG) + HEAD;
         (self.page - taken) * LEFT_OVER <= self.page
     }
 }
 
-/// What all tenants and shards have in common.
+/// Data shared by all tenants and shards.
 #[derive(Debug)]
 struct Common {
     page: u64,
     cuts: Box<[Cut]>,
-    /// The class, by the contents in steps.
+    /// The class of small contents, by steps.
     small: Box<[u8]>,
 }
 
-/// A class that is cut in another way.
+/// A class with another division of its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fit {
     class: usize,
@@ -75,12 +76,12 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// That of no class.
+    /// The value without a fitted class.
     const NONE: Self = Self { class: usize::MAX, cut: Cut { chunk: 0, slots: 1, page: 0 } };
 }
 
-/// Size classes of a store, or those of a tenant in a shard: the smallest first, then the one of
-/// what is larger.
+/// Size classes of a store, or of a tenant in a shard: the smallest first, and at the end the class
+/// of large items.
 #[derive(Clone, Debug)]
 pub(crate) struct SizeClasses {
     common: Arc<Common>,
@@ -88,8 +89,8 @@ pub(crate) struct SizeClasses {
 }
 
 impl SizeClasses {
-    /// The classes for pages of `page` to `longest` bytes, powers of two, from chunks of `least`
-    /// bytes on, each larger than the last by `factor`.
+    /// The classes for pages of `page` to `longest` bytes, powers of two. Chunks begin at `least`
+    /// bytes, and each class is larger than the last by `factor`.
     pub(crate) fn new(page: u64, longest: u64, least: u64, factor: f64) -> Self {
         let slots = |page: u64, chunk: u64| (page - HEAD) / (chunk + TAG);
         let mut cuts: Vec<Cut> = vec![];
@@ -114,7 +115,7 @@ impl SizeClasses {
         Self { common, fit: Fit::NONE }
     }
 
-    /// The same without a fitted class.
+    /// These classes without a fitted one.
     pub(crate) fn unfitted(&self) -> Self {
         Self { common: Arc::clone(&self.common), fit: Fit::NONE }
     }
@@ -124,8 +125,8 @@ impl SizeClasses {
         self.fit != Fit::NONE
     }
 
-    /// The same with a class fitted to contents of so many bytes, in pages of up to `longest`; none
-    /// if that were not worth it.
+    /// These classes with one fitted to contents of `contents` bytes, in pages of up to
+    /// `longest`. `None` if that is not worth it.
     pub(crate) fn fitted(&self, class: usize, contents: u64, longest: u64) -> Option<Self> {
         let before = *self.common.cuts.get(class)?;
         let contents = contents.next_multiple_of(STEP);
@@ -143,27 +144,27 @@ impl SizeClasses {
         if class == self.fit.class { Some(&self.fit.cut) } else { self.common.cuts.get(class) }
     }
 
-    /// Bytes of a page of most classes: the shortest.
+    /// Bytes of a page of most classes, which is the shortest.
     pub(crate) fn page(&self) -> u64 {
         self.common.page
     }
 
-    /// Bytes of a page of a class; of the shortest for the class of what is large.
+    /// Bytes of a page of a class; of the shortest page for the class of large items.
     pub(crate) fn page_of(&self, class: usize) -> u64 {
         self.cut(class).map_or(self.common.page, |cut| cut.page)
     }
 
-    /// Bytes that an item of a class takes of its page: its chunk, its tag, its part of the head.
+    /// Bytes of a page per item of a class: its chunk, its tag, its part of the head.
     pub(crate) fn share(&self, class: usize) -> u64 {
         self.page_of(class) / u64::from(self.slots(class))
     }
 
-    /// The class of items that have a run of pages to themselves; the others are below it.
+    /// The class of items with a run of pages to themselves; all other classes are below it.
     pub(crate) fn large(&self) -> usize {
         self.common.cuts.len()
     }
 
-    /// The class for contents of so many bytes.
+    /// The class for contents of `contents` bytes.
     #[inline]
     pub(crate) fn of(&self, contents: u64) -> usize {
         let class = match self.common.small.get(contents.div_ceil(STEP) as usize) {
@@ -173,33 +174,33 @@ impl SizeClasses {
         class + usize::from(class == self.fit.class && contents > self.fit.cut.chunk)
     }
 
-    /// Bytes of a chunk; 0 for the class of what is large.
+    /// Bytes of a chunk; 0 for the class of large items.
     pub(crate) fn chunk(&self, class: usize) -> u64 {
         self.cut(class).map_or(0, |cut| cut.chunk)
     }
 
-    /// Whether its items are as small as one that is a collection.
+    /// Whether its items are as small as a collection's item.
     pub(crate) fn is_small(&self, class: usize) -> bool {
         self.cut(class).is_some_and(|cut| cut.chunk <= SMALL)
     }
 
-    /// Chunks to a page.
+    /// Chunks per page.
     pub(crate) fn slots(&self, class: usize) -> u32 {
         self.cut(class).map_or(1, |cut| cut.slots)
     }
 
-    /// The class of items of which so many bytes are charged.
+    /// The class of items charged `charge` bytes.
     pub(crate) fn of_charge(&self, charge: u64) -> usize {
         self.common.cuts.partition_point(|cut| cut.chunk < charge)
     }
 
-    /// Whether contents of `a` and of `b` bytes fit the same memory.
+    /// Whether contents of `a` and of `b` bytes take the same memory.
     #[inline]
     pub(crate) fn are_one(&self, a: u64, b: u64) -> bool {
         self.charge(a) == self.charge(b)
     }
 
-    /// Bytes that an item of so many contents takes: its chunk, or its run.
+    /// Bytes charged for an item with `contents` bytes of contents: its chunk, or its run.
     #[inline]
     pub(crate) fn charge(&self, contents: u64) -> u64 {
         match self.chunk(self.of(contents)) {
@@ -213,7 +214,7 @@ impl SizeClasses {
 mod tests {
     use super::*;
 
-    /// A chunk that were too small would be written beyond, one of another class would be lost.
+    /// A chunk that is too small would be overrun, and one of another class would be lost.
     #[test]
     fn every_size_has_the_smallest_chunk_that_holds_it() {
         let cuts = [(4, 4, 1.25), (4, 16, 1.25), (64, 64, 1.08), (1024, 1024, 2.0)];
@@ -240,7 +241,8 @@ mod tests {
         }
     }
 
-    /// With pages of a megabyte and memcached's factor there are about as many classes as there.
+    /// With pages of a megabyte and memcached's factor there are about as many classes as in
+    /// memcached.
     #[test]
     fn there_are_some_forty_classes() {
         let classes = SizeClasses::new(1 << 20, 1 << 20, 48, 1.25);

@@ -1,4 +1,4 @@
-//! One bucket, one cache line: eight entries, of which the first and the last may be links.
+//! One bucket, one cache line: eight entries, the first and the last of which may be links.
 //!
 //! ```text
 //!   63          48 47 46                        0
@@ -8,10 +8,10 @@
 //!  └──────────────┴──┴───────────────────────────┘   behind, from the first to the one before
 //! ```
 //!
-//! The fingerprint stands in the upper bits of the item's pointer, which user space leaves zero,
-//! so a look-up dereferences the item it seeks and, once in 65536 entries, another. Items fill
-//! a bucket from the left without gaps; nothing is behind a null but a link. A bucket without a
-//! chain has room for eight items, and the link to an overflow bucket takes the place of one.
+//! The fingerprint is in the upper bits of the item's pointer, which user space leaves zero. So a
+//! look-up dereferences the item it seeks and, once in 65536 entries, another. Items fill a bucket
+//! from the left without gaps; only a link may follow a null. A bucket without a chain has room for
+//! eight items, and the link to an overflow bucket takes the place of one.
 
 use crate::fetch::{EXPECTED, LINE, fetch};
 use crate::item::{Mut, Owned, Ref};
@@ -19,9 +19,9 @@ use std::ptr::NonNull;
 
 /// Entries in a bucket.
 pub(super) const ENTRIES: usize = 8;
-/// The entry that links to the bucket behind.
+/// The entry that links to the next bucket of the chain.
 const NEXT: usize = ENTRIES - 1;
-/// The entry that links to the bucket before: in overflow buckets, always.
+/// The entry that links to the previous bucket; in overflow buckets it always does.
 const PREV: usize = 0;
 
 /// No bucket.
@@ -39,22 +39,22 @@ const _: () =
 /// Eight entries.
 #[repr(C, align(64))]
 pub(super) struct Bucket {
-    /// Each null, a link, or made by [`Entry::new`] and owned by this bucket.
+    /// Each is null, a link, or made by [`Entry::new`] and owned by this bucket.
     entries: [*mut u8; ENTRIES],
 }
 
 // SAFETY: the pointers own the items they point to; an item is plain bytes without ties to a
 // thread.
 unsafe impl Send for Bucket {}
-// SAFETY: shared, a bucket does not change, nor of its items anything but stamps, which are atomic.
+// SAFETY: a shared bucket does not change, and of its items only stamps do, which are atomic.
 unsafe impl Sync for Bucket {}
 
-/// An item on its way between buckets. Dropping one would lose its chunk.
+/// An item that is being moved between buckets. Dropping one would lose its chunk.
 #[must_use]
 pub(super) struct Entry(NonNull<u8>);
 
 impl Entry {
-    /// Takes the item and notes its fingerprint.
+    /// Takes the item and stores its fingerprint.
     #[inline]
     pub(super) fn new(fingerprint: u16, item: Owned) -> Self {
         let base = item.into_raw();
@@ -62,14 +62,14 @@ impl Entry {
         Self(base.map_addr(|addr| addr | usize::from(fingerprint) << SHIFT))
     }
 
-    /// The item again.
+    /// Turns the entry back into the item.
     #[inline]
     pub(super) fn into_item(self) -> Owned {
         // SAFETY: `new` took this pointer from `into_raw`, and `self` is consumed.
         unsafe { Owned::from_raw(address(self.0)) }
     }
 
-    /// A look at the item.
+    /// The item of the entry.
     pub(super) fn view(&self) -> Ref<'_> {
         // SAFETY: the entry owns the item, and it is borrowed for as long as the view is.
         unsafe { Ref::from_raw(address(self.0)) }
@@ -113,13 +113,13 @@ fn link(id: u32) -> *mut u8 {
 }
 
 impl Bucket {
-    /// Has the bucket brought from memory.
+    /// Prefetches the bucket.
     #[inline]
     pub(super) fn prefetch(&self) {
         fetch(std::ptr::from_ref(self).cast());
     }
 
-    /// Has the item with this fingerprint brought from memory.
+    /// Prefetches the item with this fingerprint.
     #[inline]
     pub(super) fn prefetch_item(&self, fingerprint: u16) {
         for entry in self.entries {
@@ -141,7 +141,7 @@ impl Bucket {
         linked(self.entries[NEXT])
     }
 
-    /// Links to a bucket behind, or to none. No item may be there.
+    /// Links to the next bucket of the chain, or to none. No item may be in that place.
     pub(super) fn set_next(&mut self, id: u32) {
         debug_assert!(!is_item(self.entries[NEXT]), "an entry would be lost");
         self.entries[NEXT] = link(id);
@@ -152,13 +152,13 @@ impl Bucket {
         linked(self.entries[PREV])
     }
 
-    /// Links to the bucket before. No item may be there.
+    /// Links to the previous bucket. No item may be in that place.
     pub(super) fn set_prev(&mut self, id: u32) {
         debug_assert!(!is_item(self.entries[PREV]), "an entry would be lost");
         self.entries[PREV] = link(id);
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub(super) fn len(&self) -> usize {
         self.entries.iter().filter(|&&entry| is_item(entry)).count()
     }
@@ -166,7 +166,7 @@ impl Bucket {
     /// The first place without an entry.
     #[inline]
     pub(super) fn room(&self) -> Option<usize> {
-        // Mostly there is room, and if not the last place tells.
+        // Usually there is room; if not, the last place shows it.
         if self.entries[NEXT].is_null() {
             return self.entries.iter().position(|entry| entry.is_null());
         }
@@ -183,13 +183,13 @@ impl Bucket {
     #[expect(clippy::inline_always, reason = "a tenth of the instructions of a hit")]
     #[inline(always)]
     pub(super) fn find(&self, fingerprint: u16, db: u8, key: &[u8]) -> Option<(usize, Ref<'_>)> {
-        // All are compared at once: where the one is that matches, nobody can foretell.
+        // All entries are compared at once, because the position of a match cannot be predicted.
         let mut matches = self.matches(fingerprint);
         while matches > 0 {
             let at = matches.trailing_zeros() as usize % ENTRIES;
             matches &= matches - 1;
             let Some(item) = self.get(at) else { continue };
-            // The value is on its way while the key is compared.
+            // Prefetches the value while the key is compared.
             fetch(item.base().as_ptr().wrapping_add(LINE));
             fetch(item.base().as_ptr().wrapping_add(2 * LINE));
             if item.db() == db && item.key() == key {
@@ -199,19 +199,20 @@ impl Bucket {
         None
     }
 
-    /// The entries with this fingerprint, and perhaps some that are no items, a bit each.
+    /// The entries with this fingerprint, and perhaps some without an item, one bit each.
     #[cfg(target_arch = "x86_64")]
     #[inline]
     fn matches(&self, fingerprint: u16) -> u32 {
         use std::arch::x86_64 as x86;
         let [a, b, c, d, e, f, g, h] = self.entries;
-        // SAFETY: every such processor has SSE2.
+        // SAFETY: every x86-64 processor has SSE2.
         unsafe {
             let two = |low: *mut u8, high: *mut u8| {
                 let words = x86::_mm_set_epi64x(high.addr() as i64, low.addr() as i64);
                 x86::_mm_castsi128_ps(words)
             };
-            // The upper halves of four entries, and of these the upper halves: the fingerprints.
+            // The upper halves of four entries, and of these the upper halves, which are the
+            // fingerprints.
             let four = |low, high| {
                 let tops = x86::_mm_shuffle_ps::<0b11_01_11_01>(low, high);
                 x86::_mm_srai_epi32::<16>(x86::_mm_castps_si128(tops))
@@ -223,7 +224,7 @@ impl Bucket {
         }
     }
 
-    /// The entries with this fingerprint, and perhaps some that are no items, a bit each.
+    /// The entries with this fingerprint, and perhaps some without an item, one bit each.
     #[cfg(not(target_arch = "x86_64"))]
     #[inline]
     fn matches(&self, fingerprint: u16) -> u32 {
@@ -231,13 +232,13 @@ impl Bucket {
         (0..ENTRIES).fold(0, |all, at| all | u32::from(is_it(at)) << at)
     }
 
-    /// The place of the entry that is this very word (see [`Bucket::word`]).
+    /// The place of the entry with exactly this word (see [`Bucket::word`]).
     pub(super) fn find_word(&self, word: usize) -> Option<usize> {
         (0..ENTRIES).find(|&at| self.entries[at].addr() == word)
     }
 
-    /// Address and fingerprint of an item's entry as a number, 0 where there is none: tells
-    /// entries apart, and cannot be followed.
+    /// Address and fingerprint of an item's entry as a number; 0 without an item. It identifies an
+    /// entry, and cannot be dereferenced.
     #[inline]
     pub(super) fn word(&self, at: usize) -> usize {
         let word = self.entries[at].addr();
@@ -248,20 +249,20 @@ impl Bucket {
     #[inline]
     pub(super) fn get(&self, at: usize) -> Option<Ref<'_>> {
         let entry = NonNull::new(self.entries[at]).filter(|entry| is_item(entry.as_ptr()))?;
-        // SAFETY: the bucket owns the item and is borrowed; but for stamps, items change only
-        // through `get_mut`, which borrows it mutably.
+        // SAFETY: the bucket owns the item and is borrowed. Except for stamps, items change only
+        // through `get_mut`, which borrows the bucket mutably.
         Some(unsafe { Ref::from_raw(address(entry)) })
     }
 
-    /// The items, and where they are.
+    /// The items, and their places.
     #[inline]
     pub(super) fn items(&self) -> impl Iterator<Item = (usize, Ref<'_>)> {
-        // Behind the first gap is none but a link.
+        // Only a link may follow the first gap.
         let taken = (0..ENTRIES).take_while(|&at| !self.entries[at].is_null());
         taken.filter_map(|at| Some((at, self.get(at)?)))
     }
 
-    /// The item of an entry, to change.
+    /// The item of an entry, mutably.
     #[inline]
     pub(super) fn get_mut(&mut self, at: usize) -> Option<Mut<'_>> {
         let entry = NonNull::new(self.entries[at]).filter(|entry| is_item(entry.as_ptr()))?;
@@ -269,7 +270,7 @@ impl Bucket {
         Some(unsafe { Mut::from_raw(address(entry)) })
     }
 
-    /// Takes an item's entry out and leaves a gap, which the caller fills.
+    /// Removes and returns an item's entry. The gap is left for the caller to fill.
     #[inline]
     pub(super) fn take(&mut self, at: usize) -> Option<Entry> {
         let entry = NonNull::new(self.entries[at]).filter(|entry| is_item(entry.as_ptr()))?;
@@ -277,7 +278,7 @@ impl Bucket {
         Some(Entry(entry))
     }
 
-    /// Puts an entry where none is.
+    /// Puts an entry into an empty place.
     #[inline]
     pub(super) fn put(&mut self, at: usize, Entry(tagged): Entry) {
         debug_assert!(self.entries[at].is_null(), "an entry would be lost");
@@ -303,7 +304,7 @@ mod tests {
         pages.of_test(&parts)
     }
 
-    /// Two keys of one fingerprint, and a fingerprint of zero, which empty places share.
+    /// Two keys with the same fingerprint, and a fingerprint of zero, which empty places have too.
     #[test]
     fn the_fingerprint_only_sorts_out() {
         let pages = &mut Pages::for_test();

@@ -1,22 +1,23 @@
 //! The dictionary of one tenant in one shard: linear hashing with small buckets.
 //!
 //! With n buckets, 2^l ≤ n < 2^(l+1), a key lives in the bucket that the low l+1 bits of its hash
-//! name, or, where there is no such bucket yet, the low l bits. The table grows by *splitting* one
-//! bucket, the next in order, into itself and a new one at the end, and shrinks by *merging* the
-//! last bucket into the one it came from [1]. So no operation ever moves more than two chains:
-//! there is no rehash to wait for and no second table while it lasts, and the load stays put.
+//! name, or, if there is no such bucket yet, the low l bits. The table grows by *splitting* one
+//! bucket, the next in order, into itself and a new one at the end. It shrinks by *merging* the
+//! last bucket into the one it was split from [1]. So no operation ever moves more than two chains:
+//! there is no long rehash and no second table during one, and the load factor is constant.
 //!
-//! A bucket that is full chains to overflow buckets. These lie in a list of their own that is kept
-//! dense: when one is freed the last one moves into its place. So every entry of the table has an
-//! equal chance under a draw of (bucket, place), which sampled eviction rests on.
+//! A full bucket is chained to overflow buckets. They are in a separate list that is kept dense:
+//! when one is freed, the last one moves into its place. So a draw of (bucket, place) finds every
+//! entry of the table with equal probability. Sampled eviction depends on that.
 //!
-//! A walk goes through the hashes in the order of their reversed bits. In that order each bucket
-//! is an interval, a split halves it, and a merge joins two neighbours: a walk that has come up to
-//! some point has met every item before it that was there all the time, whatever happened to the
-//! buckets, and meets none twice.
+//! A walk goes through the hashes in the order of their reversed bits. In that order each bucket is
+//! an interval, a split halves it, and a merge joins two neighbours. So a walk that has reached
+//! some position has met every item before it that was there all the time, whatever happened to the
+//! buckets, and has met none twice.
 //!
-//! At 6.5 items a bucket, a fifth of the chains has an overflow bucket, a tenth of the items lives
-//! in one, and an item takes 12 bytes of table. At 5.5 it would take 13, and at 7.5 hardly less.
+//! At 6.5 items per bucket, a fifth of the chains has an overflow bucket, a tenth of the items
+//! lives in one, and an item takes 12 bytes of table. At 5.5 it would take 13, and at 7.5 hardly
+//! less.
 //!
 //! [1] Litwin. Linear Hashing: A New Tool for File and Table Addressing. VLDB '80.
 
@@ -30,30 +31,30 @@ use base::Prng;
 pub(crate) use bucket::address_of;
 use bucket::{Bucket, ENTRIES, Entry, NIL};
 
-/// Twice the items to a primary bucket above which one is split.
+/// Twice the items per primary bucket above which a bucket is split.
 const SPLIT_ABOVE: usize = 13;
-/// Twice the items to a primary bucket below which two are merged: far from the above, so that
-/// a table that only fluctuates does neither.
+/// Twice the items per primary bucket below which two buckets are merged. It is far from the value
+/// above, so that a table with small fluctuations does neither.
 const MERGE_BELOW: usize = 5;
 
-/// The buckets with an index from here up are overflow buckets.
+/// The buckets with an index from this one on are overflow buckets.
 const OVERFLOW: u32 = 1 << 31;
 
-/// Bytes of table that an item takes, about.
+/// Approximate bytes of table per item.
 pub(crate) const SHARE: u64 = 12;
 
-/// The end of a walk: positions are reversed 32-bit hashes, and this is one more than the last.
+/// The end of a walk: positions are reversed 32-bit hashes, and this is one after the last.
 pub(crate) const END: u64 = 1 << 32;
 
-/// Where an item is, until the table changes.
+/// The position of an item, valid until the table changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     bucket: u32,
     at: u8,
 }
 
-/// Items by key. What a look-up goes by is a line of its own, which changes with the number of
-/// buckets, and not whenever an item comes or goes.
+/// Items by key. The fields that a look-up needs are in one cache line, which changes with the
+/// number of buckets, and not with every item added or removed.
 #[derive(Default)]
 #[repr(C, align(64))]
 pub(crate) struct Table {
@@ -70,20 +71,20 @@ const fn fingerprint(hash: u64) -> u16 {
 }
 
 impl Table {
-    /// Items.
+    /// Number of items.
     #[inline]
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
 
-    /// Items that there are buckets for: those that there are, or up to 2.6 times as many where
-    /// most have left.
+    /// Number of items for which there are buckets: about the actual number, or up to 2.6 times as
+    /// many if most items were removed.
     #[inline]
     pub(crate) const fn about(&self) -> usize {
         self.primary.len() * SPLIT_ABOVE / 2
     }
 
-    /// Bytes taken for buckets.
+    /// Bytes of the buckets.
     pub(crate) fn bytes(&self) -> u64 {
         self.primary.bytes() + self.overflow.bytes()
     }
@@ -96,7 +97,7 @@ impl Table {
         }
     }
 
-    /// Takes out all items.
+    /// Removes and returns all items.
     pub(crate) fn into_items(mut self) -> impl Iterator<Item = Owned> {
         let overflow = (0..self.overflow.len() as u32).map(|id| id | OVERFLOW);
         let buckets = (0..self.primary.len() as u32).chain(overflow);
@@ -153,7 +154,7 @@ impl Table {
         }
     }
 
-    /// Has the first bucket of a hash brought from memory.
+    /// Prefetches the first bucket of a hash.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         if self.primary.len() > 0 {
@@ -161,8 +162,8 @@ impl Table {
         }
     }
 
-    /// Has the second bucket of a hash brought from memory, if there is one. The first should be
-    /// here.
+    /// Prefetches the second bucket of a hash, if there is one. The first one should be in the
+    /// cache.
     #[inline]
     pub(crate) fn prefetch_chain(&self, hash: u64) {
         if self.primary.len() > 0 {
@@ -173,8 +174,8 @@ impl Table {
         }
     }
 
-    /// Has the item of a hash brought from memory, if it is in the first bucket, which should be
-    /// here.
+    /// Prefetches the item of a hash, if it is in the first bucket. That bucket should be in the
+    /// cache.
     #[inline]
     pub(crate) fn prefetch_item(&self, hash: u64) {
         if self.primary.len() > 0 {
@@ -182,7 +183,7 @@ impl Table {
         }
     }
 
-    /// Finds a key.
+    /// The place of a key's item.
     #[inline]
     pub(crate) fn find(&self, hash: u64, db: u8, key: &[u8]) -> Option<Place> {
         self.find_item(hash, db, key).map(|(place, _)| place)
@@ -194,7 +195,7 @@ impl Table {
         self.find_item(hash, db, key).map(|(_, item)| item)
     }
 
-    /// A key's item, and where it stands.
+    /// The item of a key, and its place.
     #[expect(clippy::inline_always, reason = "a tenth of the instructions of a hit")]
     #[inline(always)]
     pub(crate) fn find_item(&self, hash: u64, db: u8, key: &[u8]) -> Option<(Place, Ref<'_>)> {
@@ -214,7 +215,7 @@ impl Table {
         }
     }
 
-    /// Finds the entry that [`Table::word`] told apart, in the chain of its hash.
+    /// The place of the entry with this [`Table::word`], in the chain of its hash.
     pub(crate) fn find_word(&self, hash: u64, word: usize) -> Option<Place> {
         if self.primary.len() == 0 {
             return None;
@@ -225,18 +226,18 @@ impl Table {
         })
     }
 
-    /// A number that tells this entry from every other of the table, as long as it stays.
+    /// A number that distinguishes this entry from every other of the table, as long as it stays.
     pub(crate) fn word(&self, place: Place) -> usize {
         self.bucket(place.bucket).word(place.at.into())
     }
 
-    /// The item at a place that is still good.
+    /// The item at a valid place.
     #[inline]
     pub(crate) fn get(&self, place: Place) -> Ref<'_> {
         self.bucket(place.bucket).get(place.at.into()).expect("a place names an item")
     }
 
-    /// The item at a place that is still good, to change.
+    /// The item at a valid place, mutably.
     #[inline]
     pub(crate) fn get_mut(&mut self, place: Place) -> Mut<'_> {
         self.bucket_mut(place.bucket).get_mut(place.at.into()).expect("a place names an item")
@@ -248,7 +249,7 @@ impl Table {
         2 * len > SPLIT_ABOVE * self.primary.len()
     }
 
-    /// Bytes of buckets that inserting this hash may take, the split that follows it included.
+    /// Most bytes of buckets that inserting this hash takes, including the following split.
     #[inline]
     pub(crate) fn insert_cost(&self, hash: u64) -> u64 {
         if self.primary.len() == 0 {
@@ -259,8 +260,7 @@ impl Table {
         chain + if self.is_dense(self.len + 1) { self.primary.push_cost(1) } else { 0 }
     }
 
-    /// Inserts an item whose key is not in the table, and splits a bucket if they have become
-    /// too full.
+    /// Inserts an item whose key is not in the table, and splits a bucket if they are too full.
     #[inline]
     pub(crate) fn insert(&mut self, seed: u64, hash: u64, item: Owned) {
         if self.primary.len() == 0 {
@@ -291,12 +291,12 @@ impl Table {
         }
     }
 
-    /// Finds the item that stands at an address.
+    /// The place of the item at an address.
     pub(crate) fn find_address(&self, hash: u64, addr: usize) -> Option<Place> {
         self.find_word(hash, bucket::word_of(fingerprint(hash), addr))
     }
 
-    /// Puts another item in the place of one with the same key, and returns that.
+    /// Replaces an item by another with the same key, and returns the old one.
     pub(crate) fn swap(&mut self, place: Place, hash: u64, new: Owned) -> Owned {
         let bucket = self.bucket_mut(place.bucket);
         let old = bucket.take(place.at.into()).expect("a place names an item");
@@ -304,8 +304,8 @@ impl Table {
         old.into_item()
     }
 
-    /// Takes an item out; returns with it the bytes of buckets that this gave back. Other places
-    /// are not good any more.
+    /// Removes an item. Returns it, and the bytes of buckets that were freed. Other places are no
+    /// longer valid.
     #[inline]
     pub(crate) fn remove(&mut self, place: Place) -> (Owned, u64) {
         self.len -= 1;
@@ -313,7 +313,7 @@ impl Table {
         (entry.into_item(), bytes)
     }
 
-    /// Takes an entry out and fills the gap with the last of its chain.
+    /// Removes an entry and fills the gap with the last entry of its chain.
     #[inline]
     fn take(&mut self, place: Place) -> Option<(Entry, u64)> {
         let at = usize::from(place.at);
@@ -326,7 +326,7 @@ impl Table {
         if last < OVERFLOW || self.bucket(last).len() > 1 {
             return Some((taken, 0));
         }
-        // Its only item finds room where the link was.
+        // Its only item fits in the place of the link.
         let before = self.bucket(last).prev();
         let end = self.bucket(last).last();
         let only = end.and_then(|end| self.bucket_mut(last).take(end));
@@ -338,8 +338,8 @@ impl Table {
         Some((taken, bytes - self.overflow.bytes()))
     }
 
-    /// Gives back an empty overflow bucket at the end of its chain, which `before` links to;
-    /// returns where that is now.
+    /// Frees an empty overflow bucket at the end of its chain, to which `before` links. Returns the
+    /// current index of `before`.
     fn free_overflow(&mut self, id: u32, before: u32) -> u32 {
         self.bucket_mut(before).set_next(NIL);
         let last = self.overflow.len() - 1;
@@ -358,7 +358,7 @@ impl Table {
         if before == last_id { id } else { before }
     }
 
-    /// Takes out all entries of a chain.
+    /// Removes and returns all entries of a chain.
     fn take_chain(&mut self, home: u32) -> Vec<Entry> {
         let mut all = Vec::with_capacity(2 * ENTRIES);
         loop {
@@ -373,8 +373,8 @@ impl Table {
         }
     }
 
-    /// Two chains need no more overflow buckets than the one they were, so that a split takes no
-    /// more than its new primary bucket.
+    /// Splits the next bucket. The two chains need no more overflow buckets than the old one, so a
+    /// split takes no more memory than its new primary bucket.
     fn split(&mut self, seed: u64) {
         let n = self.primary.len() as u32;
         let source = n - (1 << n.ilog2());
@@ -386,14 +386,14 @@ impl Table {
         }
     }
 
-    /// Whether buckets are to be merged, one by each call of [`Table::merge`].
+    /// Whether buckets should be merged, one by each call of [`Table::merge`].
     #[inline]
     pub(crate) fn is_sparse(&self) -> bool {
         let n = self.primary.len();
         2 * self.len < MERGE_BELOW * n && (n > 1 || self.len == 0)
     }
 
-    /// Bytes a merge may take: the two overflow buckets that two chains may need more as one.
+    /// Most bytes that a merge takes: two chains joined may need two more overflow buckets.
     pub(crate) fn merge_cost(&self) -> u64 {
         if self.len == 0 { 0 } else { self.overflow.push_cost(2) }
     }
@@ -414,9 +414,9 @@ impl Table {
         }
     }
 
-    /// Draws a place, and the [`word`](Table::word) of the entry there: every entry has the same
-    /// chance, and one draw in three meets an empty place, with a word of 0. The table must not
-    /// be empty.
+    /// Draws a place, and the [`word`](Table::word) of the entry there. Every entry has the same
+    /// probability. One draw in three finds an empty place, with a word of 0. The table must not be
+    /// empty.
     #[inline]
     pub(crate) fn draw(&self, prng: &mut Prng) -> (Place, usize) {
         let r = prng.below((self.all_buckets() * ENTRIES) as u64) as usize;
@@ -429,21 +429,21 @@ impl Table {
         self.primary.len() + self.overflow.len()
     }
 
-    /// The name of the nth bucket, the overflow buckets behind the others.
+    /// The index of the nth bucket; overflow buckets follow the primary ones.
     #[inline]
     fn nth(&self, n: usize) -> u32 {
         let primary = self.primary.len();
         if n < primary { n as u32 } else { (n - primary) as u32 | OVERFLOW }
     }
 
-    /// Shows the items of the bucket at `position` of a walk that lie at or behind it, and returns
-    /// the position to go on from; [`END`] ends the walk.
+    /// Shows the items of the bucket at `position` of a walk, from that position on. Returns the
+    /// position of the next call; [`END`] ends the walk.
     pub(crate) fn walk(&self, seed: u64, position: u64, mut visit: impl FnMut(Ref)) -> u64 {
         let Some((home, from, to)) = self.interval(position) else { return END };
         for id in self.chain(home) {
             let bucket = self.bucket(id);
             for (_, item) in bucket.items() {
-                // A walk begun before a merge may stand in the middle of a bucket.
+                // A walk that began before a merge may be in the middle of a bucket.
                 if position == from || reversed(hash_of(seed, item.db(), item.key())) >= position {
                     visit(item);
                 }
@@ -466,8 +466,8 @@ impl Table {
         Some((home, from, from + width))
     }
 
-    /// The first item of the bucket at `position` that `is_wanted`, told its
-    /// [`word`](Table::word).
+    /// The first item of the bucket at `position` that `is_wanted` accepts; it also receives the
+    /// item's [`word`](Table::word).
     pub(crate) fn find_at(
         &self,
         position: u64,
@@ -477,7 +477,7 @@ impl Table {
         self.find_in_chain(home, is_wanted)
     }
 
-    /// The first item that `is_wanted` of those whose hashes may have this low half.
+    /// The first item that `is_wanted` accepts, in the bucket for hashes with this low half.
     pub(crate) fn find_beside(
         &self,
         hash: u32,
@@ -503,12 +503,12 @@ impl Table {
         })
     }
 
-    /// The position behind the bucket at `position`.
+    /// The position after the bucket at `position`.
     pub(crate) fn next(&self, position: u64) -> u64 {
         self.interval(position).map_or(END, |(_, _, to)| to)
     }
 
-    /// Shows the items of the bucket at `position`, to change, and returns the next position.
+    /// Shows the items of the bucket at `position`, mutably, and returns the next position.
     pub(crate) fn walk_mut(&mut self, position: u64, mut visit: impl FnMut(Mut)) -> u64 {
         let Some((home, _, to)) = self.interval(position) else { return END };
         let mut id = home;

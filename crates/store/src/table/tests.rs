@@ -1,4 +1,5 @@
-//! The table against a map: look-ups, growth, shrinking, walks, draws, and the shape of its chains.
+//! Compares the table with a map: look-ups, growth, shrinking, walks, draws, and the shape of its
+//! chains.
 
 use super::*;
 use crate::item::Parts;
@@ -20,7 +21,7 @@ fn number(item: Ref) -> u32 {
     u32::from_le_bytes(item.key().try_into().unwrap())
 }
 
-/// A table and the pages that its items stand in.
+/// A table and the pages of its items.
 struct Filled {
     table: Table,
     pages: Pages,
@@ -65,7 +66,8 @@ fn remove(filled: &mut Filled, n: u32) -> bool {
     place.is_some()
 }
 
-/// Every item in the chain of its hash, no gaps, no empty overflow bucket, all links both ways.
+/// Checks that every item is in the chain of its hash, that there are no gaps and no empty overflow
+/// buckets, and that all links agree in both directions.
 fn check(table: &Table) {
     let mut items = 0;
     let mut overflow = 0;
@@ -104,7 +106,7 @@ proptest! {
     ) {
         let (mut table, mut model) = (Filled::new(), BTreeSet::new());
         for (op, n) in ops {
-            // Phases of growth and of shrinking, by the range of keys that an op is about.
+            // Phases of growth and of shrinking depend on the range of keys of an operation.
             match op {
                 0 | 1 if !model.contains(&n) => {
                     insert(&mut table, n);
@@ -134,8 +136,8 @@ proptest! {
         prop_assert_eq!((table.len(), table.bytes()), (0, 0));
     }
 
-    /// What is there from the first to the last call of a walk is met once, and what is not there
-    /// at any time is not met, while the table splits and merges under the walk.
+    /// A walk meets every item once that is there from its first to its last call, and no item that
+    /// was never there, while the table splits and merges.
     #[test]
     fn a_walk_meets_all_that_stays(
         stay in 0u32..if cfg!(miri) { 30 } else { 400 },
@@ -163,7 +165,7 @@ proptest! {
     }
 }
 
-/// A draw that favoured some places would spare the items in others for ever.
+/// Draws that favour some places would spare the items in others for ever.
 #[test]
 fn draws_are_uniform() {
     let items = if cfg!(miri) { 40 } else { 500 };
@@ -184,12 +186,12 @@ fn draws_are_uniform() {
     assert!(f64::from(hits) > 0.4 * f64::from(draws), "{hits} of {draws} draws met an item");
     let mean = f64::from(hits) / f64::from(items);
     let chi2: f64 = counts.iter().map(|&n| (f64::from(n) - mean).powi(2) / mean).sum();
-    // Four standard deviations.
+    // The bound is four standard deviations.
     let freedom = f64::from(items - 1);
     assert!(chi2 < freedom + 4.0 * (2.0 * freedom).sqrt(), "chi² {chi2} at {freedom}");
 }
 
-/// The memory of a table follows its items, up and down.
+/// The memory of a table follows its number of items, up and down.
 #[test]
 fn load_is_constant() {
     let n = if cfg!(miri) { 100 } else { 50_000 };

@@ -1,10 +1,10 @@
-//! Large values that are new: declined where the writer allows it and what would leave is dearer.
+//! Large new values are declined if the writer allows it and the victims would be worth more.
 
 use super::{at, key};
 use crate::{Config, Key, Store};
 use base::Bytes;
 
-/// A full store of small items, all of which are read again and again.
+/// A full store of small items, all of which are read repeatedly.
 fn full() -> Store {
     let evictor = policy::parse("gittins").unwrap().evictor().unwrap();
     let maxmemory = Bytes(1 << 20);

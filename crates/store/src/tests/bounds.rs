@@ -1,4 +1,4 @@
-//! Limits, floors, shares: what may be taken, and from whom.
+//! Limits, floors and shares: how much tenants may use, and which tenants lose items.
 
 use super::{at, audit, key, limited};
 use crate::{Bounds, Change, Config, Error, Evictor, Pool, Scope, Slab, Store};
@@ -6,7 +6,7 @@ use base::{Bytes, TenantId};
 
 const MIB: u64 = 1 << 20;
 
-/// Writes `count` items of `len` bytes; how many were refused.
+/// Writes items of `len` bytes, and returns how many were refused.
 fn flood(store: &Store, tenant: TenantId, numbers: std::ops::Range<u32>, len: usize) -> usize {
     let value = vec![1; len];
     let refused = numbers
@@ -61,8 +61,8 @@ fn what_can_never_fit_is_refused_and_harms_nobody() {
     assert!(refused.unwrap_err().to_string().contains("1001 B"), "{refused:?}");
 }
 
-/// What is as large as all of a shard has room made for it in all of them, so that others than it
-/// leave when memory is cut then.
+/// An item as large as a shard's memory is made room for in all shards. When memory is cut later,
+/// other items than this one are evicted.
 #[test]
 fn what_is_large_empties_no_shard() {
     for slab in [Slab::default(), Slab { page: 16 << 10, ..Slab::default() }] {
@@ -98,7 +98,7 @@ fn k_of_zero_evicts_nothing() {
     audit(&store);
 }
 
-/// Without the floor the flood would leave the first tenant nothing.
+/// Without the floor, the flood would evict everything of the first tenant.
 #[test]
 fn a_tenant_below_its_min_is_nobodys_victim() {
     let store = two(MIB, Bounds { min: Bytes(300 << 10), max: None }, Bounds::default());
@@ -107,12 +107,12 @@ fn a_tenant_below_its_min_is_nobodys_victim() {
     assert!(store.tenant_stats(0).used < Bytes(300 << 10));
     assert_eq!(flood(&store, 1, 0..50_000, 100), 0);
     assert_eq!(items(&store, 0), before);
-    // Above its floor it gives way, down to the floor.
+    // Above its floor the tenant loses items, down to the floor.
     assert_eq!(flood(&store, 0, 0..5000, 100), 0);
     assert_eq!(flood(&store, 1, 0..200_000, 100), 0);
     let used = store.tenant_stats(0).used;
     assert!(used >= Bytes(300 << 10) && used < Bytes(330 << 10), "{used}");
-    // And when all that is left is under the floor of others, a write that needs more is refused.
+    // When all remaining items are below other tenants' floors, a write that needs more is refused.
     let store = two(MIB, Bounds { min: Bytes(MIB), max: None }, Bounds::default());
     flood(&store, 0, 0..20_000, 100);
     let refused = flood(&store, 1, 0..1000, 100);
@@ -138,7 +138,7 @@ fn a_tenant_at_its_max_makes_room_itself() {
     audit(&store);
 }
 
-/// Budgets divide the memory only once it is all in use.
+/// Budgets divide the memory only once all of it is in use.
 #[test]
 fn budgets_are_shares_of_full_memory() {
     let store = two(4 * MIB, Bounds::default(), Bounds::default());
@@ -167,8 +167,8 @@ fn budgets_are_shares_of_full_memory() {
     audit(&store);
 }
 
-/// Memory is cut below what is in use: a tenant within its min loses nothing to what it writes
-/// itself as long as another has more than its own.
+/// Memory is cut below the use. A tenant within its min loses nothing to its own writes as long as
+/// another tenant is above its min.
 #[test]
 fn a_tenant_below_its_min_is_not_its_own_victim_either() {
     let min = Bounds { min: Bytes(2 * MIB), max: None };
@@ -188,8 +188,8 @@ fn a_tenant_below_its_min_is_not_its_own_victim_either() {
     audit(&store);
 }
 
-/// Where the pool furthest above its budget is down to its floor, the next above its budget gives,
-/// and not the first in the list.
+/// If the pool furthest above its budget is down to its floor, the next pool above its budget
+/// gives, and not the first in the list.
 #[test]
 fn budgets_hold_where_a_pool_is_at_its_floor() {
     for page in [0, 4 << 10] {
@@ -224,8 +224,8 @@ fn budgets_hold_where_a_pool_is_at_its_floor() {
     }
 }
 
-/// What is evicted in the background is of all shards: were it of the first ones, what they have
-/// would leave whatever it is worth, and what is stale in the others would stay.
+/// The sweep evicts in all shards. If it evicted only in the first ones, valuable items there would
+/// be lost, and stale items in the others would stay.
 #[test]
 fn the_sweep_evicts_in_all_shards_alike() {
     for page in [0, 4 << 10] {
@@ -289,7 +289,7 @@ fn the_dead_leave_without_being_asked_for() {
     let stats = store.tenant_stats(0);
     assert_eq!((stats.counters.expired, stats.len.expires), (5_000, 0));
     audit(&store);
-    // A write that needs room takes a dead item wherever it meets one.
+    // A write that needs room removes every dead item that it meets.
     let store = limited(MIB, 1);
     flood(&store, 0, 0..2000, 100);
     for n in 10_000..12_000u32 {

@@ -1,4 +1,4 @@
-//! Pools that are classes of penalties.
+//! Pools that are penalty classes.
 
 use super::{at, key, limited};
 use crate::{Evictor, PenaltyClassStats, Pool, Scope, Store};
@@ -7,7 +7,7 @@ use base::{Bytes, Micros, Prng};
 
 const MIB: u64 = 1 << 20;
 
-/// Pools of all classes, of two tenants, with what a class may have in megabytes.
+/// Sets pools of all classes for two tenants, with budgets in megabytes by class.
 fn by_class(store: &Store, budgets: &[(u8, u64)]) {
     let budget = |class| budgets.iter().find(|(of, _)| *of == class).map_or(0, |(_, mib)| *mib);
     let pool = |class| Pool {
@@ -23,8 +23,8 @@ fn class(store: &Store, tenant: u16, class: u8) -> PenaltyClassStats {
     store.penalty_class_stats(tenant)[usize::from(class)]
 }
 
-/// What a class holds is what its items are charged, whatever happens to them, and when counting
-/// began.
+/// The bytes of a class are the charges of its items, whatever happens to them, and whenever
+/// counting began.
 #[test]
 fn what_classes_hold_is_what_is_there() {
     let store = limited(2 * MIB, 4);
@@ -105,7 +105,7 @@ fn check(store: &Store, now: crate::Now) {
     }
 }
 
-/// A fetch that took `took`.
+/// A fetch that takes `took`.
 fn fetch(store: &Store, tenant: u16, n: u64, took: Micros) {
     let name = n.to_le_bytes();
     let (key, mut now) = (key(store, tenant, &name), at(n));
@@ -115,7 +115,7 @@ fn fetch(store: &Store, tenant: u16, n: u64, took: Micros) {
     }
 }
 
-/// A class keeps its budget, whoever owns the items, and a miss is charged to its class.
+/// A class keeps its budget, whichever tenants own the items, and a miss counts for its class.
 #[test]
 fn classes_keep_their_budgets() {
     let store = limited(8 * MIB, 4);
@@ -130,12 +130,12 @@ fn classes_keep_their_budgets() {
     let share = used(4) / (used(4) + used(7));
     assert!((0.24..0.26).contains(&share), "share {share}");
     let misses = |of| class(&store, 0, of).misses + class(&store, 1, of).misses;
-    // Of so many keys a few are taken for others in the penalty table.
+    // With this many keys, a few are confused with others in the penalty table.
     assert!((199_990..=200_000).contains(&(misses(4) + misses(7))));
     assert!(misses(4).abs_diff(100_000) < 100, "{}", misses(4));
     let dear = class(&store, 0, 7);
     assert!((950..1_050).contains(&dear.penalty.mean.0), "{dear:?}");
-    // What was evicted lately is known for what it was, the rest of nothing.
+    // Recently evicted keys keep their class; all others are unknown.
     let mut known = [0; CLASSES as usize + 1];
     for n in (80_000..90_000u64).step_by(50) {
         let name = n.to_le_bytes();
@@ -149,7 +149,7 @@ fn classes_keep_their_budgets() {
     assert!(known[4] > 4 && known[0] + known[4] + known[7] == known.iter().sum(), "{known:?}");
 }
 
-/// A miss that nobody fills counts for the class its key had.
+/// A miss that no write answers counts for the last class of its key.
 #[test]
 fn a_miss_without_an_end_is_charged_too() {
     let store = limited(8 * MIB, 1);
@@ -159,7 +159,7 @@ fn a_miss_without_an_end_is_charged_too() {
         fetch(&store, 0, n, Micros(1_000));
         store.delete(&key(&store, 0, &n.to_le_bytes()), at(n));
     }
-    // Each takes the stopwatch's place of another.
+    // Each miss replaces another one in the stopwatch.
     for n in 0..100_000u64 {
         store.get(&key(&store, 0, &(n % 1_000).to_le_bytes()), at(20_000 * n), |_| ());
     }
@@ -167,7 +167,7 @@ fn a_miss_without_an_end_is_charged_too() {
     assert!(known > 90_000, "{known}");
 }
 
-/// Where classes are told, what is measured changes only their mean.
+/// If classes come from hints, measurements change only their mean.
 #[test]
 fn a_hint_is_believed() {
     let store = limited(8 * MIB, 1);

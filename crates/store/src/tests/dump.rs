@@ -1,11 +1,11 @@
-//! What leaves for a disk and comes back, and what must not come back.
+//! Dumped items come back, unless they are outdated.
 
 use super::{at, audit, limited};
 use crate::{Change, Config, Dump, Key, Loaded, Saved, Scope, Slab, Store};
 use base::{Bytes, Prng, TenantId};
 use std::collections::HashMap;
 
-/// A copy, as a caller keeps it.
+/// A copy, as a caller stores it.
 #[derive(Clone, Debug)]
 struct Copy {
     tenant: TenantId,
@@ -55,11 +55,11 @@ fn step(store: &Store, dump: &Dump, cursor: u64, ms: u64, copies: &mut Vec<Copy>
             block: dump.block,
         });
     };
-    // Where memory is short there may be no room for the index.
+    // If memory is short, there may be no room for the index.
     store.dump(dump, cursor, at(ms), visit).ok().flatten()
 }
 
-/// All of a tenant, in one block.
+/// Dumps all items of a tenant into one block.
 fn dump(store: &Store, tenant: TenantId, block: u64) -> Vec<Copy> {
     let (mut copies, mut cursor) = (vec![], Some(0));
     while let Some(from) = cursor {
@@ -117,7 +117,7 @@ fn all_leave_once_and_come_back_as_they_were() {
     }
 }
 
-/// Not as the most recently used: as old as they were.
+/// Items come back with their old age, not as the most recently used ones.
 #[test]
 fn what_comes_back_is_old() {
     let store = limited(0, 1);
@@ -137,7 +137,7 @@ fn what_comes_back_is_old() {
     assert!((450..550).contains(&cold.len()), "the older half: {}", cold.len());
 }
 
-/// Whatever a client did is newer, also if nothing is left of it.
+/// Every change by a client is newer than the copy, even if the changed item is gone.
 #[test]
 fn what_clients_did_since_wins() {
     type Act = fn(&Store, &Key);
@@ -185,8 +185,8 @@ fn what_clients_did_since_wins() {
     }
 }
 
-/// A database that was flushed says nothing of the others; a copy that was lost is not believed;
-/// a later copy makes the earlier one void.
+/// A flush of one database does not affect copies of others. A lost copy is not valid, and a later
+/// copy invalidates the earlier one.
 #[test]
 fn only_the_copies_concerned_are_void() {
     let store = limited(0, 2);
@@ -208,9 +208,9 @@ fn only_the_copies_concerned_are_void() {
     assert_eq!([first.load(&store, 0), second.load(&store, 0)], [Loaded::Outdated, Loaded::Back]);
 }
 
-/// Random clients between copying and loading, with limits that evict, in both layouts: a read
-/// never finds what a client has overwritten, removed, flushed or outlived, and a write that was
-/// the last word is never undone by a copy.
+/// Random clients act between copying and loading, with limits that evict, in both layouts. A read
+/// never finds a value that a client has overwritten, removed or flushed, or that has expired. A
+/// copy never undoes the last write.
 #[test]
 fn no_outdated_copy_is_ever_read() {
     let mut back = 0;
@@ -221,7 +221,7 @@ fn no_outdated_copy_is_ever_read() {
         let config = Config { maxmemory: Bytes(limit), shards: 4, slab, ..Config::default() };
         let store = Store::new(config);
         let keys = 400;
-        // The last word on each key: its value and when it dies.
+        // The last write of each key: its value and its expiry.
         let mut truth: HashMap<(u8, u64), (Vec<u8>, Option<u64>)> = HashMap::new();
         let (mut copies, mut ms, mut block): (Vec<Copy>, _, _) = (vec![], 0, 0);
         let mut cursor = Some(0);
@@ -303,7 +303,7 @@ fn prng_choose<'a>(prng: &mut Prng, copies: &'a [Copy]) -> Option<&'a Copy> {
     (!copies.is_empty()).then(|| &copies[prng.below(copies.len() as u64) as usize])
 }
 
-/// The index counts as memory of its tenant, and is made room for.
+/// The index counts as its tenant's memory, and room is made for it.
 #[test]
 fn the_index_keeps_within_the_limit() {
     let store = limited(8 << 20, 2);

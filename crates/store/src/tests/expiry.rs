@@ -1,4 +1,4 @@
-//! What dies goes before what lives, in its time, and what is noted of it is bounded.
+//! Dead items are removed before live ones and in time, and the entries for expiries are bounded.
 
 use super::{at, audit, key, limited};
 use crate::slab::Slab;
@@ -13,7 +13,7 @@ fn counts(store: &Store, tenant: TenantId) -> crate::Counters {
     store.tenant_stats(tenant).counters
 }
 
-/// The dead items of a store, those that nobody has found.
+/// The number of dead items that have not been found yet.
 fn dead(store: &Store, ms: u64) -> usize {
     let mut sum = 0;
     store.each_shard(|shard| {
@@ -40,9 +40,9 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Two tenants write into one full shard, with times to live of all lengths, changed, put off,
-    /// taken back. No write may evict a live item while a dead one is there, unless it has looked
-    /// at all the entries that it may.
+    /// Two tenants write into one full shard, with times to live of all lengths that are changed,
+    /// postponed and removed. No write may evict a live item while there is a dead one, unless it
+    /// has looked at all the entries that it may.
     #[test]
     fn nobody_is_evicted_while_somebody_is_dead(
         seed: u64,
@@ -68,9 +68,9 @@ proptest! {
             let expires = (prng.below(3) > 0).then_some(when);
             let (before, was_dead) = (evicted(), dead(&store, ms));
             let gave_up_before = gave_up(&store);
-            // The write may end a walk that went on while it evicted.
+            // The write may end a walk that was under way while it evicted.
             let was_walking = is_walking(&store);
-            // Of another tenant nobody may know whether the room is to be its own.
+            // Close to its max, tenant 0 looks for dead items only among its own.
             let at_max = max.is_some_and(|kib| store.tenant_stats(0).used.0 + 8 * KIB > kib * KIB);
             match prng.below(8) {
                 0 => _ = store.delete(&key, now),
@@ -106,7 +106,7 @@ fn is_walking(store: &Store) -> bool {
     is_walking
 }
 
-/// Each way to die has its count.
+/// Each way to find a dead item has its own count.
 #[test]
 fn deaths_are_counted_apart() {
     let store = limited(64 * KIB, 1);
@@ -138,7 +138,7 @@ fn deaths_are_counted_apart() {
     audit(&store);
 }
 
-/// A session that is put off by each request has one entry, and lives.
+/// A session that is postponed by each request has one entry, and stays alive.
 #[test]
 fn what_is_put_off_costs_nothing() {
     let store = limited(0, 1);
@@ -154,8 +154,8 @@ fn what_is_put_off_costs_nothing() {
     assert!(store.is_empty());
 }
 
-/// Locks that are taken for half a minute and given back at once, and expiries that come and go:
-/// entries stay within twice the items that expire and an eighth of all.
+/// Locks are taken for half a minute and released at once, and expiries are set and removed. The
+/// number of entries stays within twice the items that expire and an eighth of all.
 #[test]
 fn stale_entries_are_bounded() {
     let store = limited(0, 1);
@@ -186,7 +186,7 @@ fn stale_entries_are_bounded() {
     audit(&store);
 }
 
-/// The sweep takes what is due and does not look at what is not.
+/// The sweep removes due items and does not look at the others.
 #[test]
 fn a_sweep_looks_at_what_is_due() {
     let store = limited(0, 1);
@@ -204,8 +204,8 @@ fn a_sweep_looks_at_what_is_due() {
     assert!(looked < 1_000, "{looked} entries and buckets in 20 sweeps, of 1800 buckets each");
 }
 
-/// Keys come back after their time was over, and a sweep was there before them: their reads are no
-/// hits, whoever found the items dead.
+/// Keys return after their expiry, and a sweep has removed them before. Their reads are not hits,
+/// whichever side found the items dead.
 #[test]
 fn what_is_swept_ends_by_an_expiry() {
     let indices = [false, true].map(|sweeps| {
@@ -229,6 +229,6 @@ fn what_is_swept_ends_by_an_expiry() {
         let table = admin.watching.as_mut().map(|watching| watching.learner.table());
         table.unwrap().index(0, 0, 0)
     });
-    // Of hits it would be one in some twenty requests.
+    // With hits the index would be one in some twenty requests.
     assert!(indices.iter().all(|&index| index < 0.005), "{indices:?}");
 }

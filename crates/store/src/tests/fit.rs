@@ -21,7 +21,7 @@ fn is_fitted(store: &Store) -> bool {
     is
 }
 
-/// Every item is where its contents say that it is, and every byte is accounted for.
+/// Every item is in the page that its contents determine, and every byte is accounted for.
 fn check(store: &Store) {
     store.each_shard(|shard| {
         let tenant = &shard.tenants[0];
@@ -30,7 +30,7 @@ fn check(store: &Store) {
     audit(store);
 }
 
-/// Of a page nine tenths are items, whatever the size.
+/// Items fill nine tenths of their pages, whatever their size.
 #[test]
 fn items_of_one_size_leave_little_over() {
     for len in [60, 200, 500, 1_030, 4_096, 8_192] {
@@ -47,7 +47,7 @@ fn items_of_one_size_leave_little_over() {
     }
 }
 
-/// Sizes that vary within a class, and several classes, are not what it is for.
+/// Sizes that vary within a class, or over several classes, do not cause a fit.
 #[test]
 fn items_of_many_sizes_stay_as_they_are() {
     let lens: [fn(u64) -> usize; 2] =
@@ -60,8 +60,8 @@ fn items_of_many_sizes_stay_as_they_are() {
     }
 }
 
-/// Nine in ten are of one size; then they are written anew, longer and shorter by a little, and all
-/// values stay what was written last.
+/// Nine in ten items have one size. Then they are overwritten with slightly longer and shorter
+/// values, and every value stays as last written.
 #[test]
 fn what_is_written_stays() {
     let store = store(8);

@@ -1,4 +1,5 @@
-//! The store as a whole: against a model, under limits, among threads, beside the simulator.
+//! Tests of the whole store: against a model, under limits, with several threads, and compared with
+//! the simulator.
 
 mod admission;
 mod bounds;
@@ -25,7 +26,7 @@ use crate::{Config, Key, Now, Store};
 use base::{Bytes, Micros, TenantId};
 use std::collections::HashMap;
 
-/// A point in time; milliseconds and microseconds run together.
+/// A point in time; milliseconds and microseconds advance together.
 fn at(ms: u64) -> Now {
     Now { unix_ms: 1_000_000 + ms, micros: Micros::from_millis(ms) }
 }
@@ -38,7 +39,7 @@ fn limited(maxmemory: u64, shards: usize) -> Store {
     Store::new(Config { maxmemory: Bytes(maxmemory), shards, ..Config::default() })
 }
 
-/// Every item that will die has an entry no later than that.
+/// Checks that every item with an expiry has an entry no later than the expiry.
 fn expiries_are_noted(tenant: &TenantShard, seed: u64) {
     let (mut first, mut entries) = (HashMap::new(), 0);
     let (mut hand, mut walked) = (0, END);
@@ -61,7 +62,7 @@ fn expiries_are_noted(tenant: &TenantShard, seed: u64) {
     });
 }
 
-/// Every byte that is charged is there, and every byte that is there is charged, to its tenant.
+/// Checks that the charged bytes are exactly the bytes in use, for each tenant.
 fn audit(store: &Store) {
     let fixed = store.fixed_bytes(1);
     let mut sum = 0;

@@ -1,5 +1,5 @@
-//! A map plays along. Without a limit the store is that map; with one it may forget, but it must
-//! never answer with what the map does not hold.
+//! Compares the store with a map. Without a limit the two agree; with one the store may lose items,
+//! but must never answer with anything that the map does not hold.
 
 use super::{at, audit};
 use crate::{Bounds, Change, Config, Error, Key, Now, Scope, Store};
@@ -26,7 +26,7 @@ enum Op {
 type Name = (TenantId, u8, u16);
 
 fn op() -> impl Strategy<Value = Op> {
-    // Lengths that cross size classes, and now and then many.
+    // Lengths that cross size classes, and sometimes large ones.
     let len = prop_oneof![8 => 0usize..300, 1 => 0usize..20_000];
     let ttl = prop_oneof![2 => Just(None), 1 => (0u64..60).prop_map(Some)];
     prop_oneof![
@@ -77,7 +77,8 @@ impl Pair {
         self.model.retain(|_, entry| entry.expires.is_none_or(|when| now <= when));
     }
 
-    /// What the model holds, if the store still does; both must say the same.
+    /// Checks that the store's answer equals the model's entry. With a limit, an item missing in
+    /// the store is removed from the model.
     fn agree(&mut self, name: Name, answer: Option<Entry>) {
         match (self.model.get(&name), answer) {
             (Some(_), None) if self.may_forget => _ = self.model.remove(&name),
@@ -88,7 +89,7 @@ impl Pair {
     fn wrote(&mut self, name: Name, result: Result<(), Error>, entry: Entry) {
         match result {
             Ok(()) => _ = self.model.insert(name, entry),
-            // Refused: the old value stays, or was evicted in vain.
+            // The write was refused: the old value stays, or was evicted in vain.
             Err(_) => assert!(self.may_forget),
         }
     }
@@ -169,7 +170,7 @@ impl Pair {
         assert!(limit == Bytes(0) || used <= limit, "{used} of {limit}");
     }
 
-    /// A scan shows what the store holds, each item once.
+    /// A scan shows the items of the store, each once.
     fn finish(&mut self) {
         let now = at(self.ms);
         self.store.sweep(now, 1 << 20);
@@ -238,7 +239,7 @@ proptest! {
         pair.finish();
     }
 
-    /// A cursor comes from a client, who may send anything.
+    /// A client may send any number as a cursor.
     #[test]
     fn any_cursor_ends(cursor: u64, count in 0usize..50) {
         let store = Store::new(Config::default());

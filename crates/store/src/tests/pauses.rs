@@ -1,4 +1,4 @@
-//! What operations take to make room, also while a limit that was lowered is approached.
+//! The time that operations take to make room, also while a lowered limit is approached.
 
 use super::{at, audit, key};
 use crate::{Config, Pauses, Slab, Store};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const FULL: u64 = 64 << 20;
 
-/// What this thread has worked: a machine that does other things meanwhile does not count.
+/// CPU time of this thread, which is independent of other work on the machine.
 fn nanos() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -19,7 +19,7 @@ fn store(page: u64) -> Store {
     Store::new(Config { maxmemory: Bytes(FULL), shards: 8, slab, nanos, ..Config::default() })
 }
 
-/// Writes `count` items of 50 to 450 bytes, each of one of 400 000 keys.
+/// Writes `count` items of 50 to 450 bytes, with random keys out of 400 000.
 fn write(store: &Store, seed: u64, count: u32) {
     let (mut prng, value) = (Prng::new(seed), [1; 450]);
     for _ in 0..count {
@@ -28,8 +28,8 @@ fn write(store: &Store, seed: u64, count: u32) {
     }
 }
 
-/// Microseconds of work that takes no lock and evicts nothing, as long as a pause more or less:
-/// what is far above the median was taken by the machine for something else.
+/// Microseconds of work that takes no lock and evicts nothing, about as long as a pause. A time far
+/// above the median shows that the machine did something else.
 fn work(times: u32) -> Vec<u64> {
     let one = |at| {
         let began = nanos();
@@ -40,13 +40,13 @@ fn work(times: u32) -> Vec<u64> {
     (0..u64::from(times)).map(one).collect()
 }
 
-/// What came since.
+/// Operations and victims between two snapshots.
 fn since(now: &Pauses, then: &Pauses) -> (u64, u64) {
     (now.count - then.count, now.victims - then.victims)
 }
 
-/// Memory is cut to a tenth while two threads write and a third sweeps: the limit is reached, and
-/// no write pays for more than a few victims, nor works for a millisecond because of them.
+/// Memory is cut to a tenth while two threads write and a third sweeps. The limit is reached. No
+/// write has more than a few victims, and none works on them for a millisecond.
 #[test]
 fn a_cut_to_a_tenth_costs_no_write_much() {
     for (name, page, most) in [("16 KB", 16 << 10, 32), ("by default", 0, 32)] {
@@ -98,13 +98,13 @@ fn a_cut_to_a_tenth_costs_no_write_much() {
             cut.spikes.len()
         );
         assert!(cut.victims_max <= most, "{name}: {} victims of one write", cut.victims_max);
-        // What interrupts a thread counts as its work.
+        // Interruptions of a thread may count as its work.
         assert!(cut.spikes.len() <= 3, "{name}: {:?}", cut.spikes);
     }
 }
 
-/// A write that finds room makes no pause, nor does a read; an operation that needs room twice, for
-/// the table and for the item, is one.
+/// A write that finds room makes no pause, nor does a read. An operation that needs room twice, for
+/// the table and for the item, makes one pause.
 #[test]
 fn only_what_evicts_is_counted() {
     let store = store(0);

@@ -1,5 +1,5 @@
-//! The store's miss ratio beside the simulator's: same accesses, same sizes, same bytes for items.
-//! A draw that was not uniform, an age that was wrong or a pool that was stale would show here.
+//! Compares the store's miss ratio with the simulator's, for the same accesses and sizes, and the
+//! same bytes for items. Draws that are not uniform, wrong ages or stale pools would show here.
 
 use super::{at, key, limited};
 use crate::slab::TAG;
@@ -12,7 +12,7 @@ use policy::{Cache, parse};
 const ACCESSES: u64 = 200_000;
 const MAXMEMORY: Bytes = Bytes(1 << 20);
 
-/// Keys by rank, with probability falling as rank^-0.9, of which the store holds a third.
+/// Keys by rank, with probabilities falling as rank^-0.9. The store holds a third of them.
 fn zipf() -> Vec<u64> {
     let mut sum = 0.0;
     let cumulative: Vec<f64> = (1..=25_000)
@@ -30,7 +30,7 @@ fn zipf() -> Vec<u64> {
         .collect()
 }
 
-/// All keys, over and over, of which the store holds nine tenths: what LRU cannot keep and random
+/// All keys in a cycle. The store holds nine tenths of them, which LRU cannot keep and random
 /// replacement can.
 fn cycle() -> Vec<u64> {
     (0..ACCESSES).map(|i| i % 9_200).collect()
@@ -40,7 +40,7 @@ fn value_len(key: u64) -> usize {
     (hash::mix(key) % 150) as usize
 }
 
-/// What an item of a key takes of a page.
+/// Bytes of a page that the item of a key takes.
 fn size(store: &Store, key: u64) -> u32 {
     let class = store.sizes.of(charge(8, value_len(key), false) - TAG);
     store.sizes.share(class) as u32
@@ -55,11 +55,11 @@ fn pages(store: &Store) -> Bytes {
     Bytes(bytes)
 }
 
-/// The miss ratio of a store whose tenants have a part of the keys each, and of the simulator with
-/// the same memory.
+/// The miss ratio of a store whose tenants each have a part of the keys, and that of the simulator
+/// with the same memory.
 fn live(accesses: &[u64], k: u8, pool: bool, shards: usize, tenants: u64, seed: u64) -> (f64, f64) {
     let evictor = Evictor { k, pool, ..Evictor::default() };
-    // As many shards as are asked for, though the store is small.
+    // The configured number of shards, although the store is small.
     let slab = Slab { page: if shards > 1 { 4 << 10 } else { 0 }, ..Slab::default() };
     let config = Config { maxmemory: MAXMEMORY, shards, evictor, seed, slab, ..Config::default() };
     let bounds = vec![Bounds::default(); tenants as usize];
@@ -78,7 +78,7 @@ fn live(accesses: &[u64], k: u8, pool: bool, shards: usize, tenants: u64, seed: 
     (counters.misses as f64 / counters.gets() as f64, simulated(&store, accesses, &policy))
 }
 
-/// The miss ratio of the simulator with as many bytes as a store has in pages.
+/// The miss ratio of the simulator with as many bytes as the store has in pages.
 fn simulated(store: &Store, accesses: &[u64], policy: &str) -> f64 {
     let mut cache = Cache::new(&parse(policy).unwrap(), pages(store), 4);
     for &number in accesses {
@@ -87,8 +87,8 @@ fn simulated(store: &Store, accesses: &[u64], policy: &str) -> f64 {
     cache.stats().miss_ratio()
 }
 
-/// By one shard, and by eight in the mean of five seeds: shards have other keys with each. The
-/// store may miss by so much more, and by so much less.
+/// Compares with one shard, and with eight shards the mean of five seeds, because each seed assigns
+/// other keys to the shards. The store's miss ratio may be higher by `more` and lower by `less`.
 fn compare(name: &str, accesses: &[u64], more: f64, less: f64) {
     for (k, pool) in [(1, false), (5, false), (16, false), (5, true), (16, true)] {
         for (shards, seeds) in [(1, 1), (8, 5)] {
@@ -113,12 +113,12 @@ fn zipf_misses_as_simulated() {
 
 #[test]
 fn a_loop_misses_as_simulated() {
-    // Sizes that hold nearly the whole of their part of the loop miss less than the mean of all,
-    // and others more: the curve is a cliff.
+    // Shards that hold nearly all of their part of the loop miss less than the mean, and others
+    // miss more: the curve is a cliff.
     compare("loop", &cycle(), 0.08, 1.0);
 }
 
-/// Ages are counted in accesses to a shard; a store that forgot to count reads would be FIFO.
+/// Ages are counted in accesses to a shard. A store that did not count reads would be FIFO.
 #[test]
 fn what_is_read_stays() {
     let store = limited(1 << 20, 4);
@@ -130,9 +130,9 @@ fn what_is_read_stays() {
     }
 }
 
-/// Under LHD, which learns as it runs, beside the simulator's: by shards, candidates, whether good
-/// ones are kept, and tenants that have a part of the keys each. The simulator draws twice as many
-/// for those kept.
+/// Compares LHD, which learns as it runs, with the simulator's. The cases vary shards, candidates,
+/// whether good candidates are kept, and tenants that each have a part of the keys. If candidates
+/// are kept, the simulator draws twice as many.
 fn compare_lhd(name: &str, accesses: &[u64], room: Bytes, tolerance: f64) {
     let all =
         [(1, 32, false, 1), (8, 32, false, 1), (8, 16, false, 5), (8, 8, true, 1), (8, 8, true, 5)];
@@ -178,7 +178,7 @@ fn compare_lhd(name: &str, accesses: &[u64], room: Bytes, tolerance: f64) {
     }
 }
 
-/// What learning takes is charged, and given back when it ends.
+/// The memory for learning is charged.
 fn audit_but_lessons(store: &Store, tenants: usize) {
     let with = store.used();
     store.set_pools(&[]);
@@ -196,8 +196,8 @@ fn audit_but_lessons(store: &Store, tenants: usize) {
 fn live_lhd_misses_no_more_than_simulated() {
     let zipf = [zipf(), zipf()].concat();
     compare_lhd("zipf", &zipf, MAXMEMORY, 0.01);
-    // Of a loop a third fits: LRU misses all. Age by age less is known with fewer classes, and
-    // what a shard too many holds another lacks.
+    // A third of a loop fits: LRU misses every access. With fewer classes, less is known about each
+    // age, and items that one shard holds in excess are missing in another.
     let cycle: Vec<_> = (0..600_000).map(|i| i % 60_000).collect();
     compare_lhd("loop", &cycle, Bytes(5 << 19), 0.04);
 }
@@ -218,8 +218,8 @@ fn what_was_learnt_is_forgotten_with_its_rank() {
     assert_eq!(store.used(), with);
 }
 
-/// Each shard has the same share of the keys, and is to have the same share of the memory: large
-/// items, which take pages from wherever they find them, must not empty one and fill another.
+/// Each shard has the same share of the keys and should have the same share of the memory. Large
+/// items, which take pages from any class, must not empty one shard and fill another.
 #[test]
 fn shards_hold_alike() {
     let slab = Slab { page: 32 << 10, ..Slab::default() };

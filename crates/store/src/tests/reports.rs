@@ -1,4 +1,4 @@
-//! What the store tells: the tap, the stopwatch, the counters, walks and draws.
+//! Reports of the store: the tap, the stopwatch, the counters, walks and draws.
 
 use super::{at, key, limited};
 use crate::{
@@ -42,7 +42,7 @@ fn the_tap_tells_what_a_model_must_know() {
     assert_eq!((store.drain(&mut samples), samples.len()), (0, 4));
 }
 
-/// Items that leave by themselves are reported while somebody asks, each once.
+/// Evicted and expired items are reported while a caller polls, each once.
 #[test]
 fn removals_are_reported() {
     let store = limited(1 << 20, 2);
@@ -71,7 +71,7 @@ fn removals_are_reported() {
     assert_eq!((store.take_removals(&mut all), all.len()), (0, 0), "nobody asked");
 }
 
-/// A listener hears of every item that leaves, with the value that it had.
+/// A listener receives every removed item, with its last value.
 #[test]
 fn a_listener_hears_of_all_that_leaves() {
     let store = limited(1 << 20, 2);
@@ -163,7 +163,7 @@ fn a_fetch_is_timed_from_the_miss_to_the_write() {
     store.set(&k, b"w", None, us(9_000)).unwrap();
     assert_eq!(store.tenant_stats(0).penalty.count, 1.0, "a write after a hit is no fetch");
     assert_eq!(store.peek(&k, us(0), |item| item.penalty_class), Some(8), "known ones stay");
-    // SET NX and the like answer a miss as SET does.
+    // SET NX and similar commands answer a miss like SET.
     let k = key(&store, 0, b"other");
     store.get(&k, us(0), |_| ());
     store.update(&k, us(50), |_| (Change::set(b"v", None), ())).unwrap();
@@ -179,7 +179,7 @@ fn a_fetch_is_timed_from_the_miss_to_the_write() {
     assert!((known.count - 20.0).abs() < 1e-6, "the last are kept: {known:?}");
 }
 
-/// A script that misses fetches nothing, but what it writes ends a fetch that a client began.
+/// A miss in a script starts no fetch, but a write of the script ends a fetch that a client began.
 #[test]
 fn a_miss_of_a_script_starts_no_stopwatch() {
     let store = store();
@@ -219,7 +219,7 @@ fn counters_count() {
     assert_eq!((counters.sets, counters.deletes, counters.expired), (2, 1, 1));
 }
 
-/// Tool traffic is not workload.
+/// Reads by tools do not count as workload.
 #[test]
 fn looking_changes_nothing() {
     let store = store();
@@ -286,7 +286,7 @@ fn random_keys_are_spread() {
         *counts.entry(n).or_insert(0) += 1;
     }
     assert_eq!(counts.len(), 100);
-    // Shards are drawn alike, and have 17 to 33 items here.
+    // Shards are drawn with equal probability, and have 17 to 33 items here.
     assert!(counts.values().all(|n| (80..400).contains(n)), "{counts:?}");
 }
 

@@ -1,4 +1,4 @@
-//! What comes back from an earlier run, and what must not.
+//! Items of an earlier run come back, unless they are outdated.
 
 use super::{at, audit, key, limited};
 use crate::{Change, Config, Saved, Scope, Store};
@@ -49,8 +49,8 @@ fn an_item_is_as_it_was() {
     audit(&store);
 }
 
-/// A client deleted it, changed it in vain, flushed it, or wrote it and lost it again: the old
-/// value is wrong then.
+/// A client deleted the item, failed to change it, flushed it, or wrote it and lost it again. In
+/// each case the old value is outdated.
 #[test]
 fn what_clients_did_meanwhile_wins() {
     let store = limited(0, 4);
@@ -74,7 +74,7 @@ fn what_clients_did_meanwhile_wins() {
     assert_eq!(store.restore(&store.key(0, 5, b"x"), &saved(b"old"), now), Ok(false));
 }
 
-/// A walk among writers may meet a key twice.
+/// A walk during writes may meet a key twice.
 #[test]
 fn of_two_the_second_stays() {
     let store = limited(0, 1);
@@ -96,8 +96,8 @@ fn penalties_come_back() {
     assert!((4_700..5_300).contains(&penalty.mean.0), "{:?}", penalty.mean);
 }
 
-/// Random clients while items come back, under a limit that evicts: a read never finds what a
-/// client has overwritten or removed, and most of what was left alone is there.
+/// Random clients act while items are restored, under a limit that evicts. A read never finds a
+/// value that a client has overwritten or removed, and most untouched items are there.
 #[test]
 fn no_old_value_is_ever_read() {
     for seed in 0..20 {
@@ -142,7 +142,7 @@ fn no_old_value_is_ever_read() {
     }
 }
 
-/// Popular keys beside a loop too long to be held: `reads` of them, and how many missed.
+/// Reads popular keys and a loop too long to fit, `reads` of them. Returns the share that missed.
 fn read(store: &Store, prng: &mut Prng, from: u64, reads: u64) -> f64 {
     let mut misses = 0;
     for step in from..from + reads {
@@ -162,8 +162,8 @@ fn read(store: &Store, prng: &mut Prng, from: u64, reads: u64) -> f64 {
     f64::from(misses) / reads as f64
 }
 
-/// A store that comes back goes on as if it had never been away: items are of the classes they were
-/// of, what was learnt is known, and keys that were evicted are remembered.
+/// A restored store continues as if it had never stopped. Items are in their old classes, the
+/// results of learning are known, and evicted keys are remembered.
 #[test]
 fn what_was_learnt_comes_back() {
     let made = || {

@@ -1,4 +1,4 @@
-//! Classes of sizes: what is counted of them, and pages that move as told or as victims tell.
+//! Size classes: their counts, and pages that move by a plan or by the worth of victims.
 
 use super::{at, audit, key};
 use crate::{Bounds, Config, Evictor, Move, Pool, SizeClass, SizeClassStats, Slab, Store};
@@ -22,7 +22,7 @@ fn slabs(tenants: Vec<Bounds>, evictor: Evictor) -> Store {
     store
 }
 
-/// Reads a key, and writes a value of so many bytes where it missed.
+/// Reads a key, and after a miss writes a value of `len` bytes.
 fn ask(store: &Store, tenant: TenantId, number: u64, len: usize) {
     let bytes = number.to_le_bytes();
     let key = key(store, tenant, &bytes);
@@ -36,8 +36,8 @@ fn of(store: &Store, tenant: TenantId, len: usize) -> (usize, SizeClassStats) {
     (class, store.size_class_stats(tenant, at(1))[class])
 }
 
-/// A miss is of the class of what is written then, a hit of that of its item; what nobody writes
-/// is of none.
+/// A miss counts for the class of the item written after it, and a hit for the class of its item. A
+/// miss without a write counts for no class.
 #[test]
 fn misses_are_of_the_size_of_their_fill() {
     let store = slabs(vec![], Evictor::default());
@@ -56,8 +56,8 @@ fn misses_are_of_the_size_of_their_fill() {
     assert_eq!(of(&store, 0, 100).1.counts.gets, 100, "nobody asks any more");
 }
 
-/// Pages go where they are told to, a page a shard at a time, and no further than the min of the
-/// one tenant and the max of the other.
+/// Pages move by the plan, one page per shard at a time, within the min of one tenant and the max
+/// of the other.
 #[test]
 fn pages_move_between_tenants_within_their_bounds() {
     let mins = [Bytes(MIB), Bytes(0)].map(|min| Bounds { min, max: None });
@@ -97,8 +97,9 @@ fn pages_move_between_tenants_within_their_bounds() {
     assert_eq!(store.tenant_stats(0).used, held, "who cannot get it makes nobody lose it");
 }
 
-/// Small items that are read again and again, of which memory holds a half, and large ones that
-/// are read once and came first: the pages of these go to those, or stay where they are.
+/// Large items are read once and come first. Then small items are read repeatedly, and memory holds
+/// half of them. With balancing, the pages of the large items go to the small ones; without it they
+/// stay.
 #[test]
 fn balanced_pages_go_where_victims_are_worth_most() {
     let run = |is_on| {
@@ -124,8 +125,9 @@ fn balanced_pages_go_where_victims_are_worth_most() {
     assert!(after < 0.7 * before, "{after} of the reads miss, {before} without balance");
 }
 
-/// What is asked for is large, then small. Under an LRU, which learns nothing, the small must find
-/// memory though the large have it all: their victims are younger.
+/// Requests are for large items first, and then for small ones. Under an LRU, which learns nothing,
+/// the small items must find memory although the large ones have all of it, because their victims
+/// are younger.
 #[test]
 fn pages_follow_sizes_that_shift() {
     let run = |is_on: bool, is_fresh: bool| {
@@ -157,8 +159,8 @@ fn pages_follow_sizes_that_shift() {
     assert!(stuck < fresh - 0.2, "{stuck} hit without balance, {fresh} in a fresh store");
 }
 
-/// A tenant within its min neither loses a page to another nor items for one, and does not keep
-/// the others from moving pages among themselves. Where nothing is to leave, nothing does.
+/// A tenant within its min loses neither pages nor items to others, and does not prevent others
+/// from moving pages among themselves. If nothing may be evicted, nothing is.
 #[test]
 fn balance_keeps_to_bounds_and_to_who_evicts_nothing() {
     let mins = [Bytes(MIB), Bytes(0)].map(|min| Bounds { min, max: None });
@@ -180,7 +182,7 @@ fn balance_keeps_to_bounds_and_to_who_evicts_nothing() {
     assert_eq!(store.tenant_stats(0), had, "its items are the oldest of all");
     assert!(of(&store, 1, 100).1.pages > 10, "{:?}", of(&store, 1, 100).1);
     audit(&store);
-    // Of another size, whose victims are young, when there is nobody to leave any more.
+    // Items of another size have young victims, but nothing may be evicted any more.
     (0..300).for_each(|number| ask(&store, 1, 1_000_000 + number, 3_000));
     let nobody = Evictor { k: 0, ..Evictor::default() };
     let budget = store.limit();

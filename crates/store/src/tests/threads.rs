@@ -1,5 +1,5 @@
-//! Two threads and a watcher: what they leave behind adds up, and what the watcher saw on the way
-//! was never above the limit.
+//! Two threads and a watcher. The final counts add up, and the watcher never sees a use above the
+//! limit.
 
 use super::{at, audit, key};
 use crate::{Bounds, Change, Config, Error, Evictor, Move, Scope, SizeClass, Slab, Store};
@@ -85,7 +85,7 @@ fn small_values_in_many_shards() {
     assert!(store.tenant_stats(0).counters.evicted > 0);
 }
 
-/// Pages are taken, moved between classes and given back by two threads.
+/// Two threads take pages, move them between classes and give them back.
 #[test]
 fn pages_among_threads() {
     let slab = Slab { page: 4 << 10, ..Slab::default() };
@@ -98,8 +98,8 @@ fn pages_among_threads() {
     assert_eq!(store.used(), Bytes(store.fixed_bytes(2)), "all pages are given back");
 }
 
-/// Each of two threads looks for victims ahead, in a class of many items, and meets those of the
-/// other; then most pages go to a class of larger ones.
+/// Each of two threads chooses victims ahead, in a class of many items, and meets the other's
+/// victims. Then most pages move to a class of larger items.
 #[test]
 fn victims_looked_for_by_two_threads() {
     let slab = Slab { page: 4 << 10, ..Slab::default() };
@@ -133,18 +133,18 @@ fn victims_looked_for_by_two_threads() {
     assert!(store.used() <= store.limit());
 }
 
-/// A few items fill the store, so that a shard often has nothing to give and asks elsewhere.
+/// Few items fill the store, so that a shard often has nothing to give and evicts elsewhere.
 #[test]
 fn few_large_values_find_room_in_other_shards() {
     for shards in [2, 16] {
         let config = Config { maxmemory: Bytes(MIB), shards, ..Config::default() };
         let (_, refused) = run(config, 100_000);
-        // A thread that is put to sleep while it holds a shard hides what that has to give.
+        // If a thread is suspended while it holds a shard, that shard's items cannot be evicted.
         assert!(refused <= 50, "{shards} shards: {refused}");
     }
 }
 
-/// Reads and writes of one number from two threads: none may be lost.
+/// Two threads read and write one number: no update may be lost.
 #[test]
 fn updates_are_not_torn_apart() {
     let evictor = Evictor { k: 1, pool: false, ..Evictor::default() };
@@ -170,8 +170,8 @@ fn updates_are_not_torn_apart() {
 
 const MIB: u64 = 1 << 20;
 
-/// What they record in reader slots of their own adds up, also while another replaces what they
-/// read, which they see whole.
+/// Reads recorded in several reader slots add up, also while another thread replaces the value.
+/// Every reader sees a whole value.
 #[test]
 fn readers_of_one_item_are_all_counted() {
     let config =
@@ -202,8 +202,8 @@ fn readers_of_one_item_are_all_counted() {
     }
 }
 
-/// What is noted, of reads and of values replaced where they stand, comes to the same as what is
-/// done by who holds the shard alone, as for keys that models sample.
+/// Recorded reads and in-place replacements have the same result as operations that hold the shard
+/// exclusively, as for keys that models sample.
 #[test]
 fn what_is_noted_comes_to_the_same() {
     let evictor = Evictor::lhd(8);

@@ -1,4 +1,4 @@
-//! Items that are collections: charged to the byte, and gone with all that they hold.
+//! Items that are collections: they are charged exactly, and removed with all that they hold.
 
 use super::{at, audit, key, limited};
 use crate::{Bounds, Change, Config, Error, Evictor, Key, Pool, Probe, Store, TREE, Tree};
@@ -6,14 +6,14 @@ use base::{Bytes, Prng};
 
 const MIB: u64 = 1 << 20;
 
-/// A body is four bytes of a name, and whatever follows.
+/// A body begins with the four bytes of a name; the rest is free.
 fn with<R>(name: u32, f: impl FnOnce(&Probe<'_>) -> R) -> R {
     let bytes = name.to_le_bytes();
     let order = |body: &[u8]| body[..4].cmp(&bytes);
     f(&Probe { rank: base::hash::mix(name.into()) as u32, order: &order })
 }
 
-/// Writes entries of 24 bytes, into a new collection where there is none.
+/// Writes entries of 24 bytes, into a new collection if there is none.
 fn put(store: &Store, key: &Key<'_>, names: std::ops::Range<u32>) -> Result<(), Error> {
     for name in names {
         store.edit(key, at(0), |edit| {
@@ -41,7 +41,7 @@ fn trees(store: &Store) -> usize {
     count
 }
 
-/// Whatever makes a collection go, its tree goes with it, and its bytes are given back.
+/// However a collection is removed, its tree is freed with it, and its bytes are given back.
 #[test]
 fn a_tree_goes_with_its_item() {
     let store = limited(0, 2);
@@ -75,7 +75,7 @@ fn a_tree_goes_with_its_item() {
     assert_eq!(trees(&store), 0);
 }
 
-/// A value that takes the place of a collection where there is no room leaves it as it was.
+/// If there is no room for the value that replaces a collection, the collection stays as it was.
 #[test]
 fn what_is_refused_leaves_it_whole() {
     let store = Store::new(Config {
@@ -99,7 +99,7 @@ fn what_is_refused_leaves_it_whole() {
     audit(&store);
 }
 
-/// The bytes of what was evicted are those of its tree, too.
+/// The evicted bytes of a collection include its tree.
 #[test]
 fn evicted_trees_count_whole() {
     let store = Store::new(Config { maxmemory: Bytes(4 * MIB), shards: 1, ..Config::default() });
@@ -111,7 +111,7 @@ fn evicted_trees_count_whole() {
     assert!(counted.evicted_bytes / counted.evicted > 100_000, "{counted:?}");
 }
 
-/// Every byte is charged to its tenant, and to its class of penalties where pools are such.
+/// Checks that every byte is charged to its tenant, or, if pools are penalty classes, to its class.
 fn charged(store: &Store, pools: bool) {
     if !pools {
         return audit(store);
@@ -127,7 +127,7 @@ fn charged(store: &Store, pools: bool) {
     }
 }
 
-/// Trees and values of all sizes push each other out, and the limit holds.
+/// Trees and values of all sizes evict each other, and the limit holds.
 #[test]
 fn the_limit_holds_among_trees() {
     for pools in [false, true] {
@@ -173,7 +173,8 @@ fn the_limit_holds_among_trees() {
     }
 }
 
-/// A tree made beside the store is charged while it grows, and is an item's, or is given back.
+/// A tree without an item is charged while it grows. It becomes an item, or its bytes are given
+/// back.
 #[test]
 fn a_loose_tree_is_charged() {
     let tenants = vec![Bounds::default(); 2];

@@ -1,4 +1,4 @@
-//! Only items with an expiry leave.
+//! Only items with an expiry are evicted.
 
 use super::{at, audit, key, limited};
 use crate::{Change, Config, Error, Evictable, Evictor, Pool, Store};
@@ -12,7 +12,7 @@ fn name(number: u32) -> [u8; 5] {
     [b'k', a, b, c, d]
 }
 
-/// Values of all sizes come and go beside those that stay, and pages among their classes.
+/// Values of all sizes come and go beside items that stay, and pages move between their classes.
 #[test]
 fn what_has_no_expiry_stays() {
     for evictable in [Evictable::Volatile, Evictable::NextToExpire] {
@@ -23,7 +23,7 @@ fn what_has_no_expiry_stays() {
         for number in 0..400 {
             store.set(&key(&store, 0, &name(number)), part(number), None, at(0)).unwrap();
         }
-        // The sizes shift, so that pages go from one class to another.
+        // The sizes shift, so that pages move from one class to another.
         for number in 400..20_000 {
             let size = SIZES[(number as usize / 2_000 + number as usize % 2) % SIZES.len()];
             let expires = Some(at(u64::from(number) + 100_000).unix_ms);
@@ -39,7 +39,7 @@ fn what_has_no_expiry_stays() {
     }
 }
 
-/// Once nothing is left that may leave, writes are refused, and what is there is served.
+/// Once there is nothing left to evict, writes are refused, and the present items are served.
 #[test]
 fn without_such_items_writes_are_refused() {
     let store = limited(2 * MIB, 2);
@@ -56,7 +56,7 @@ fn without_such_items_writes_are_refused() {
     for number in 1_000..refused {
         assert!(store.peek(&key(&store, 0, &name(number)), at(1), |_| ()).is_some());
     }
-    // One that is given an expiry makes room again.
+    // Items that are given an expiry can be evicted again.
     let dies = |_: Option<&crate::Item>| (Change::Expire(Some(at(1_000_000).unix_ms)), ());
     for number in 1_000..1_500 {
         store.update(&key(&store, 0, &name(number)), at(2), dies).unwrap();
@@ -65,7 +65,7 @@ fn without_such_items_writes_are_refused() {
     audit(&store);
 }
 
-/// Of what expires within a day and within a year the former leaves.
+/// Items that expire within a day are evicted before items that expire within a year.
 #[test]
 fn the_next_to_expire_leaves_first() {
     let store = limited(4 * MIB, 1);
@@ -83,7 +83,8 @@ fn the_next_to_expire_leaves_first() {
     assert!(year > 5_500 && day < 2_500, "of a day {day}, of a year {year}");
 }
 
-/// By the last write: what is only read goes, however often, and what is written stays.
+/// Items rank by their last write: an item that is only read is evicted, however often, and a
+/// written one stays.
 #[test]
 fn the_longest_not_written_goes() {
     let evictor = policy::parse("lrm:k=32").unwrap().evictor().unwrap();
@@ -102,7 +103,7 @@ fn the_longest_not_written_goes() {
     let held = |keys: std::ops::Range<u32>| keys.filter(|&n| read(n)).count();
     let (only_read, written) = (held(0..1_000), held(1_000..2_000));
     assert!(written > 900 && only_read < 100, "{written} written, {only_read} read");
-    // Those that are written again stay: one that left came back by its next write.
+    // Items that are written again stay, because an evicted one returns with its next write.
     let evicted = store.all_stats().iter().map(|stats| stats.counters.evicted).sum::<u64>();
     assert!(evicted < 9_000, "{evicted} evicted of 12 000 keys");
 }

@@ -1,4 +1,4 @@
-//! A node of the tree, and what its parent knows of it.
+//! A node of the tree, and the summary of it that its parent has.
 
 use super::leaf::{self, Grows, LEAF_MAX, allocated};
 use super::{Entry, FANOUT, NEVER, New, Probe, Spot};
@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Bytes of the largest inner node.
 pub(super) const INNER_MAX: usize = inner_bytes(FANOUT + 1);
 
-/// Bytes of an inner node with room for so many children.
+/// Bytes of an inner node with room for `children` children.
 const fn inner_bytes(children: usize) -> usize {
     allocated(size_of::<Vec<Branch>>()) + allocated(children * size_of::<Branch>())
 }
@@ -20,26 +20,26 @@ pub(super) enum Node {
     Inner(Box<Vec<Branch>>),
 }
 
-/// A node with what its parent goes by.
+/// A node with the summary that its parent needs.
 #[derive(Debug)]
 pub(super) struct Branch {
     pub(super) node: Node,
-    /// When the first of its entries dies.
+    /// The first expiry of its entries.
     pub(super) dies: u64,
     pub(super) count: u64,
-    /// That of its first entry.
+    /// The rank of its first entry.
     pub(super) rank: u32,
 }
 
-/// Whether a branch is on the way to the first entry of all, and to the last: where entries come
-/// there, one after another, what is behind them is left full.
+/// Whether a branch is on the path to the first entry of all, and to the last one. If entries are
+/// added there one after another, the nodes behind them are left full.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
     pub(super) first: bool,
     pub(super) last: bool,
 }
 
-/// The end of an entry's life that was replaced or removed; none where there was no such entry.
+/// The expiry of an entry that was replaced or removed; `None` if there was no such entry.
 pub(super) type Old = Option<Option<u64>>;
 
 impl Branch {
@@ -59,7 +59,7 @@ impl Branch {
         branch
     }
 
-    /// Bytes of the node, without those below.
+    /// Bytes of the node, without the nodes below.
     pub(super) fn bytes(&self) -> u64 {
         (match &self.node {
             Node::Leaf(bytes) => allocated(bytes.capacity()),
@@ -67,7 +67,7 @@ impl Branch {
         }) as u64
     }
 
-    /// Finds out anew what the parent goes by.
+    /// Recomputes the summary from the node.
     fn recompute(&mut self) {
         (self.rank, self.count, self.dies) = match &self.node {
             Node::Leaf(bytes) => {
@@ -82,7 +82,7 @@ impl Branch {
         };
     }
 
-    /// Its first entry.
+    /// The first entry.
     fn first(&self) -> Option<Entry<'_>> {
         let mut node = &self.node;
         loop {
@@ -110,7 +110,7 @@ impl Branch {
 
     fn child_of(children: &[Self], probe: &Probe<'_>) -> usize {
         let is_not_above = |child: &Self| match child.rank.cmp(&probe.rank) {
-            // Only where ranks are equal the entries themselves are asked.
+            // The entries themselves are compared only if the ranks are equal.
             Ordering::Equal => {
                 child.first().is_none_or(|first| probe.order_of(&first) != Ordering::Greater)
             }
@@ -119,7 +119,7 @@ impl Branch {
         children.partition_point(is_not_above).saturating_sub(1)
     }
 
-    /// The child with a position, or the last, and how many entries are before it.
+    /// The child with a position, or the last child, and the number of entries before it.
     fn child_at(
         children: &[Self],
         position: u64,
@@ -135,9 +135,9 @@ impl Branch {
         (0, 0)
     }
 
-    /// Puts an entry in its place; what it replaced, and what was split off. `edges` of a branch
-    /// on the way to the first and to the last entry of all. `total` follows the bytes of all
-    /// nodes.
+    /// Puts an entry in its place. Returns the old entry's expiry, and the branch that was split
+    /// off. `edges` says whether this branch is on the path to the first and to the last entry of
+    /// all. `total` is kept equal to the bytes of all nodes.
     pub(super) fn put(
         &mut self,
         new: &New<'_>,
@@ -149,7 +149,7 @@ impl Branch {
         let old = match &mut self.node {
             Node::Leaf(bytes) => {
                 let found = match new.spot {
-                    // The end is known without a look.
+                    // The end is known without a search.
                     Spot::Before(position) if position == self.count => {
                         leaf::Found { at: bytes.len(), old: None }
                     }
@@ -200,7 +200,7 @@ impl Branch {
         (old, split)
     }
 
-    /// [`Branch::recompute`], for less where little has changed.
+    /// Does the work of [`Branch::recompute`], faster if little has changed.
     fn recompute_after(&mut self, old: Old, new: &New<'_>, is_split: bool) {
         let was_mortal = old.is_some_and(|dies| dies.is_some());
         if is_split || was_mortal {
@@ -211,7 +211,7 @@ impl Branch {
         self.rank = self.first_rank();
     }
 
-    /// The same where so many entries are gone, so many of them mortal.
+    /// Updates the summary after `gone` entries were removed, of which `mortal` had an expiry.
     fn recompute_without(&mut self, gone: u64, mortal: u64) {
         if mortal > 0 {
             return self.recompute();
@@ -220,7 +220,7 @@ impl Branch {
         self.rank = self.first_rank();
     }
 
-    /// The rank of its first entry, as the node itself says it.
+    /// The rank of the first entry, from the node itself.
     fn first_rank(&self) -> u32 {
         match &self.node {
             Node::Leaf(bytes) => leaf::take(&mut &bytes[..]).map_or(0, |entry| entry.rank),
@@ -228,7 +228,7 @@ impl Branch {
         }
     }
 
-    /// Takes an entry out, and shows its body before; what it was.
+    /// Removes an entry, after showing its body to `visit`. Returns the entry's expiry.
     pub(super) fn remove(
         &mut self,
         spot: Spot<'_>,
@@ -248,7 +248,7 @@ impl Branch {
             }
             Node::Inner(children) => {
                 let (at, spot) = match (spot, children.last()) {
-                    // The last is known without a look.
+                    // The last entry is known without a search.
                     (Spot::Position(position), Some(last)) if position + 1 == self.count => {
                         (children.len() - 1, Spot::Position(last.count.saturating_sub(1)))
                     }
@@ -264,7 +264,7 @@ impl Branch {
         Some(old)
     }
 
-    /// Takes out entries that are dead, of at most so many leaves; how many they were.
+    /// Removes dead entries from at most `leaves` leaves, and returns how many.
     pub(super) fn remove_dead(&mut self, now_ms: u64, leaves: &mut usize, total: &mut u64) -> u64 {
         if self.dies > now_ms || *leaves == 0 {
             return 0;
@@ -292,8 +292,8 @@ impl Branch {
         dead
     }
 
-    /// Takes out the entries from one position to before another, the last ones first and of at
-    /// most so many leaves; how many they were, and how many of them mortal.
+    /// Removes the entries of a span of positions, the last ones first, from at most `leaves`
+    /// leaves. Returns how many, and how many of them had an expiry.
     pub(super) fn remove_span(
         &mut self,
         span: Range<u64>,
@@ -320,7 +320,7 @@ impl Branch {
                         touched = at..touched.end.max(at + 1);
                     }
                 }
-                // Positions hold until all is taken out.
+                // Positions are valid until all entries are removed.
                 for at in touched.rev() {
                     if at < children.len() {
                         Self::tidy(children, at, total);
@@ -333,7 +333,7 @@ impl Branch {
         (gone, mortal)
     }
 
-    /// Takes a child away that is empty, or joins one that is small to the one beside it.
+    /// Removes an empty child, or joins a small one with its neighbour.
     fn tidy(children: &mut Vec<Self>, at: usize, total: &mut u64) {
         if children[at].count == 0 {
             *total -= children.remove(at).bytes();
@@ -353,7 +353,7 @@ impl Branch {
             Node::Leaf(_) => allocated(sum),
             Node::Inner(_) => inner_bytes(sum),
         };
-        // What is removed needs no room.
+        // A removal must not need memory.
         if sum > max / 2 || joined as u64 > before {
             return;
         }
@@ -368,14 +368,14 @@ impl Branch {
                 all.reserve_exact(more.len());
                 all.extend(*more);
             }
-            // All leaves are equally deep.
+            // All leaves have the same depth.
             _ => {}
         }
         children[left].recompute();
         *total = *total + children[left].bytes() - before;
     }
 
-    /// Takes the last leaf away; the bytes that are free now.
+    /// Removes the last leaf, and returns the bytes that are free now.
     pub(super) fn drop_last(&mut self) -> u64 {
         let before = self.bytes();
         match &mut self.node {

@@ -1,4 +1,4 @@
-//! A leaf: entries side by side in one piece of memory, in order.
+//! A leaf: entries one after another in one piece of memory, in order.
 //!
 //! ```text
 //!  ┌───────────────────────────────────────┬───────┬──────────┬───────┬──
@@ -7,10 +7,10 @@
 //!    1 to 5 bytes                            4       8, if it is so
 //! ```
 //!
-//! Rank 0 is not written down: a list, in which all entries have it, pays nothing for it.
+//! Rank 0 is not stored: a list, in which all entries have it, pays nothing for it.
 //!
-//! A search reads the heads one after the other: of some thirty entries in a kilobyte that takes no
-//! longer than a table of offsets would, and takes no memory.
+//! A search reads the heads one after the other. For some thirty entries in a kilobyte that is as
+//! fast as a table of offsets, and needs no memory.
 
 use super::{Entry, NEVER, New, Spot};
 use std::cmp::Ordering;
@@ -18,13 +18,13 @@ use std::ops::Range;
 
 /// Bytes above which a leaf of several entries is split.
 pub(super) const LEAF_MAX: usize = 1024;
-/// Most bytes of an entry beside its body.
+/// Most bytes of an entry without its body.
 pub(super) const HEAD_MAX: usize = 17;
-/// The bits beside an entry's length.
+/// The bits stored with an entry's length.
 const IS_MORTAL: u64 = 1;
 const HAS_RANK: u64 = 2;
 
-/// Bytes that the allocator takes for so many: four sizes to each power of two.
+/// Bytes that the allocator takes for `bytes` bytes: four sizes to each power of two.
 pub(super) const fn allocated(bytes: usize) -> usize {
     if bytes <= 128 {
         return bytes.next_multiple_of(16);
@@ -32,7 +32,7 @@ pub(super) const fn allocated(bytes: usize) -> usize {
     bytes.next_multiple_of(bytes.next_power_of_two() / 8)
 }
 
-/// The first word of the entry at the front, and what follows it.
+/// The first word of the entry at the front, and the bytes after it.
 #[inline]
 fn word(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (mut rest, mut word, mut shift) = (bytes, 0u64, 0);
@@ -47,7 +47,7 @@ fn word(bytes: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// What follows the entry at the front; none at the end.
+/// The bytes after the entry at the front; `None` at the end.
 #[inline]
 fn skip(bytes: &[u8]) -> Option<&[u8]> {
     let (word, rest) = word(bytes)?;
@@ -55,7 +55,7 @@ fn skip(bytes: &[u8]) -> Option<&[u8]> {
     rest.get((beside + (word >> 2)) as usize..)
 }
 
-/// The entry at the front, which is taken away; none at the end.
+/// Takes the entry at the front off `bytes`; `None` at the end.
 pub(super) fn take<'a>(bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
     let (word, mut rest) = word(bytes)?;
     let (mut rank, mut dies) = (0, None);
@@ -72,7 +72,7 @@ pub(super) fn take<'a>(bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
     Some(Entry { rank, dies, body })
 }
 
-/// The head of an entry, and its length.
+/// The head of an entry, and the length of the head.
 fn head(rank: u32, dies: Option<u64>, body: usize) -> ([u8; HEAD_MAX], usize) {
     let (has_rank, is_mortal) = (u64::from(rank > 0), u64::from(dies.is_some()));
     let mut head = [0; HEAD_MAX];
@@ -95,7 +95,7 @@ fn head(rank: u32, dies: Option<u64>, body: usize) -> ([u8; HEAD_MAX], usize) {
     (head, at)
 }
 
-/// Where the entries come that follow.
+/// The end of the leaf at which the next entries are expected.
 #[derive(Clone, Copy)]
 pub(super) enum Grows {
     AtFront,
@@ -103,14 +103,14 @@ pub(super) enum Grows {
     AtEnd,
 }
 
-/// Where an entry is or would be.
+/// The position of an entry, or the position at which it would be.
 pub(super) struct Found {
     pub(super) at: usize,
-    /// Its bytes and its end; none where there is none.
+    /// The entry's bytes and its expiry; `None` if there is no entry.
     pub(super) old: Option<(usize, Option<u64>)>,
 }
 
-/// Looks for the place of an entry.
+/// Finds the place of an entry.
 pub(super) fn find(bytes: &[u8], spot: Spot<'_>) -> Found {
     let (mut rest, mut before) = (bytes, 0);
     loop {
@@ -133,7 +133,7 @@ pub(super) fn find(bytes: &[u8], spot: Spot<'_>) -> Found {
     }
 }
 
-/// Looks for the entry behind so many: of those only the lengths are read.
+/// Finds the entry after `position` others, of which it reads only the lengths.
 fn find_behind(bytes: &[u8], position: u64) -> Found {
     let mut rest = bytes;
     for _ in 0..position {
@@ -145,12 +145,12 @@ fn find_behind(bytes: &[u8], position: u64) -> Found {
     Found { at, old: dies.map(|dies| (bytes.len() - rest.len() - at, dies)) }
 }
 
-/// How many entries stand before the place of an entry.
+/// The number of entries before the place of an entry.
 pub(super) fn position(bytes: &[u8], spot: Spot<'_>) -> u64 {
     entries(&bytes[..find(bytes, spot).at]).count() as u64
 }
 
-/// Gives a leaf room for so many bytes, and takes away what is twice too much.
+/// Gives a leaf room for `len` bytes, and frees memory if the leaf has twice too much.
 fn fit(bytes: &mut Vec<u8>, len: usize) {
     if len > bytes.capacity() {
         bytes.reserve_exact(allocated(len) - bytes.len());
@@ -159,7 +159,7 @@ fn fit(bytes: &mut Vec<u8>, len: usize) {
     }
 }
 
-/// Puts an entry in the place of `old` bytes.
+/// Replaces `old` bytes by an entry.
 pub(super) fn replace(bytes: &mut Vec<u8>, at: usize, old: usize, new: &New<'_>) {
     let (head, head_len) = head(new.rank, new.dies, new.body.len());
     let (len, end) = (bytes.len(), head_len + new.body.len());
@@ -177,15 +177,15 @@ pub(super) fn replace(bytes: &mut Vec<u8>, at: usize, old: usize, new: &New<'_>)
     }
 }
 
-/// Takes an entry out.
+/// Removes an entry.
 pub(super) fn remove(bytes: &mut Vec<u8>, at: usize, len: usize) {
     bytes.drain(at..at + len);
     let left = bytes.len();
     fit(bytes, left);
 }
 
-/// Splits a leaf: at its middle, or beside its newest entry, if others are to come there: behind
-/// its first, or before its last.
+/// Splits a leaf, and returns the right half. The cut is in the middle, or next to the newest entry
+/// if more are expected there: after the first entry, or before the last.
 pub(super) fn split(bytes: &mut Vec<u8>, grows: Grows) -> Vec<u8> {
     let (mut rest, mut cut) = (&bytes[..], 0);
     loop {
@@ -203,7 +203,7 @@ pub(super) fn split(bytes: &mut Vec<u8>, grows: Grows) -> Vec<u8> {
             break;
         }
     }
-    // A leaf that grows has room at once: most entries are put in without a word to the allocator.
+    // A leaf that will grow gets its full room at once, so that most entries need no allocation.
     let room = |len: usize, grows: bool| allocated(if grows { len.max(LEAF_MAX) } else { len });
     let mut right = Vec::with_capacity(room(bytes.len() - cut, matches!(grows, Grows::AtEnd)));
     right.extend_from_slice(&bytes[cut..]);
@@ -218,7 +218,7 @@ pub(super) fn split(bytes: &mut Vec<u8>, grows: Grows) -> Vec<u8> {
     right
 }
 
-/// Takes out the entries from one position to before another; how many of them were mortal.
+/// Removes the entries of a span of positions, and returns how many of them had an expiry.
 pub(super) fn remove_span(bytes: &mut Vec<u8>, span: Range<u64>) -> u64 {
     let from = find(bytes, Spot::Position(span.start)).at;
     let (mut rest, mut mortal) = (&bytes[from..], 0);
@@ -231,7 +231,7 @@ pub(super) fn remove_span(bytes: &mut Vec<u8>, span: Range<u64>) -> u64 {
     mortal
 }
 
-/// Takes out what is dead by `now_ms`; returns how many entries were.
+/// Removes the entries that are dead by `now_ms`, and returns how many.
 pub(super) fn remove_dead(bytes: &mut Vec<u8>, now_ms: u64) -> u64 {
     let mut kept = Vec::with_capacity(allocated(bytes.len()));
     let (mut rest, mut dead) = (&bytes[..], 0);
@@ -250,7 +250,7 @@ pub(super) fn remove_dead(bytes: &mut Vec<u8>, now_ms: u64) -> u64 {
     dead
 }
 
-/// When the first entry dies.
+/// The first expiry of the entries.
 pub(super) fn next_death(bytes: &[u8]) -> u64 {
     entries(bytes).filter_map(|entry| entry.dies).min().unwrap_or(NEVER)
 }

@@ -12,18 +12,19 @@
 //!   └───────────────────┘
 //! ```
 //!
-//! Entries are in the order of a *rank* of 32 bits, and where ranks are equal in that of their
-//! bodies, which the caller knows how to compare: of a hash or a set the rank is a hash of the
-//! field, of a sorted set it is made of the score, in a list all are 0 and the position alone
-//! counts, which branches know as they count. All work on one entry is O(log n): a search in each
-//! of three or four inner nodes, and a look through one leaf. Nothing is ever copied that is longer
-//! than a node, but for an entry that is: it has a leaf of its own.
+//! Entries are ordered by a *rank* of 32 bits, and those of equal rank by their bodies, which the
+//! caller compares. In a hash or a set the rank is a hash of the field; in a sorted set it is
+//! computed from the score. In a list all ranks are 0 and only the position counts, which branches
+//! know from their counts. Every operation on one entry is O(log n): a search in each of three or
+//! four inner nodes, and a scan of one leaf. Nothing longer than a node is ever copied, except an
+//! entry that is longer: it has a leaf of its own.
 //!
-//! Leaves take the memory that their entries need, by the allocator's sizes, so that a tree which
-//! grew at random is as dense as one that was written in order. Where entries come in order, the
-//! leaves behind are left full.
+//! Leaves take the memory that their entries need, by the allocator's sizes. So a tree that grew at
+//! random is as dense as one that was written in order. If entries are added in order, the leaves
+//! behind them are left full.
 //!
-//! Each branch knows when its first entry dies, so that the dead are found without a walk.
+//! Each branch knows the first expiry of its entries, so that dead entries are found without a
+//! walk.
 
 mod branch;
 mod leaf;
@@ -37,35 +38,35 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::slice::Iter;
 
-/// Children of an inner node.
+/// Most children of an inner node.
 const FANOUT: usize = 32;
-/// The end of what does not die.
+/// The expiry of entries that never expire.
 const NEVER: u64 = u64::MAX;
 
 /// An entry of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The key it is ordered by first.
+    /// The key by which entries are ordered first.
     pub rank: u32,
-    /// When it dies, in Unix milliseconds; no more alive at that very millisecond.
+    /// Its expiry, in Unix milliseconds. It is already dead at that millisecond.
     pub dies: Option<u64>,
     /// The value.
     pub body: &'a [u8],
 }
 
 impl Entry<'_> {
-    /// Whether it is dead by now.
+    /// Whether the entry is dead by `now_ms`.
     pub fn is_dead(&self, now_ms: u64) -> bool {
         self.dies.is_some_and(|dies| dies <= now_ms)
     }
 }
 
-/// An entry that is looked for.
+/// The description of an entry to find.
 #[derive(Clone, Copy)]
 pub struct Probe<'a> {
     /// Its rank.
     pub rank: u32,
-    /// How a body of the same rank compares with what is looked for.
+    /// Compares a body of the same rank with the wanted entry.
     pub order: &'a dyn Fn(&[u8]) -> Ordering,
 }
 
@@ -81,18 +82,18 @@ impl fmt::Debug for Probe<'_> {
     }
 }
 
-/// Where an entry is looked for.
+/// The place of an entry in the tree or in a node.
 #[derive(Clone, Copy, Debug)]
 enum Spot<'a> {
-    /// Where this finds it.
+    /// The entry that the probe finds.
     Probe(&'a Probe<'a>),
-    /// Where so many stand before it.
+    /// The entry after this many others.
     Position(u64),
-    /// Behind so many, where there is none yet.
+    /// A new entry after this many others.
     Before(u64),
 }
 
-/// An entry to be written, in the place of one that is found at its spot.
+/// An entry to be written, in place of the one that is found at its spot.
 #[derive(Clone, Copy, Debug)]
 struct New<'a> {
     spot: Spot<'a>,
@@ -101,7 +102,7 @@ struct New<'a> {
     body: &'a [u8],
 }
 
-/// What is left to be walked of each inner node on the way down: of few levels.
+/// The remaining children of each inner node on the path down, for the few levels of a tree.
 type Above<'t> = SmallVec<[Iter<'t, Branch>; 6]>;
 
 /// A collection.
@@ -112,15 +113,16 @@ pub struct Tree {
     nodes: u64,
     /// Levels of inner nodes.
     height: u32,
-    /// Entries that die.
+    /// Number of entries with an expiry.
     mortal: u64,
-    /// No entry dies later.
+    /// A bound on expiries: no entry has a later one.
     latest: u64,
-    /// Differs after every change, and from that of any other tree of the same owner and part.
+    /// Differs after every change, and from the stamps of all other trees of the same owner and
+    /// shard.
     pub(crate) stamp: u64,
 }
 
-/// Bytes of a tree beside its nodes: itself, and its place among others.
+/// Bytes of a tree without its nodes: the tree itself, and its place in the list of trees.
 const FIXED: u64 = (allocated(size_of::<Tree>()) + 2 * size_of::<(usize, u32)>()) as u64;
 
 impl Default for Tree {
@@ -130,17 +132,17 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// How many entries it has, the dead that nobody has taken out among them.
+    /// The number of entries, including dead ones that have not been removed yet.
     pub const fn len(&self) -> u64 {
         self.root.count
     }
 
-    /// Whether it has none.
+    /// Whether it has no entries.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes it takes.
+    /// Bytes of the tree and its nodes.
     pub const fn bytes(&self) -> u64 {
         FIXED + self.nodes
     }
@@ -150,29 +152,30 @@ impl Tree {
         self.stamp
     }
 
-    /// When the first of its entries dies.
+    /// The first expiry of its entries.
     pub fn next_death(&self) -> Option<u64> {
         Some(self.root.dies).filter(|&dies| dies < NEVER)
     }
 
-    /// Whether an entry is dead.
+    /// Whether an entry is dead by `now_ms`.
     pub const fn has_dead(&self, now_ms: u64) -> bool {
         self.root.dies <= now_ms
     }
 
-    /// By when all entries are dead; none while one of them lives for ever. Where the last to die
-    /// was removed it tells of that one still.
+    /// A time by which all entries are dead; `None` if any has no expiry. After the entry with the
+    /// last expiry is removed, its time may still be returned.
     pub fn ends(&self) -> Option<u64> {
         (self.mortal > 0 && self.mortal == self.len()).then_some(self.latest)
     }
 
-    /// Bytes by which it grows at most, for a moment, while an entry of this body is written.
+    /// Most bytes by which the tree grows, even for a moment, while an entry with this body is
+    /// written.
     pub(crate) fn put_cost(&self, body: usize) -> u64 {
         let levels = self.height as usize + 2;
         (allocated(body + HEAD_MAX + LEAF_MAX) + allocated(LEAF_MAX) + levels * INNER_MAX) as u64
     }
 
-    /// The entry that is looked for.
+    /// The entry that the probe finds.
     pub fn get(&self, probe: &Probe<'_>) -> Option<Entry<'_>> {
         let mut node = &self.root.node;
         loop {
@@ -189,12 +192,12 @@ impl Tree {
         }
     }
 
-    /// The entry before which there are so many.
+    /// The entry after `position` others.
     pub fn at(&self, position: u64) -> Option<Entry<'_>> {
         self.from(position).next()
     }
 
-    /// How many entries stand before the one that is looked for, or before its place.
+    /// The number of entries before the one that the probe finds, or before its place.
     pub fn position(&self, probe: &Probe<'_>) -> u64 {
         let (mut node, mut before) = (&self.root.node, 0);
         loop {
@@ -209,13 +212,13 @@ impl Tree {
         }
     }
 
-    /// The entries of this rank and above, in their order.
+    /// The entries of this rank and above, in order.
     pub fn from_rank(&self, rank: u32) -> impl Iterator<Item = Entry<'_>> {
         let before = |_: &[u8]| Ordering::Greater;
         self.beyond(Spot::Probe(&Probe { rank, order: &before }))
     }
 
-    /// The entries behind so many, in their order.
+    /// The entries after the first `position` ones, in order.
     pub fn from(&self, position: u64) -> impl Iterator<Item = Entry<'_>> {
         self.beyond(Spot::Position(position))
     }
@@ -257,7 +260,8 @@ impl Tree {
         })
     }
 
-    /// The entries from the one behind so many on, backwards; from the last where there are fewer.
+    /// The entries backwards, starting with the one after `position` others, or with the last if
+    /// there are fewer.
     pub fn back_from(&self, position: u64) -> impl Iterator<Item = Entry<'_>> {
         let (mut above, mut node, mut left) = (Above::new(), &self.root.node, position);
         let mut held: SmallVec<[Entry<'_>; 64]> = loop {
@@ -301,24 +305,24 @@ impl Tree {
         })
     }
 
-    /// Writes an entry, in the place of one that the probe finds. Whether there was one.
+    /// Writes an entry, in place of the one that the probe finds. Returns whether there was one.
     pub fn put(&mut self, probe: &Probe<'_>, dies: Option<u64>, body: &[u8]) -> bool {
         self.write(&New { spot: Spot::Probe(probe), rank: probe.rank, dies, body })
     }
 
-    /// Writes an entry of rank 0 behind so many, or at the end where there are fewer.
+    /// Inserts an entry of rank 0 after `position` others, or at the end if there are fewer.
     pub fn insert(&mut self, position: u64, body: &[u8]) {
         let spot = Spot::Before(position.min(self.len()));
         self.write(&New { spot, rank: 0, dies: None, body });
     }
 
-    /// Writes an entry behind all others; its rank is no lower than theirs.
+    /// Adds an entry after all others; its rank is no lower than theirs.
     pub(crate) fn push(&mut self, entry: Entry<'_>) {
         let Entry { rank, dies, body } = entry;
         self.write(&New { spot: Spot::Before(self.len()), rank, dies, body });
     }
 
-    /// Writes an entry of rank 0 in the place of the one behind so many, if there is one.
+    /// Replaces the entry after `position` others by one of rank 0, if there is one.
     pub fn replace(&mut self, position: u64, body: &[u8]) {
         if position < self.len() {
             self.write(&New { spot: Spot::Position(position), rank: 0, dies: None, body });
@@ -342,12 +346,13 @@ impl Tree {
         old.is_some()
     }
 
-    /// Takes an entry out. Whether there was one.
+    /// Removes an entry. Returns whether there was one.
     pub(crate) fn remove(&mut self, probe: &Probe<'_>) -> bool {
         self.take(Spot::Probe(probe), |_| ())
     }
 
-    /// Takes the entry out behind so many, and shows its body before. Whether there was one.
+    /// Removes the entry after `position` others, after showing its body to `visit`. Returns
+    /// whether there was one.
     pub(crate) fn remove_at(&mut self, position: u64, visit: impl FnMut(&[u8])) -> bool {
         self.take(Spot::Position(position), visit)
     }
@@ -360,7 +365,7 @@ impl Tree {
         true
     }
 
-    /// Takes out dead entries, of at most so many leaves; how many they were.
+    /// Removes dead entries from at most `leaves` leaves, and returns how many.
     pub(crate) fn remove_dead(&mut self, now_ms: u64, mut leaves: usize) -> u64 {
         let dead = self.root.remove_dead(now_ms, &mut leaves, &mut self.nodes);
         self.forget_mortal(dead);
@@ -368,8 +373,8 @@ impl Tree {
         dead
     }
 
-    /// Takes out so many entries behind so many, the last ones first and of at most so many leaves;
-    /// how many they were.
+    /// Removes up to `count` entries after `position` others, the last ones first, from at most
+    /// `leaves` leaves. Returns how many.
     pub(crate) fn remove_span(&mut self, position: u64, count: u64, mut leaves: usize) -> u64 {
         let end = position.saturating_add(count).min(self.len());
         if position >= end || leaves == 0 {
@@ -389,7 +394,7 @@ impl Tree {
         }
     }
 
-    /// Takes roots away that have one child or none.
+    /// Removes roots with one child or none.
     fn lower(&mut self) {
         while let Node::Inner(children) = &mut self.root.node
             && children.len() <= 1
@@ -401,8 +406,8 @@ impl Tree {
         }
     }
 
-    /// Takes so many leaves apart, whatever they hold; the bytes that are free now. What is left is
-    /// good for nothing but that.
+    /// Frees up to `leaves` leaves, whatever they hold, and returns the bytes that are free now.
+    /// After that, the tree may only be freed further.
     pub(crate) fn take_apart(&mut self, leaves: usize) -> u64 {
         let mut freed = 0;
         for _ in 0..leaves {

@@ -1,4 +1,4 @@
-//! Against a map that plays along.
+//! Compares trees with maps and vectors.
 
 use super::*;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 type Model = BTreeMap<(u32, Vec<u8>), (Option<u64>, Vec<u8>)>;
 
-/// A body is a name of two bytes, and whatever follows.
+/// A body begins with the two bytes of a name; the rest is free.
 fn with<R>(rank: u32, name: &[u8], f: impl FnOnce(&Probe<'_>) -> R) -> R {
     let order = |body: &[u8]| body[..2].cmp(name);
     f(&Probe { rank, order: &order })
@@ -20,7 +20,8 @@ fn put(tree: &mut Tree, rank: u32, name: &[u8], dies: Option<u64>, rest: &[u8]) 
     is_there
 }
 
-/// What branches know is so, leaves are equally deep, and the bytes add up.
+/// Checks that the summaries of branches are right, that all leaves have the same depth, and that
+/// the bytes add up.
 fn check(tree: &Tree) {
     fn look(branch: &Branch, depth: u32, height: u32, is_root: bool) -> u64 {
         match &branch.node {
@@ -65,7 +66,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// A list against a vector: what is put at a position is there, both ways, and spans go.
+    /// Compares a list with a vector: inserted entries are at their positions, in both directions,
+    /// and spans are removed.
     #[test]
     fn is_a_list(
         steps in prop::collection::vec(
@@ -85,7 +87,7 @@ proptest! {
                     let gone = tree.remove_span(at as u64, count, 3) as usize;
                     prop_assert!(gone <= end - at && (gone > 0 || end == at));
                     prop_assert!(tree.bytes() <= before, "what is removed needs no room");
-                    // The last ones go first.
+                    // The last entries are removed first.
                     model.drain(end - gone..end);
                 }
                 1 => {
@@ -95,7 +97,7 @@ proptest! {
                     }
                 }
                 6 => {
-                    // The last as often as any.
+                    // The last entry, half of the time.
                     let at = if count % 2 == 0 { model.len().saturating_sub(1) } else { at };
                     let (before, mut shown) = (tree.bytes(), vec![]);
                     let is_gone = tree.remove_at(at as u64, |body| shown.push(body.to_vec()));
@@ -128,8 +130,8 @@ proptest! {
         prop_assert!(back.eq(model[..until].iter().rev().map(Vec::as_slice)));
     }
 
-    /// Few ranks or many, short bodies and long ones: what is put is found, in order, by rank and
-    /// by position, and the dead are taken out.
+    /// Few ranks or many, short bodies and long ones. Every entry is found, in order, by rank and
+    /// by position, and dead entries are removed.
     #[test]
     fn is_a_sorted_map(
         ranks in prop::sample::select(vec![1u32, 5, 100_000]),
@@ -140,7 +142,7 @@ proptest! {
     ) {
         let (mut tree, mut model) = (Tree::default(), Model::new());
         for (kind, rank, name, dies, len) in steps {
-            // A name has one rank.
+            // Each name has one rank.
             let rank = (rank ^ u32::from(name[0])) % ranks;
             let name = [name[0] % 16, name[1]];
             match kind {
@@ -189,7 +191,7 @@ proptest! {
     }
 }
 
-/// What is pushed at either end leaves full leaves behind, and a list pays one byte an element.
+/// Pushes at either end leave full leaves behind, and a list pays one byte per element.
 #[test]
 fn a_list_is_dense() {
     let count = if cfg!(miri) { 300 } else { 20_000 };
@@ -204,7 +206,7 @@ fn a_list_is_dense() {
     }
 }
 
-/// In order the leaves are left full, at random nearly.
+/// Entries in order leave full leaves, and random ones nearly full leaves.
 #[test]
 fn is_dense() {
     let count = if cfg!(miri) { 300 } else { 20_000 };
@@ -215,7 +217,7 @@ fn is_dense() {
             put(&mut tree, rank, b"ab", None, &[7; 20]);
         }
         check(&tree);
-        // Four of rank, one of length.
+        // Each entry has four bytes of rank and one of length.
         let each = tree.bytes() as f64 / f64::from(count);
         assert!(
             each < 27.0 * if mixed { 1.25 } else { 1.15 },
@@ -229,7 +231,7 @@ fn is_dense() {
     }
 }
 
-/// A long entry is not copied for those beside it: it comes to stand alone.
+/// A long entry is not copied for its neighbours: it gets a leaf of its own.
 #[test]
 fn a_long_entry_stands_alone() {
     let mut tree = Tree::default();

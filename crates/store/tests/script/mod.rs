@@ -1,27 +1,26 @@
-//! A script of calls, read from any bytes, played to a store and to a map. The store may forget
-//! what the map holds; it must never answer what the map does not.
+//! A script of calls, read from any bytes, that runs on a store and on a map. The store may lose
+//! entries of the map, but it must never return anything that the map does not hold.
 //!
-//! Each call takes four bytes: what to do, to which key, and two numbers. The first byte of a
-//! script says how much memory there is, over how many shards, and who leaves, the second in which
-//! layout.
+//! Each call takes four bytes: the operation, the key, and two numbers. The first byte of a script
+//! gives the memory, the number of shards and the evictor, the second byte the layout.
 
 use base::{Bytes, Micros};
 use std::collections::HashMap;
 use store::{Bounds, Change, Config, Error, Evictor, Move, Now, Scope, SizeClass, Slab, Store};
 
-/// Tenant, database, name: the name has as many bytes as its number says.
+/// Tenant, database, number; the name has as many bytes as its number gives.
 type Name = (u16, u8, u8);
 
 struct Pair {
     store: Store,
     map: HashMap<Name, (Vec<u8>, Option<u64>)>,
     ms: u64,
-    /// What the next value is filled with, so that no two writes look alike.
+    /// The byte that fills the next value, so that consecutive writes differ.
     fill: u8,
     may_forget: bool,
 }
 
-/// Plays a script to its end, and looks at everything once more.
+/// Plays a script to its end, and then checks everything once more.
 #[allow(unreachable_pub)]
 pub fn play(script: &[u8]) {
     let [first, layout, calls @ ..] = script else { return };
@@ -43,7 +42,7 @@ pub fn play(script: &[u8]) {
         pair.call(call[0], call[1], call[2], call[3]);
     }
     pair.scan();
-    // What is dead is found without being asked for, all of it.
+    // The sweep finds all dead items by itself.
     _ = pair.store.sweep(pair.now(), 1 << 13);
     pair.scan();
     let len = pair.store.len(Scope::ALL).items;
@@ -87,7 +86,7 @@ impl Pair {
             _ => self.scan(),
         }
         let (used, limit) = (self.store.used(), self.store.limit());
-        // A lowered limit is reached by and by.
+        // A lowered limit is reached gradually.
         assert!(limit == Bytes(0) || used <= limit.max(before), "{used} of {limit}");
     }
 
@@ -97,7 +96,7 @@ impl Pair {
         bytes
     }
 
-    /// What the map holds of a live entry.
+    /// The map's entry of a name, if it is alive.
     fn held(&mut self, name: Name) -> Option<(Vec<u8>, Option<u64>)> {
         let ms = self.ms;
         if self.map.get(&name).is_some_and(|(_, when)| when.is_some_and(|when| ms > when)) {
@@ -106,7 +105,8 @@ impl Pair {
         self.map.get(&name).cloned()
     }
 
-    /// Both must say the same, but that the store may have forgotten.
+    /// Checks that the store's answer equals the map's. With a limit, the store may have lost the
+    /// entry.
     fn agree(&mut self, name: Name, answer: Option<&(Vec<u8>, Option<u64>)>) {
         let held = self.held(name);
         if answer.is_none() && self.may_forget {
@@ -186,7 +186,7 @@ impl Pair {
         self.map.retain(|known, _| (known.0, known.1) != (name.0, name.1));
     }
 
-    /// Everything that a walk shows is in the map, once, and the rest was forgotten.
+    /// Everything that a walk shows is in the map, once; all other entries were lost.
     fn scan(&mut self) {
         let (mut shown, mut cursor) = (HashMap::new(), 0);
         loop {

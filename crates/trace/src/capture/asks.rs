@@ -1,31 +1,31 @@
-//! What a command of a line of MONITOR asks for: an access, or another life for its key.
+//! The meaning of a command in a line of MONITOR: an access, or a new time to live for its key.
 
 use crate::Micros;
 use crate::command::{Meaning, find};
 
-/// What the command of a line asks for.
+/// The effect of the command of a line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asks {
     Access(Meaning),
-    /// A life of so many microseconds a unit, from now or as a date.
+    /// A time to live in units of `unit` microseconds, from now or as a date.
     Life {
         unit: u64,
         is_date: bool,
     },
-    /// A life without end.
+    /// No time to live any more.
     Persist,
 }
 
-/// Stands for the life that the item had.
+/// Stands for the time to live that the item already has.
 pub(super) const KEEPS: Micros = Micros(u64::MAX);
 
-/// A life of so many units, or until a date.
+/// A time to live in microseconds, from a number of units, or from a date and the current time.
 pub(super) fn life(number: u64, unit: u64, is_date: bool, now_us: u64) -> Micros {
     let us = number.saturating_mul(unit).min(u64::MAX - 1);
     Micros(if is_date { us.saturating_sub(now_us).max(1) } else { us })
 }
 
-/// What a command asks for, if it is a request to a cache.
+/// The effect of a command, if it is a request to a cache.
 pub(super) fn asks(command: &[u8]) -> Option<Asks> {
     if let Some(meaning) = find(command) {
         return Some(Asks::Access(meaning));

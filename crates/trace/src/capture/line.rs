@@ -1,20 +1,20 @@
 //! Puts lines together from the pieces in which they arrive.
 
-/// The line that has begun.
+/// An unfinished line.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     text: Vec<u8>,
-    /// It is too long, and is passed over.
+    /// Whether the line is too long, and is skipped.
     skips: bool,
-    /// Lines that were too long.
+    /// Number of lines that were too long.
     pub(super) too_long: u64,
 }
 
-/// A longer line is passed over: none that is told has a value in it.
+/// The most bytes of a line; no line that the server reports contains a value.
 const LINE_BYTES_MAX: usize = 1 << 16;
 
 impl Line {
-    /// Shows the lines that end in these bytes, without their ends.
+    /// Passes the lines that end in these bytes to `see`, without their line ends.
     pub(super) fn feed(&mut self, mut bytes: &[u8], mut see: impl FnMut(&[u8])) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);

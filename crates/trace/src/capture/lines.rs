@@ -1,6 +1,6 @@
-//! `MONITOR TRACE` of a Larder: hits, sizes, tenants, lives and penalties are in it.
+//! `MONITOR TRACE` of Larder, with hits, sizes, tenants, times to live and penalties.
 //!
-//! A server that tells no penalty leaves the last columns out.
+//! A server without penalties omits the last columns.
 
 use super::line::Line;
 use super::{Deed, Event, Parser};
@@ -53,7 +53,7 @@ fn event<'a>(told: &Told<'a>, key: &'a [u8]) -> Event<'a> {
         found: (deed == Deed::Read).then_some(told.hit),
         ttl: match deed {
             Deed::Write | Deed::Expire => told.ttl,
-            // What is left of it is not what it began with.
+            // The remaining time is not the time to live at the write.
             _ => None,
         },
         tenant: told.tenant,

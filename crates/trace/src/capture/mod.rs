@@ -1,4 +1,4 @@
-//! What a server tells of its requests while it serves, and the trace that comes of it.
+//! Capture: the requests that a server reports while it serves, and the trace made from them.
 //!
 //! ```text
 //!  bytes of MONITOR ──────▶ monitor ─┐
@@ -6,11 +6,11 @@
 //!  bytes of MONITOR TRACE ▶ lines  ──┘                            tenants and penalties
 //! ```
 //!
-//! The parsers take bytes as they arrive, in whatever pieces, and keep nothing of a value but its
-//! length. No bytes make them panic; a line that cannot be understood is counted and passed over.
+//! The parsers take bytes as they arrive, in any pieces, and keep only the length of a value. No
+//! bytes make them panic; a line that they cannot parse is counted and skipped.
 //!
-//! The recorder turns what happened into what was asked for: a write that fills a miss is no
-//! request of its own, for another cache would not have missed there.
+//! The recorder turns events into requests: a write that fills a miss is no request of its own,
+//! because another cache might not have missed there.
 
 mod asks;
 mod line;
@@ -30,69 +30,70 @@ pub use watch::Watch;
 
 use crate::Micros;
 
-/// Takes bytes off a connection as they arrive.
+/// Parses bytes from a connection as they arrive.
 pub trait Parser: Send {
-    /// Reads the next bytes, and shows the requests that end in them.
+    /// Reads the next bytes, and passes the requests that end in them to `see`.
     fn feed(&mut self, bytes: &[u8], see: &mut dyn FnMut(&Event<'_>));
 
-    /// The connection has ended: shows what was held back.
+    /// Ends the input: passes a held event to `see`.
     fn end(&mut self, _see: &mut dyn FnMut(&Event<'_>)) {}
 
-    /// Lines that could not be understood.
+    /// Number of lines that could not be parsed.
     fn malformed(&self) -> u64;
 
-    /// Requests that the server did not tell of, because it could not keep up.
+    /// Number of requests that the server did not report, because the reader was too slow.
     fn lost(&self) -> u64 {
         0
     }
 }
 
-/// What a request does to the item of its key.
+/// The effect of a request on the item of its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// Reads it.
+    /// Reads the item.
     Read,
     /// Writes the whole value.
     Write,
     /// Changes a part of the value.
     Change,
-    /// Removes it.
+    /// Removes the item.
     Delete,
-    /// Sets how long it lives, and nothing else.
+    /// Sets the time to live, and nothing else.
     Expire,
 }
 
-/// A request for one key, as a server tells it.
+/// A request for one key, as a server reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event<'a> {
-    /// On the server's clock, in microseconds.
+    /// Time on the server's clock, in microseconds.
     pub time_us: u64,
-    /// The connection it came by.
+    /// The connection of the client.
     pub connection: u64,
-    /// The host it came from.
+    /// The host of the client.
     pub host: u64,
     /// The database.
     pub db: u32,
-    /// The key; of a very long one the beginning, and a hash.
+    /// The key; a very long key is cut, and ends with a hash.
     pub key: &'a [u8],
-    /// What was asked for.
+    /// The effect of the request.
     pub deed: Deed,
-    /// Bytes of the value, of a change those that it brings; `None` where the server does not say.
+    /// Bytes of the value, or of the added part for a change; `None` if the server does not report
+    /// it.
     pub size: Option<u64>,
-    /// Whether a read found the item, where the server says so.
+    /// Whether a read found the item, if the server reports it.
     pub found: Option<bool>,
-    /// How long the item lives from now on, zero for no limit; `None` where that is not said.
+    /// Time to live from now on, zero for no limit; `None` if the server does not report it.
     pub ttl: Option<Micros>,
-    /// The class of sizes of the item, where the server says so.
+    /// The size class of the item, if the server reports it.
     pub class: Option<u8>,
-    /// Whose the key is, where the server says so.
+    /// The tenant of the key, if the server reports it.
     pub tenant: Option<&'a str>,
-    /// What a miss of the key costs, where the server says so.
+    /// The cost of a miss of the key; zero if the server does not report it.
     pub penalty: Micros,
 }
 
 impl<'a> Event<'a> {
-    /// A request of which nothing else is known.
+    /// Makes a request without further facts.
     pub const fn new(time_us: u64, key: &'a [u8], deed: Deed) -> Self {
         Self {
             time_us,

@@ -1,16 +1,16 @@
-//! MONITOR of Redis and Valkey, byte by byte: no value is ever held.
+//! The output of MONITOR of Redis and Valkey, parsed byte by byte without holding a value.
 //!
 //! ```text
 //! 1339518083.107412 [0 127.0.0.1:60866] "SET" "x" "a value of 500 MB …" "EX" "60"
 //! ```
 //!
-//! A line is read by a machine of six states. What is kept of an argument depends on its role: the
-//! text of the command, of keys, and of the words that may say how long a key lives; of a value
-//! only the length. A command that is no request to a cache is passed over as soon as its name is
-//! read. So a connection costs some kilobytes whatever the values are.
+//! A state machine with six states reads a line. The parser keeps a part of each argument according
+//! to its role: the text of the command, of keys, and of words that may state a time to live; of a
+//! value only the length. A command that is no request to a cache is skipped as soon as its name is
+//! read. So a connection needs some kilobytes, whatever the size of the values.
 //!
-//! MONITOR shows a command before it is carried out and says neither whether a read found its item
-//! nor whether a write was refused: `SET … NX` counts as a write.
+//! MONITOR shows a command before it runs, and reports neither whether a read found its item nor
+//! whether a write was refused: `SET … NX` counts as a write.
 
 use super::asks::{Asks, KEEPS, asks, life};
 use super::{Deed, Event, Parser};
@@ -20,11 +20,11 @@ use crate::text::{hex_pair, scaled};
 use crate::{Micros, Op};
 use base::hash;
 
-/// Bytes of a key that are kept; a longer one is cut and goes on with a hash.
+/// Bytes of a key that are kept; a longer key is cut and ends with a hash.
 const KEY_BYTES_MAX: usize = 1 << 10;
-/// Bytes of what stands before the arguments: the path of a Unix socket is in it.
+/// Most bytes before the arguments, which may contain the path of a Unix socket.
 const HEAD_BYTES_MAX: usize = 1 << 9;
-/// Bytes of a word such as EX, or of a number.
+/// Most bytes of a word such as EX, or of a number.
 const WORD_BYTES_MAX: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,22 +39,22 @@ enum State {
     Hex(Option<u8>),
     /// Between arguments, or behind the last.
     Between,
-    /// To the end of the line nothing counts.
+    /// The rest of the line is ignored.
     Skip,
 }
 
-/// What an argument is for.
+/// The role of an argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Role {
     Command,
     Key,
     Value,
-    /// A word that may say how long the key lives, or how many keys follow.
+    /// A word that may state the time to live, or the number of keys that follow.
     Word,
     Nothing,
 }
 
-/// Reads what MONITOR prints.
+/// Parser of the output of MONITOR.
 #[derive(Debug)]
 pub struct Monitor {
     state: State,
@@ -64,10 +64,10 @@ pub struct Monitor {
     connection: u64,
     host: u64,
     asks: Option<Asks>,
-    /// Number of the argument that is being read.
+    /// Index of the current argument.
     arg: usize,
     role: Role,
-    /// Its text, as far as it is kept, its length, and a hash of what is not kept.
+    /// The kept part of the argument's text, the length of the whole, and a hash of the rest.
     text: Vec<u8>,
     length: u64,
     rest: u64,
@@ -75,9 +75,9 @@ pub struct Monitor {
     has_key: bool,
     value: u64,
     ttl: Option<Micros>,
-    /// An option whose number comes next: microseconds a unit, and whether it is a date.
+    /// An option whose number comes next: microseconds per unit, and whether it is a date.
     option: Option<(u64, bool)>,
-    /// Keys that follow, where their number was told.
+    /// Number of keys that still follow, if the command stated it.
     keys_left: u64,
     malformed: u64,
 }
@@ -192,7 +192,7 @@ impl Monitor {
         (self.has_key, self.ttl, self.option, self.asks) = (false, None, None, None);
     }
 
-    /// The line cannot be understood; it has ended, or is passed over to its end.
+    /// Counts a line that cannot be parsed; the line has ended, or its rest is skipped.
     fn refuse(&mut self, ended: bool) {
         self.malformed += 1;
         if ended {
@@ -219,7 +219,7 @@ impl Monitor {
         }
     }
 
-    /// Time, database and client; a script has no address.
+    /// Reads time, database and client; a script has no address.
     fn read_head(&mut self) -> Option<()> {
         let head = self.head.strip_prefix(b"+").unwrap_or(&self.head).trim_ascii();
         let blank = memchr::memchr(b' ', head)?;
@@ -272,7 +272,7 @@ impl Monitor {
         }
     }
 
-    /// More of an argument.
+    /// Adds bytes to the current argument.
     fn add(&mut self, bytes: &[u8]) {
         self.length += bytes.len() as u64;
         let most = match self.role {
@@ -346,7 +346,7 @@ impl Monitor {
                     b"px" => self.option = Some((1_000, false)),
                     b"exat" => self.option = Some((1_000_000, true)),
                     b"pxat" => self.option = Some((1_000, true)),
-                    // It lives as long as it would have.
+                    // The item keeps its time to live.
                     b"keepttl" => self.ttl = Some(KEEPS),
                     _ => {}
                 }

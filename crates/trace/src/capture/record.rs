@@ -1,34 +1,34 @@
-//! Makes requests of what happened.
+//! Turns events into requests.
 //!
-//! A cache that is looked aside shows a miss as two commands: a read, and the write of what the
-//! backend answered. To another cache, which may hold the key, only the read is a request. So a
-//! write that *answers* a read is folded into it, and the time between the two is the penalty.
+//! A cache-aside client shows a miss as two commands: a read, and the write of the backend's
+//! answer. For another cache, which may hold the key, only the read is a request. So a write that
+//! *answers* a read is folded into it, and the time between the two is the penalty.
 //!
-//! The rule, for a server that does not say whether a read hit: a write answers the last read of
-//! its key by the same connection; where that connection read nothing, the only read by the same
-//! host, for clients share connections. The read is at most ten seconds old, and the key was not
-//! removed between them. Where the server says that a read hit, no write answers it. Clients that
-//! read a value and write it back look the same, and the number of misses that the server counts
-//! tells them apart: see [`Recorder::fills`].
+//! This is the rule for a server that does not report whether a read hit. A write answers the last
+//! read of its key by the same connection. If that connection read nothing, the write answers the
+//! only read by the same host, because clients share connections. The read is at most ten seconds
+//! old, and the key was not removed between them. If the server reports a hit, no write answers the
+//! read. Clients that read a value and write it back look the same; the server's own count of
+//! misses tells them apart: see [`Recorder::fills`].
 //!
-//! Everything is kept until the end, some 60 bytes a request and 150 a key, for what is learned of
-//! a key later (its size, its penalty, its life) belongs to its earlier requests too.
+//! Everything is kept until the end, some 60 bytes a request and 150 a key, because later facts
+//! about a key (its size, its penalty, its time to live) apply to its earlier requests too.
 
 use super::{Deed, Event, Recorded};
 use crate::{Micros, Op, TenantId};
 use base::hash;
 use std::collections::HashMap;
 
-/// Whose a key is, by name; asked once a key.
+/// Names the tenant of a key; called once for each key.
 pub type Owner = Box<dyn FnMut(&Event<'_>) -> String + Send>;
-/// A key of the capture.
+/// The number of a key in the capture.
 pub type KeyNumber = u32;
 
-/// A write that comes later answers no read.
+/// Most microseconds between a read and the write that answers it.
 const FETCH_US_MAX: u64 = 10_000_000;
-/// Reads of a key that may still be answered; of more the oldest is forgotten.
+/// Most unanswered reads of a key; the oldest one is dropped.
 const OPEN_MAX: usize = 32;
-/// Bytes of keys and of tenants' names; a server that tells more is recorded no further.
+/// Most bytes of keys and tenant names; beyond them the recorder stops.
 const TEXT_MAX: usize = 1 << 30;
 
 /// A read that a write may answer.
@@ -40,7 +40,7 @@ struct Open {
     request: u32,
 }
 
-/// A request as it was told.
+/// A request as the server reported it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) time_us: u64,
@@ -48,47 +48,47 @@ pub(super) struct Request {
     pub(super) op: Op,
     pub(super) size: Option<u64>,
     pub(super) ttl: Option<Micros>,
-    /// What was measured.
+    /// The measured time from the read to the write that answered it.
     pub(super) fetch: Option<Micros>,
     pub(super) missed: bool,
 }
 
-/// A key, as it was last known.
+/// A key with its latest facts.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     pub(super) text: Box<[u8]>,
     pub(super) db: u32,
     pub(super) tenant: TenantId,
-    /// The size of its first value that was told.
+    /// The first reported size of its value.
     pub(super) size: Option<u64>,
-    /// What the server answered when it was asked.
+    /// The size that the server answered to a query.
     pub(super) asked: Option<u64>,
-    /// Bytes that changes brought.
+    /// Bytes added by changes.
     pub(super) changed: u64,
     pub(super) ttl: Option<Micros>,
     pub(super) fetched: Micros,
     pub(super) fetches: u32,
-    /// The penalty that the server tells.
+    /// The penalty that the server reported.
     pub(super) told: Micros,
     is_read: bool,
-    /// The request that wrote the value that it holds.
+    /// The request that wrote the current value.
     written: Option<u32>,
 }
 
-/// How writes were found to answer reads.
+/// Counts of reads answered by writes, and of reported hits and misses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fills {
-    /// By the connection of the read.
+    /// Reads answered by a write of the same connection.
     pub by_connection: u64,
-    /// By the host of the only read.
+    /// Reads answered by a write of the same host.
     pub by_host: u64,
-    /// Reads that the server said to have missed.
+    /// Reads that the server reported as misses.
     pub told_misses: u64,
-    /// Reads of which it said that they hit.
+    /// Reads that the server reported as hits.
     pub told_hits: u64,
 }
 
-/// Everything that was told.
+/// All requests of a capture so far.
 pub struct Recorder {
     owner: Owner,
     pub(super) keys: Vec<Key>,
@@ -109,7 +109,7 @@ impl std::fmt::Debug for Recorder {
 }
 
 impl Recorder {
-    /// Records up to `limit` requests.
+    /// Makes a recorder for up to `limit` requests.
     pub fn new(owner: Owner, limit: usize) -> Self {
         Self {
             owner,
@@ -124,32 +124,32 @@ impl Recorder {
         }
     }
 
-    /// Requests so far.
+    /// Number of requests so far.
     pub fn len(&self) -> usize {
         self.requests.len()
     }
 
-    /// Whether nothing was recorded.
+    /// Whether nothing has been recorded.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// Whether no more is recorded.
+    /// Whether the recorder takes no more requests.
     pub fn is_full(&self) -> bool {
         self.requests.len() >= self.limit || self.text > TEXT_MAX
     }
 
-    /// What was found to be a miss, and how.
+    /// The misses found so far, by the way they were found.
     pub const fn fills(&self) -> Fills {
         self.fills
     }
 
-    /// Nobody looked for a while: no write answers a read from before.
+    /// Marks a gap in the capture: no later write answers a read from before it.
     pub fn pause(&mut self) {
         self.open.clear();
     }
 
-    /// Takes note of a request.
+    /// Records a request.
     pub fn see(&mut self, event: &Event<'_>) {
         if self.is_full() {
             return;
@@ -262,14 +262,15 @@ impl Recorder {
         key.ttl = event.ttl.or(key.ttl);
     }
 
-    /// The read that a write answers, and how long it took.
+    /// The read that a write answers, and the time between them.
     fn answered(&mut self, number: KeyNumber, event: &Event<'_>) -> Option<(u32, Micros)> {
         let open = self.open.get_mut(&number)?;
         open.retain(|one| event.time_us.saturating_sub(one.time_us) <= FETCH_US_MAX);
         let told = event.connection == 0;
         let of_host = || open.iter().filter(|one| one.host == event.host).count();
         let at = match open.iter().rposition(|one| one.connection == event.connection) {
-            // Without connections the first miss starts the watch, as in the server.
+            // If the server reports no connections, the first miss starts the stopwatch, as in the
+            // server.
             Some(_) if told => 0,
             Some(at) => {
                 self.fills.by_connection += 1;
@@ -281,7 +282,7 @@ impl Recorder {
             }
             None => return None,
         };
-        // Others who read meanwhile may have missed as well, and their writes are still to come.
+        // Other readers may have missed meanwhile, and their writes are still to come.
         let read = open.remove(at);
         if told {
             self.fills.by_connection += 1;
@@ -303,7 +304,7 @@ impl Recorder {
         key.ttl = event.ttl.or(key.ttl);
     }
 
-    /// Keys that are read and whose size nobody told, up to `most` of them drawn by their hash:
+    /// Keys that are read and have no known size, up to `most` of them, sampled by their hash:
     /// number, database and text.
     pub fn unsized_keys(&self, most: usize) -> Vec<(KeyNumber, u32, Vec<u8>)> {
         let lacks = |key: &Key| key.is_read && key.size.is_none() && key.asked.is_none();
@@ -313,7 +314,7 @@ impl Recorder {
         all.into_iter().take(most).map(shown).collect()
     }
 
-    /// What the server said the size of a key's value is.
+    /// Records the size of a key's value that the server answered.
     pub fn set_size(&mut self, number: KeyNumber, size: u64) {
         if let Some(key) = self.keys.get_mut(number as usize) {
             key.asked = Some(size);

@@ -1,68 +1,68 @@
-//! A capture that has ended: its requests, with what is missing filled in.
+//! A finished capture: its requests, with missing facts filled in.
 //!
-//! In each of these the first that is there counts.
+//! Each fact comes from the first of its sources that exists.
 //!
-//! - *Size*: the value that the request wrote or found; the key's value before, or else after; what
-//!   the server said when it was asked; the mean of the tenant's keys.
-//! - *Penalty* of a read: what was measured; the mean of the key's, drawn towards the tenant's;
-//!   what the server tells; the mean of the tenant; that of all.
-//! - *Life*: what the write said; the life with which the key was last written.
+//! - *Size*: the value that the request wrote or found; the key's value before, or else after; the
+//!   server's answer to a query; the mean of the tenant's keys.
+//! - *Penalty* of a read: the measured time; the mean of the key, drawn towards the mean of the
+//!   tenant; the server's report; the mean of the tenant; the mean of all tenants.
+//! - *Time to live*: the one that the write stated; the one of the key's last write.
 //!
-//! How often each was used is counted, so that a report can say what it rests on.
+//! The number of uses of each source is counted, so that a report can state its basis.
 
 use super::record::{Fills, Key, Recorder, Request};
 use crate::{Access, Micros, Op, Tick};
 use base::{Size, hash};
 use serde::Serialize;
 
-/// Penalties of the tenant that weigh as much as one of the key.
+/// The weight of the tenant's mean penalty, in measurements of a key.
 const PRIOR: f64 = 2.0;
-/// The mean counts what is above this quantile as the quantile, as the server does.
+/// Penalties above this quantile count as the quantile in the mean, as in the server.
 const CUT: f64 = 0.99;
 
-/// Where what was filled in came from, in requests.
+/// The sources of sizes and penalties, in requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Filled {
-    /// Sizes that a write or a hit told, of this value or of another of the key.
+    /// Sizes from a write or a hit, of this value or of another value of the key.
     pub sizes_told: u64,
-    /// Sizes that the server was asked for.
+    /// Sizes from a query to the server.
     pub sizes_asked: u64,
-    /// Sizes that are the mean of the tenant, or of all.
+    /// Sizes that are the mean of the tenant, or of all tenants.
     pub sizes_mean: u64,
     /// Sizes that stay unknown and count as one byte.
     pub sizes_unknown: u64,
     /// Penalties of reads that were measured.
     pub penalties_measured: u64,
-    /// Penalties that are the key's.
+    /// Penalties from the key.
     pub penalties_of_key: u64,
     /// Penalties that are the tenant's mean.
     pub penalties_of_tenant: u64,
-    /// Penalties that are the mean of all, for the tenant missed nothing.
+    /// Penalties that are the mean of all tenants, because the tenant has no measured miss.
     pub penalties_of_all: u64,
     /// Penalties that stay unknown.
     pub penalties_unknown: u64,
 }
 
-/// What was seen of a tenant.
+/// Counts of a tenant in the capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TenantSeen {
-    /// Its name.
+    /// The tenant's name.
     pub name: String,
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Reads that are known to have missed.
+    /// Number of reads that are known to have missed.
     pub misses: u64,
-    /// Writes that answer no read.
+    /// Number of writes that answer no read.
     pub writes: u64,
-    /// Removals.
+    /// Number of removals.
     pub deletes: u64,
-    /// Keys.
+    /// Number of keys.
     pub keys: u64,
-    /// Bytes of their values, each counted once.
+    /// Bytes of the values of the keys, each counted once.
     pub value_bytes: u64,
-    /// Misses whose penalty was measured.
+    /// Number of misses with a measured penalty.
     pub fetches: u64,
-    /// The mean of their penalties, in microseconds; `None` where none was measured.
+    /// Mean of the measured penalties, in microseconds; `None` without measurements.
     pub penalty_us: Option<f64>,
 }
 
@@ -73,14 +73,14 @@ pub struct Recorded {
     requests: Vec<Request>,
     names: Vec<String>,
     fills: Fills,
-    /// By tenant.
+    /// The measured penalties, by tenant.
     fetches: Vec<Fetches>,
     sizes: Vec<Option<u64>>,
     all_fetches: Option<f64>,
     filled: Filled,
 }
 
-/// The penalties of a tenant.
+/// The measured penalties of a tenant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fetches {
     count: u64,
@@ -98,7 +98,7 @@ impl Fetches {
     }
 }
 
-/// Sum and number.
+/// The mean of `count` numbers with this sum, rounded up.
 fn mean(sum: u64, count: u64) -> Option<u64> {
     (count > 0).then(|| sum.div_ceil(count))
 }
@@ -107,7 +107,7 @@ impl Recorded {
     pub(super) fn of(recorder: Recorder) -> Self {
         let fills = recorder.fills();
         let Recorder { keys, mut requests, names, .. } = recorder;
-        // Several threads of a server may tell a little out of order.
+        // Several threads of a server may report slightly out of order.
         requests.sort_by_key(|request| request.time_us);
         let mut fetches: Vec<Vec<u64>> = vec![vec![]; names.len()];
         for request in &requests {
@@ -137,12 +137,12 @@ impl Recorded {
         recorded
     }
 
-    /// Requests.
+    /// Number of requests.
     pub fn len(&self) -> usize {
         self.requests.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no requests.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
@@ -152,17 +152,17 @@ impl Recorded {
         &self.names
     }
 
-    /// Where what was filled in came from.
+    /// The sources of the filled-in sizes and penalties.
     pub const fn filled(&self) -> Filled {
         self.filled
     }
 
-    /// How misses were found.
+    /// The ways in which misses were found.
     pub const fn fills(&self) -> Fills {
         self.fills
     }
 
-    /// What was seen of each tenant.
+    /// The counts of each tenant.
     pub fn tenants(&self) -> Vec<TenantSeen> {
         let seen = |(name, fetches): (&String, &Fetches)| TenantSeen {
             name: name.clone(),
@@ -190,10 +190,11 @@ impl Recorded {
         all
     }
 
-    /// Shows the first `most` requests, each with its key's text, until one is refused.
+    /// Passes the first `most` requests, each with its key's text, to `show`, until it returns an
+    /// error.
     ///
     /// # Errors
-    /// What `show` says.
+    /// The error of `show`.
     pub fn each<E>(
         &self,
         most: usize,
@@ -228,7 +229,7 @@ impl Recorded {
             }
             text.clear();
             if key.db > 0 {
-                // The same key of two databases is two objects.
+                // One key in two databases is two objects.
                 text.extend_from_slice(format!("{}/", key.db).as_bytes());
             }
             text.extend_from_slice(&key.text);
@@ -250,7 +251,7 @@ impl Recorded {
         Ok(())
     }
 
-    /// The size of a key's value, of which the last that was told is `held`.
+    /// The size of a key's value, where `held` is the last reported size so far.
     fn value_size(&self, key: &Key, held: Option<u64>) -> (u64, SizeFrom) {
         if let Some(size) = held.or(key.size) {
             return (size, SizeFrom::Told);
@@ -299,7 +300,7 @@ impl Recorded {
     }
 }
 
-/// Where a size comes from.
+/// The source of a size.
 enum SizeFrom {
     Told,
     Asked,
@@ -307,8 +308,8 @@ enum SizeFrom {
     Nowhere,
 }
 
-/// What a key of a tenant is taken for whose size is not known: the mean of those that the server
-/// was asked for, or else of all that are known.
+/// The size for keys of a tenant without a known size: the mean of the sizes that the server
+/// answered, or else of all known sizes.
 fn size_of_unknown(keys: &[Key], tenant: usize) -> Option<u64> {
     let of_tenant = || keys.iter().filter(|key| usize::from(key.tenant) == tenant);
     let mean_of = |size: fn(&Key) -> Option<u64>| {

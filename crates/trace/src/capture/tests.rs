@@ -1,10 +1,10 @@
-//! Odd lines, odd pieces, and what becomes of them.
+//! Odd lines, odd pieces, and their effects.
 
 use super::*;
 use crate::{Access, Op};
 use proptest::prelude::*;
 
-/// What a parser tells of a text, however it arrives.
+/// The events that a parser finds in a text, cut into pieces, and its count of malformed lines.
 fn told(mut parser: impl Parser, text: &[u8], piece: usize) -> (Vec<String>, u64) {
     let mut found = vec![];
     let mut see = |event: &Event<'_>| {
@@ -66,7 +66,7 @@ fn monitor_is_read_in_any_pieces() {
     }
 }
 
-/// What is wrong with a line costs that line alone.
+/// A malformed line is skipped, and the lines around it are read.
 #[test]
 fn a_wrong_line_of_monitor_is_counted_and_passed_over() {
     let good = "1.5 [0 h:1] \"get\" \"k\"\n";
@@ -178,7 +178,7 @@ proptest! {
         told(TraceLines::default(), &bytes, piece);
     }
 
-    /// Nearly valid lines reach further, and the pieces in which they arrive do not matter.
+    /// Nearly valid lines reach further into the parser, and their pieces make no difference.
     #[test]
     fn no_damage_is_a_panic(
         at in any::<prop::sample::Index>(), byte in any::<u8>(), piece in 1usize..40,
@@ -193,7 +193,7 @@ proptest! {
     }
 }
 
-/// A recorder whose tenants are what stands before the colon.
+/// A recorder that names the tenant by the part of the key before the colon.
 fn recorder() -> Recorder {
     let owner = |event: &Event<'_>| {
         let name = event.key.split(|byte| *byte == b':').next().unwrap_or_default();
@@ -221,7 +221,8 @@ fn accesses(recorded: &Recorded) -> Vec<Access> {
     found
 }
 
-/// The write that answers a read is no request; its size, life and penalty are the read's.
+/// The write that answers a read is no request; its size and time to live, and the penalty, go to
+/// the read.
 #[test]
 fn a_miss_is_one_request() {
     let mut recorder = recorder();
@@ -248,7 +249,8 @@ fn a_miss_is_one_request() {
         (8_000, Op::Get, 0, 50, life, 2_050),
         (8_900, Op::Set, 1, 70, life, 0),
     ];
-    // Of two measurements the upper counts as the lower, for it is above their 99th percentile.
+    // Of two measurements the higher counts as the lower, because it is above their 99th
+    // percentile.
     assert_eq!(all[..2], expected[..2]);
     assert_eq!(all[3], expected[3]);
     assert!((2_000..=2_050).contains(&all[2].5), "{all:?}");
@@ -257,8 +259,8 @@ fn a_miss_is_one_request() {
     assert_eq!((tenants[1].writes, tenants[1].penalty_us), (1, None));
 }
 
-/// By the rule: not a write of another host's, not one ten seconds later, not after a removal, not
-/// where several reads of the host could be meant.
+/// No write answers a read of another host, a read ten seconds earlier, a read before a removal, or
+/// one of several reads of its host.
 #[test]
 fn not_every_write_answers_a_read() {
     let read = || at(0, 7, "a:1", Deed::Read);
@@ -289,8 +291,9 @@ fn not_every_write_answers_a_read() {
     assert_eq!(recorder.fills(), Fills::default(), "nobody looked between them");
 }
 
-/// A read before its key's write has the size of that write, one that is only read what the
-/// server answered, and the rest the mean of those; never one byte.
+/// A read before the first write of its key gets the size of that write. A key that is only read
+/// gets the server's answer, and the other keys get the mean of the answers. No size becomes one
+/// byte.
 #[test]
 fn sizes_and_penalties_are_filled_in_and_counted() {
     let mut recorder = recorder();
@@ -326,7 +329,7 @@ fn sizes_and_penalties_are_filled_in_and_counted() {
     assert_eq!((filled.penalties_of_all, filled.penalties_unknown), (1, 0));
 }
 
-/// The same key in two databases is two objects, and a full recorder takes no more.
+/// One key in two databases is two objects, and a full recorder takes no more requests.
 #[test]
 fn databases_are_kept_apart() {
     let mut recorder = Recorder::new(Box::new(|event| format!("db{}", event.db)), 2);

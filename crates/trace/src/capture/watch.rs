@@ -1,16 +1,16 @@
-//! What memcached tells those who `watch fetchers mutations`.
+//! The output of memcached's `watch fetchers mutations`.
 //!
 //! ```text
 //! ts=1786477627.620824 gid=4 type=item_get key=foo%3Abar status=found clsid=1 cfd=28 size=5
 //! ts=1786477627.620830 gid=5 type=item_store key=foo%3Abar status=stored cmd=set ttl=0 ... size=5
 //! ```
 //!
-//! A store looks its item up first, and logs that as a fetch of its own some microseconds before:
-//! a fetch whose next line is a store of the same key by the same connection, within a
-//! millisecond, is dropped. A removal looks its item up as well, and where the server does not
-//! tell of removals (before 1.6.22) that cannot be told from a read.
+//! A store looks its item up first, and logs the look-up as a fetch of its own some microseconds
+//! before. So a fetch is dropped if the next line is a store of the same key by the same connection
+//! within a millisecond. A removal looks its item up as well. Where the server does not report
+//! removals (before 1.6.22), this look-up cannot be distinguished from a read.
 //!
-//! To a watcher that is too slow memcached tells how many lines it left out.
+//! memcached tells a watcher that is too slow how many lines it left out.
 
 use super::line::Line;
 use super::{Deed, Event, Parser};
@@ -20,10 +20,10 @@ use crate::lines::whole_number;
 use crate::text::size;
 use base::hash;
 
-/// A store follows its own fetch within so many microseconds.
+/// A store follows its own fetch within this many microseconds.
 const OWN_FETCH_US: u64 = 1_000;
 
-/// Reads what a watcher is told.
+/// Parser of the output of `watch`.
 #[derive(Debug, Default)]
 pub struct Watch {
     line: Line,
@@ -72,7 +72,7 @@ impl Parser for Watch {
 }
 
 impl Read {
-    /// Shows the fetch that was held back.
+    /// Passes the held fetch to `see`.
     fn release(&mut self, see: &mut dyn FnMut(&Event<'_>)) {
         if let Some(fetch) = self.held.take() {
             see(&Event {
@@ -85,7 +85,7 @@ impl Read {
         }
     }
 
-    /// `None` where the line cannot be understood.
+    /// Parses a line; `None` if it is malformed.
     fn line(&mut self, line: &[u8], see: &mut dyn FnMut(&Event<'_>)) -> Option<()> {
         if line.is_empty() || line == b"OK" {
             return Some(());
@@ -104,7 +104,7 @@ impl Read {
             b"item_store" => Deed::Write,
             b"deleted" => Deed::Delete,
             b"" => return None,
-            // Evictions, connections, and what later versions may tell.
+            // Evictions, connections, and lines of later versions.
             _ => return Some(()),
         };
         let mut key = vec![];
@@ -119,9 +119,9 @@ impl Read {
             self.held = None;
         }
         self.release(see);
-        // A found item without a size has just been made to stand for one that is to come.
+        // An item that was found without a size is a placeholder for a value that is still to come.
         let size = size(fields.size).filter(|size| *size > 0 || writes);
-        // Class 0 is that of items that are not there.
+        // Class 0 means that there is no item.
         let class = whole_number(fields.clsid).and_then(|class| u8::try_from(class).ok());
         let class = class.filter(|&class| class > 0);
         match deed {

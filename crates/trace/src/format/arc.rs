@@ -5,8 +5,8 @@
 //! 2565 8 0 1
 //! ```
 //!
-//! Each block is an object and each line asks for its blocks in order, at one time. The trace has
-//! no clock: extents are a millisecond apart.
+//! Each block is an object, and each line requests its blocks in order, at one time. The trace has
+//! no clock; extents are a millisecond apart.
 //!
 //! Megiddo, Modha. ARC: a self-tuning, low overhead replacement cache. FAST '03.
 
@@ -39,10 +39,10 @@ const BLOCK_BYTES: u64 = 512;
 struct Arc {
     size: u64,
     extents: u64,
-    /// What is left of the present extent.
+    /// The remaining blocks of the current extent.
     blocks: std::ops::Range<u64>,
     number: Number,
-    /// Bytes of a block that is an object.
+    /// Bytes of a block that counts as an object.
     block: u64,
 }
 

@@ -7,18 +7,17 @@
 //! Names are `time` (seconds, with or without a fraction; also `time_ms`, `time_us`, `time_ns`),
 //! `key`, `size`, `key_size`, `op`, `tenant` (a number or a word), `ttl` (seconds), `penalty`
 //! (microseconds; also `penalty_s` and so on), `next`, and `-` for a column that means nothing.
-//! Other programs' names for them are known too: see [`column::NAMES`](crate::column::NAMES). The
-//! first line may stand behind a `#`, as libCacheSim prints it. Without `--separator` it is
-//! whichever of tab, comma, semicolon, bar and blank the first line has. A field may stand in
-//! double quotes.
+//! Names of other programs are known too: see [`column::NAMES`](crate::column::NAMES). The first
+//! line may begin with a `#`, as libCacheSim prints it. The default separator is the first of tab,
+//! comma, semicolon, bar and blank that the line contains. A field may be in double quotes.
 //!
-//! A first line must name the key and the size; `--value-size` or `--ignore-size` stand in for the
-//! size, and where the user names the columns only the key is needed. Without a time requests are a
-//! millisecond apart; without a size a value has the bytes that `--value-size` says, or one;
-//! without an operation requests read.
+//! A first line must name the key and the size; `--value-size` or `--ignore-size` may replace the
+//! size. Where the user names the columns, only the key is required. Without a time, requests are a
+//! millisecond apart. Without a size, a value has the bytes of `--value-size`, or one. Without an
+//! operation, requests read.
 //!
-//! What is written has all that a request holds but when the key is next asked for, and tenants by
-//! their names:
+//! Written traces have every part of a request except the next access of the key, and have tenants
+//! by name:
 //!
 //! ```text
 //! time_us,key,key_size,value_size,tenant,op,ttl,penalty_us
@@ -45,7 +44,7 @@ pub const SPEC: Spec = Spec {
     units: "",
     extensions: &["tsv", "psv"],
     recognises: |head| {
-        // The names may stand behind a hash, and below lines that are only comments.
+        // The names may follow a hash, and comment lines.
         let lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         for line in lines.filter(|line| !line.is_empty()) {
             let header = header_of(&mut Splitter::of(line), line);
@@ -73,10 +72,10 @@ pub const SPEC: Spec = Spec {
     loses: &[],
 };
 
-/// The columns of a trace that is written.
+/// The columns of a written trace.
 const WRITTEN: &str = "time_us,key,key_size,value_size,tenant,op,ttl,penalty_us";
 
-/// Takes lines apart.
+/// Splits lines into fields.
 struct Splitter {
     separator: u8,
     reader: Reader,
@@ -90,12 +89,12 @@ impl Splitter {
         Self { separator, reader, text: vec![], ends: vec![] }
     }
 
-    /// By whichever separator the line has.
+    /// Chooses the separator that the line contains.
     fn of(line: &[u8]) -> Self {
         Self::new(*b"\t,;|".iter().find(|byte| line.contains(byte)).unwrap_or(&b' '))
     }
 
-    /// The fields of a line. Several blanks separate as one does.
+    /// Splits a line into fields. Several blanks count as one separator.
     fn split(&mut self, line: &[u8]) {
         self.text.clear();
         self.ends.clear();
@@ -111,7 +110,7 @@ impl Splitter {
         self.ends.resize(line.len() + 1, 0);
         let (mut read, mut written, mut fields) = (0, 0, 0);
         loop {
-            // An empty input is the end of the line.
+            // An empty input ends the line.
             let (result, taken, put, ended) = self.reader.read_record(
                 &line[read..],
                 &mut self.text[written..],
@@ -131,7 +130,7 @@ impl Splitter {
     }
 }
 
-/// The columns that a first line names, with or without a `#` before them.
+/// The columns named by a first line, with or without a leading `#`.
 fn header_of(splitter: &mut Splitter, line: &[u8]) -> Option<Header> {
     let names = line.strip_prefix(b"#").unwrap_or(line);
     splitter.split(names.trim_ascii());
@@ -146,7 +145,7 @@ struct Columns {
     key: Vec<u8>,
     tenants: Tenants,
     remark: Option<String>,
-    /// The words and numbers of operations.
+    /// The meanings of words and numbers for operations.
     ops: Ops,
 }
 
@@ -179,7 +178,7 @@ impl Columns {
                     format.named.clone_from(&asked.columns);
                     format.splitter.split(line);
                     let fields = format.splitter.fields().count();
-                    // The names, above columns that the user has named.
+                    // A line of names above columns that the user has named.
                     let is_request = line[0] != b'#' && format.parse(line).is_ok();
                     if is_request || header.is_none() {
                         lines.back();
@@ -207,14 +206,14 @@ impl Columns {
         Ok(format)
     }
 
-    /// The request of a line, or which column is wrong; its key is in `key`.
+    /// Parses the request of a line and puts its key into `key`; the error names the wrong column.
     fn parse(&mut self, line: &[u8]) -> Result<Request, String> {
         let mut request = Request::get(self.requests * MADE_GAP_US, self.unknown_size);
         self.key.clear();
         self.splitter.split(line);
         let mut fields = self.splitter.fields();
         for column in &self.named {
-            // Columns at the end that mean nothing may be missing.
+            // Ignored columns at the end may be missing.
             let Some(field) = fields.next() else {
                 if *column == Column::Ignored {
                     continue;
@@ -317,7 +316,7 @@ impl<W: Write + Send> Sink for Writer<W> {
     }
 }
 
-/// A time in units of which a second has `unit`, in microseconds.
+/// Converts a time in units of `unit` per second into microseconds.
 fn micros(field: &[u8], unit: u64) -> Option<u64> {
     match MICROS_A_SECOND.checked_div(unit) {
         Some(0) | None => scaled(field, 1).map(|time| time / (unit / MICROS_A_SECOND)),
@@ -350,7 +349,7 @@ mod tests {
         found
     }
 
-    /// Sizes were 1 and tenants one where a header used words of its own.
+    /// Sizes become 1 and tenants one if a header with other words is misread.
     #[test]
     fn a_header_is_understood_and_said() {
         let text = "object;bytes;service;colour\n\"a;\"\"b\";512;web;red\nc;7;cart;red\n";
@@ -371,7 +370,7 @@ mod tests {
         assert_eq!((source.tenant_name(0), source.tenant_name(1)), (Some("web"), Some("cart")));
     }
 
-    /// The names that the header has, with what each was taken for, and the way out.
+    /// The error lists the names of the header, the meaning of each, and the fix.
     #[test]
     fn a_header_without_key_or_size_is_an_error() {
         for (text, parts) in [
@@ -395,7 +394,7 @@ mod tests {
         }
     }
 
-    /// As libCacheSim prints a trace: the names behind a `#`.
+    /// The form of libCacheSim: the names follow a `#`.
     #[test]
     fn a_header_may_stand_behind_a_hash() {
         let text = "# time,object,size,next_access_vtime\n5,17,100,3\n6,4,7,-1\n";

@@ -5,14 +5,14 @@
 //! 1000,user:17,7,512,3,get,0
 //! ```
 //!
-//! The columns are those of the traces Twitter published [1], but the time is in microseconds and
-//! the operations are get, set and delete. `client_id` is the tenant; `ttl` is in seconds, 0 for
-//! none. A `client_id` that is a word is a tenant too. The key has no comma. Empty lines and lines
-//! that begin with `#` are passed over, and so is a first line that names these columns; one that
-//! names others is an error, for what follows would be read as something else.
+//! The columns are those of the traces that Twitter published [1], but the time is in microseconds
+//! and the operations are get, set and delete. `client_id` is the tenant, a number or a word; `ttl`
+//! is in seconds, 0 for none. The key has no comma. Empty lines and lines that begin with `#` are
+//! skipped, and so is a first line with the names of these columns. A first line with other names
+//! is an error, because the columns would be misread.
 //!
-//! The line is taken apart from left to right, each number read where it stands: no field is
-//! copied, none is searched for twice.
+//! The line is parsed from left to right, and each number is read in place. No field is copied, and
+//! none is searched for twice.
 //!
 //! [1] Yang, Yue, Rashmi. A large scale analysis of hundreds of in-memory cache clusters at
 //! Twitter. OSDI '20.
@@ -119,7 +119,7 @@ fn is_header(line: &[u8]) -> bool {
     header.is_some_and(|header| header.columns == COLUMNS)
 }
 
-/// A first line of names of other columns, or of these in another order.
+/// Refuses a first line that names other columns, or these in another order.
 fn refuse_header(line: &[u8]) -> Result<(), String> {
     let separator = b",;\t|".iter().find(|byte| line.contains(byte));
     let header = separator.and_then(|separator| Header::of(line.split(|byte| byte == separator)));
@@ -135,7 +135,7 @@ fn refuse_header(line: &[u8]) -> Result<(), String> {
     ))
 }
 
-/// Which column is wrong.
+/// The name of a wrong column.
 type Problem = &'static str;
 
 #[inline]
@@ -190,7 +190,7 @@ fn parse(
     Ok((access, key))
 }
 
-/// Takes a number and the comma behind it.
+/// Reads a number and the comma after it.
 #[inline]
 fn column(rest: &mut &[u8], name: Problem) -> Result<u64, Problem> {
     let value = number(rest).ok_or(name)?;
@@ -213,8 +213,9 @@ fn explain(problem: Problem, line: &[u8]) -> String {
     )
 }
 
-/// Writes the key and the comma behind it. What a column cannot hold is written as in a URL: `%2C`
-/// for a comma, and so is a quote, with which a column may begin; an empty key as `%`.
+/// Writes the key and a comma. Characters that a column cannot hold are written as in a URL: `%2C`
+/// for a comma, and likewise a quote, because a column may begin with one. An empty key is written
+/// as `%`.
 pub(super) fn write_key(line: &mut Vec<u8>, key: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for &byte in key {
@@ -297,7 +298,7 @@ mod tests {
         assert!(source.next().is_none());
     }
 
-    /// A user with a broken file must learn the line and the column, not a byte offset.
+    /// The error for a broken file names the line and the column, not a byte offset.
     #[test]
     fn an_error_names_the_line_and_the_column() {
         for (line, column) in [
@@ -337,7 +338,7 @@ mod tests {
         assert_eq!((source.tenant_name(5), source.tenant_name(4)), (Some("web"), None));
     }
 
-    /// A first line of other names was passed over, and what followed read as these columns.
+    /// A first line with other names must not be skipped, because the columns would be misread.
     #[test]
     fn a_first_line_names_these_columns_or_is_refused() {
         let names = "time_us,key,key_size,value_size,client_id,op,ttl";

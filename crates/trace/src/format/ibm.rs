@@ -6,9 +6,9 @@
 //! 1232437 REST.GET.OBJECT 93faec5b81d2a4ae 4096 0 1023
 //! ```
 //!
-//! Sizes are those of the whole object; a GET may ask for the bytes from `first` to `last` alone.
-//! It is then a request for the whole object, unless `--block-size` splits it into blocks. HEAD
-//! reads, and asks for no byte that a cache would hold: it is one request, whatever the size.
+//! Sizes are those of the whole object; a GET may request only the bytes from `first` to `last`. It
+//! then counts as a request for the whole object, unless `--block-size` splits it into blocks. HEAD
+//! reads, but requests no byte that a cache would hold: it is one request, whatever the size.
 //!
 //! Eytan, Harnik, Ofer, Friedman, Kat. It's time to revisit LRU vs. FIFO. HotStorage '20.
 
@@ -41,17 +41,17 @@ pub const SPEC: Spec = Spec {
 
 struct Ibm {
     ranges: Ranges,
-    /// Bytes of an object whose size is not told.
+    /// Bytes of an object without a size.
     unknown: u64,
     key: Vec<u8>,
 }
 
-/// A line.
+/// A parsed line.
 struct Told<'a> {
     object: &'a [u8],
-    /// None for what is about no single object, or changes nothing that a cache holds.
+    /// `None` if the line concerns no single object, or does not change the contents of a cache.
     request: Option<Request>,
-    /// The bytes that are asked for, where it is not the whole.
+    /// Offset and length of the requested bytes, if it is not the whole object.
     range: Option<(u64, u64)>,
 }
 

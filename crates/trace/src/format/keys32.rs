@@ -1,8 +1,8 @@
-//! Lists of keys in 32 bits each, little endian, and nothing else.
+//! Lists of keys with 32 bits each, little endian, and nothing else.
 //!
-//! There is no clock (requests are a millisecond apart) and no size: `--value-size` says the bytes
-//! of a value, or it is one. The key's text is the number in decimal. Nothing in the bytes tells
-//! such a list, so it must be named.
+//! There is no clock (requests are a millisecond apart) and no size: `--value-size` gives the bytes
+//! of a value, or else it is one. The text of a key is its number in decimal. The bytes of such a
+//! list do not identify the format, so the user must name it.
 
 use super::Spec;
 use crate::object::Number;

@@ -1,4 +1,4 @@
-//! Lists of keys in 64 bits each: as those in [32](super::keys32).
+//! Lists of keys with 64 bits each, otherwise like those with [32 bits](super::keys32).
 
 use super::Spec;
 use super::keys32::Keys;

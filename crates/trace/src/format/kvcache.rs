@@ -6,10 +6,9 @@
 //! 1665497896,GET,169,18,78
 //! ```
 //!
-//! The columns are found by the names in the first line, so newer releases, which have more of
-//! them (`op_time`, `ttl`, `usecase`) in another order, are read too. `op_count` equal requests
-//! stand in one line. Where there is no `op_time` requests are a millisecond apart. The use case is
-//! the tenant.
+//! The columns are found by the names in the first line. So newer releases, which have more columns
+//! (`op_time`, `ttl`, `usecase`) in another order, are read too. One line stands for `op_count`
+//! equal requests. Without `op_time`, requests are a millisecond apart. The use case is the tenant.
 
 use super::{Spec, op};
 use crate::error::excerpt;
@@ -44,7 +43,7 @@ pub const SPEC: Spec = Spec {
     loses: &[],
 };
 
-/// Where each column stands.
+/// The columns by their names in the first line.
 #[derive(Debug)]
 struct Columns {
     names: Vec<Vec<u8>>,
@@ -58,7 +57,7 @@ impl Columns {
         needed.iter().all(|name| has(name)).then_some(Self { names })
     }
 
-    /// Which columns are not read, if there are any.
+    /// The remark about columns that are not read, if there are any.
     fn remark(&self) -> Option<String> {
         let is_read = |name: &[u8]| {
             matches!(
@@ -83,7 +82,7 @@ impl Columns {
 struct Kvcache {
     columns: Option<Columns>,
     requests: u64,
-    /// The line that goes on, and how often.
+    /// The key and the request of the current line, and whether it has a time.
     repeated: Option<(Vec<u8>, Request, bool)>,
     left: u64,
     tenants: Tenants,
@@ -95,7 +94,7 @@ impl LineFormat for Kvcache {
         if line.is_empty() {
             return Ok(());
         }
-        // Each file of a release begins with the names, also where several were joined.
+        // Each file of a release begins with the names, and so does each part of joined files.
         if let Some(columns) = Columns::of(line) {
             self.columns = Some(columns);
             return Ok(());
@@ -175,7 +174,7 @@ impl Kvcache {
     }
 }
 
-/// Leases are gets and sets that several clients agree on.
+/// Leases are gets and sets that several clients coordinate.
 fn operation(text: &[u8]) -> Option<Op> {
     match text {
         b"GET_LEASE" => Some(Op::Get),

@@ -12,9 +12,9 @@
 //! v3      u32 seconds │ u64 object │ i64 size │ u8 op, u24 tenant │ u32 ttl, s │ i64 next request
 //! ```
 //!
-//! All little endian. Operations are numbered as there: 1 get, 2 gets, 3 set, 4 add, 5 cas,
-//! 6 replace, 7 append, 8 prepend, 9 delete, 10 incr, 11 decr, 12 read, 13 write, 14 update; 0 is
-//! none, and is a read here. We write version 3 with the long header.
+//! All numbers are little endian. Operations have libCacheSim's numbers: 1 get, 2 gets, 3 set, 4
+//! add, 5 cas, 6 replace, 7 append, 8 prepend, 9 delete, 10 incr, 11 decr, 12 read, 13 write, 14
+//! update; 0 means none, and counts as a read. Larder writes version 3 with the long header.
 
 use super::{Loss, Spec};
 use crate::object::{Number, next_field, next_request, number_of};
@@ -56,7 +56,7 @@ pub const SPEC: Spec = Spec {
 const MAGIC: u64 = 0x1234_5678_9abc_def0;
 const HEADER_SHORT: usize = 1024;
 const HEADER_LONG: usize = 8192;
-/// The layout of the totals that we write.
+/// The version of the totals' layout in written headers.
 const TOTALS_VERSION: u64 = 1;
 
 fn read_header(records: &mut Records) -> Result<u64, Error> {
@@ -132,7 +132,7 @@ impl Lcs {
     }
 }
 
-/// The largest value of a signed number stands for no limit in some traces.
+/// The largest signed value means no limit in some traces.
 const NO_TTL: u32 = i32::MAX as u32;
 
 impl Source for Lcs {
@@ -188,7 +188,7 @@ const fn code(op: Op) -> u8 {
     }
 }
 
-/// The long header. Statistics that libCacheSim fills in for people to read are left zero.
+/// The long header. Statistics that libCacheSim fills in for human readers stay zero.
 fn header(totals: &Totals) -> Vec<u8> {
     let mut header = vec![0; HEADER_LONG];
     let fields = [

@@ -1,8 +1,8 @@
 //! Lists of the LIRS papers: one key a line, nothing else.
 //!
-//! A line with a `*` marks a break in the original and is dropped. The keys are block numbers
-//! there; any text does. There is no clock (requests are a millisecond apart) and no size
-//! (blocks have 4096 bytes).
+//! A line with a `*` marks a break in the original and is dropped. The keys are block numbers in
+//! the original, but any text is accepted. There is no clock (requests are a millisecond apart) and
+//! no size (blocks have 4096 bytes).
 //!
 //! Jiang, Zhang. LIRS: an efficient low inter-reference recency set replacement policy to improve
 //! buffer cache performance. SIGMETRICS '02.
@@ -43,7 +43,7 @@ impl LineFormat for Lirs {
         if key.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control()) {
             return Err(format!("expected one key, without blanks, and found '{}'", excerpt(key)));
         }
-        // A list of columns would be one of keys that never come again.
+        // Lines of columns would be read as keys that never repeat.
         if key.iter().any(|byte| matches!(byte, b',' | b';')) {
             return Err(format!(
                 "expected one key, and found '{}': if that is columns, name them with --columns",

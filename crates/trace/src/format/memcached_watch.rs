@@ -1,4 +1,4 @@
-//! What memcached tells those who `watch fetchers mutations deletions evictions`.
+//! The output of memcached's `watch fetchers mutations deletions evictions`.
 //!
 //! ```text
 //! ts=1786477627.620824 gid=4 type=item_get key=foo%3Abar status=found clsid=1 cfd=28 size=5
@@ -6,12 +6,12 @@
 //! ```
 //!
 //! Fetches are reads, stores that succeed are writes, deletions are removals; evictions and
-//! connections are no requests. A store looks its item up first and logs that as a fetch of its
-//! own: a fetch whose next line is a store of the same key by the same connection is dropped.
-//! Keys are decoded from their URL form.
+//! connections are no requests. A store looks its item up first, and logs the look-up as a fetch of
+//! its own. So a fetch is dropped if the next line is a store of the same key by the same
+//! connection. Keys are decoded from their URL form.
 //!
-//! memcached drops lines for a watcher that is too slow. The lines are numbered (`gid`), so what is
-//! missing between the lowest number and the highest is counted as lost.
+//! memcached drops lines if a watcher is too slow. The lines are numbered (`gid`), so numbers
+//! missing between the lowest and the highest count as lost.
 
 use super::Spec;
 use crate::error::excerpt;
@@ -44,11 +44,11 @@ struct Watch {
     held: Option<(Vec<u8>, Vec<u8>, Request)>,
     gids: Option<(u64, u64)>,
     lines: u64,
-    /// What memcached itself says it skipped.
+    /// Number of lines that memcached itself reports as skipped.
     told: u64,
 }
 
-/// The fields of a line, as they stand there.
+/// The fields of a line, not yet decoded.
 #[derive(Default)]
 pub(crate) struct Fields<'a> {
     pub(crate) ts: &'a [u8],
@@ -157,7 +157,7 @@ impl Watch {
     }
 }
 
-/// The time of a line: seconds, and microseconds behind the point, which memcached writes without
+/// The time of a line: seconds, and after the point microseconds, which memcached writes without
 /// leading zeros.
 pub(crate) fn micros(ts: &[u8]) -> Option<u64> {
     let point = memchr::memchr(b'.', ts)?;
@@ -166,15 +166,14 @@ pub(crate) fn micros(ts: &[u8]) -> Option<u64> {
     seconds.checked_mul(1_000_000)?.checked_add(micros)
 }
 
-/// A time to live in seconds. One that is longer than thirty days is a date, as in memcached's
-/// protocol.
+/// A time to live in seconds. More than thirty days is a date, as in memcached's protocol.
 pub(crate) fn life(ttl: u64, now_us: u64) -> Micros {
     let now = now_us / 1_000_000;
     let ttl = if ttl > 30 * 86_400 { ttl.saturating_sub(now).max(1) } else { ttl };
     Micros(ttl.saturating_mul(1_000_000))
 }
 
-/// Undoes the URL form.
+/// Decodes the URL form of a key.
 pub(crate) fn decode(text: &[u8], to: &mut Vec<u8>) -> Option<()> {
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'%', rest) {
@@ -203,8 +202,8 @@ mod tests {
         }
     }
 
-    /// A look-aside client's miss and set are three lines and two requests; a gap in the numbers is
-    /// loss; an eviction is no request.
+    /// A cache-aside client's miss and set are three lines and two requests. A gap in the numbers
+    /// counts as lost, and an eviction is no request.
     #[test]
     fn a_store_swallows_its_own_fetch_and_gaps_are_loss() {
         let text = "OK\r\n\

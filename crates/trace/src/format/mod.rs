@@ -1,11 +1,11 @@
-//! The formats of traces: one file each, and its name in the list below.
+//! The formats of traces: one file each, and an entry in the list below.
 
 use crate::{Access, Error, Micros, Op, Options, Sink, Source, Totals};
 use std::io::{BufRead, Write};
 
 /// Opens a trace for reading.
 pub type Open = fn(Box<dyn BufRead + Send>, &Options) -> Result<Box<dyn Source>, Error>;
-/// Begins a trace. Totals that are zero are unknown.
+/// Begins to write a trace. Totals of zero are unknown.
 pub type Create = fn(Box<dyn Write + Send>, &Totals) -> Result<Box<dyn Sink>, Error>;
 
 /// A format's entry in the registry.
@@ -13,46 +13,46 @@ pub type Create = fn(Box<dyn Write + Send>, &Totals) -> Result<Box<dyn Sink>, Er
 pub struct Spec {
     /// The name used on the command line.
     pub name: &'static str,
-    /// What a record looks like, in a line.
+    /// The layout of a record, in a line.
     pub about: &'static str,
-    /// The units that its numbers are read in; empty where the trace itself names them.
+    /// The units of its numbers; empty if the trace itself names them.
     pub units: &'static str,
-    /// Endings of file names, without the dot and without those of compression.
+    /// Endings of file names, without the dot and without the endings of compression.
     pub extensions: &'static [&'static str],
-    /// Whether a trace that begins so is surely of this format.
+    /// Whether a trace that begins with `head` is certainly in this format.
     pub recognises: fn(head: &[u8]) -> bool,
-    /// Reads it.
+    /// Opens a trace in this format.
     pub open: Open,
-    /// Writes it, where that is possible.
+    /// Begins to write a trace in this format, if that is supported.
     pub create: Option<Create>,
-    /// Whether what it writes can say when each object is next asked for, and what the whole trace
-    /// holds: it is then worth reading the accesses twice.
+    /// Whether a written trace can have the next access of each object and the totals of the whole
+    /// trace. The accesses are then worth reading twice.
     pub looks_ahead: bool,
-    /// What of a request it cannot hold, where it is written.
+    /// The parts of a request that a written trace cannot hold.
     pub loses: &'static [Loss],
 }
 
-/// What a format may have no place for.
+/// A part of a request that a format may be unable to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Whether a request writes or removes: it reads when it is read back.
+    /// The operation: writes and removals are read back as reads.
     Operations,
-    /// Whose a request is.
+    /// The tenant of a request.
     Tenants,
-    /// How long an object lives.
+    /// The time to live of an object.
     Lives,
-    /// What a miss costs.
+    /// The cost of a miss.
     Penalties,
-    /// Keys that are not numbers: there are hashes in their place.
+    /// Keys that are not numbers; they are replaced by hashes.
     Names,
-    /// Times between two seconds.
+    /// Fractions of seconds in times.
     Fractions,
     /// Values of 4 GiB and more.
     Sizes,
 }
 
 impl Loss {
-    /// Whether a request has what would be lost.
+    /// Whether a request has the part that would be lost.
     pub fn hits(self, access: &Access, key: &[u8]) -> bool {
         match self {
             Self::Operations => access.op != Op::Get,
@@ -65,7 +65,7 @@ impl Loss {
         }
     }
 
-    /// What becomes of the requests that have it.
+    /// The effect on requests that have the part.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Operations => "writes and removals are reads in it",
@@ -82,7 +82,7 @@ impl Loss {
 macro_rules! formats {
     ($($name:ident),* $(,)?) => {
         $(pub mod $name;)*
-        /// Every format, in the order in which a trace is tried for one.
+        /// Every format, in the order in which they are tried on a trace.
         pub const ALL: &[&Spec] = &[$(&$name::SPEC,)*];
     };
 }
@@ -92,10 +92,10 @@ formats! {
     vscsi_csv, twitter, csv, columns, oracle_general, keys32, keys64, arc, lirs,
 }
 
-/// The format of that name.
+/// Finds the format with that name.
 ///
 /// # Errors
-/// A sentence that names the known ones.
+/// A sentence that names the known formats.
 pub fn find(name: &str) -> Result<&'static Spec, String> {
     ALL.iter().copied().find(|spec| spec.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
         let known: Vec<_> = ALL.iter().map(|spec| spec.name).collect();
@@ -103,9 +103,9 @@ pub fn find(name: &str) -> Result<&'static Spec, String> {
     })
 }
 
-/// The format of a file of that name whose first bytes, uncompressed, are `head`.
+/// Detects the format of a file from its name and from `head`, its first uncompressed bytes.
 ///
-/// A name that spells the format out (`web.twitter.csv`) counts most, then what the bytes prove,
+/// A name that spells the format out (`web.twitter.csv`) counts most, then the proof in the bytes,
 /// then the end of the name.
 pub fn detect(file_name: &str, head: &[u8]) -> Option<&'static Spec> {
     let mut name = file_name.to_ascii_lowercase();
@@ -130,14 +130,14 @@ pub fn detect(file_name: &str, head: &[u8]) -> Option<&'static Spec> {
     spelt_out.or_else(proven).or(named.map(|(_, spec)| spec))
 }
 
-/// The lines that a reader of text does not pass over: neither empty nor a comment.
+/// The lines that a reader of text does not skip: neither empty nor a comment.
 pub(crate) fn spoken(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
     lines.filter(|line| !line.is_empty() && line[0] != b'#')
 }
 
-/// What a command of memcached, Redis, an object store or a published trace does to a cache; `None`
-/// for a word that is none of theirs. What reads and writes at once is a write.
+/// The effect of a command of memcached, Redis, an object store or a published trace on a cache;
+/// `None` for an unknown word. A command that reads and writes is a write.
 #[inline]
 pub(crate) fn op(word: &[u8]) -> Option<Op> {
     match word {
@@ -158,7 +158,7 @@ pub(crate) fn op(word: &[u8]) -> Option<Op> {
     })
 }
 
-/// The word for an operation in formats that write it out.
+/// The word for an operation in formats that write words.
 pub(crate) const fn word(op: Op) -> &'static str {
     match op {
         Op::Get => "get",

@@ -1,15 +1,15 @@
-//! What Redis and Valkey print to `MONITOR`.
+//! The output of `MONITOR` of Redis and Valkey.
 //!
 //! ```text
 //! 1339518083.107412 [0 127.0.0.1:60866] "set" "x" "6"
 //! 1339518096.506257 [0 127.0.0.1:60866] "get" "x"
 //! ```
 //!
-//! Commands on keys are requests, one for each key they name; all others are passed over, and so
-//! are lines of the client (`OK`). The database is the tenant. MONITOR tells neither hits nor
-//! sizes: a value is taken to be as large as when it was last written in the trace, else as large
-//! as `--value-size` says, else one byte. A command that changes part of a value (APPEND, HSET,
-//! LPUSH, …) is a write whose size is what it brings.
+//! Commands on keys are requests, one for each key that they name. All other commands are skipped,
+//! and so are lines of the client (`OK`). The database is the tenant. MONITOR reports neither hits
+//! nor sizes. So a value has the size of its last write in the trace, else the size of
+//! `--value-size`, else one byte. A command that changes part of a value (APPEND, HSET, LPUSH, …)
+//! is a write with the size of its arguments.
 
 use super::Spec;
 use crate::command::{Keys, Life, Meaning, find};
@@ -36,7 +36,7 @@ pub const SPEC: Spec = Spec {
 
 struct Monitor {
     unknown_size: u64,
-    /// Size last written, by the hash of the key under its database.
+    /// Size of the last write, by the hash of the key and its database.
     sizes: HashMap<u64, u64>,
     text: Vec<u8>,
     args: Vec<Range<usize>>,
@@ -48,7 +48,7 @@ impl Monitor {
         Self { unknown_size, sizes: HashMap::new(), text: vec![], args: vec![] }
     }
 
-    /// Takes the quoted arguments apart.
+    /// Splits the quoted arguments.
     fn split(&mut self, mut rest: &[u8]) -> Option<()> {
         self.text.clear();
         self.args.clear();
@@ -97,7 +97,7 @@ impl Monitor {
         Micros(us)
     }
 
-    /// The arguments that are keys, each with the bytes of its value.
+    /// The indexes of the arguments that are keys, each with the bytes of its value.
     fn keys(&self, meaning: &Meaning) -> Vec<(usize, u64)> {
         let all = self.args.len();
         // The value of SET ends where its options begin.
@@ -150,7 +150,7 @@ impl LineFormat for Monitor {
     }
 }
 
-/// Time, database and the arguments of a line. Scripts have no address and no database.
+/// Time, database and arguments of a line. Scripts have no address and no database.
 fn prefix(line: &[u8]) -> Option<(u64, TenantId, &[u8])> {
     let line = line.strip_prefix(b"+").unwrap_or(line).trim_ascii_end();
     let blank = memchr::memchr(b' ', line)?;

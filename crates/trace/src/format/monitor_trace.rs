@@ -5,11 +5,12 @@
 //! 1778474345309397,76,0,set,"key",WRITE,1,string,32,160
 //! ```
 //!
-//! The key is quoted as in MONITOR's output. The last two columns are sizes in memory, not lengths:
-//! the key's is kept as the key's size. The database is the tenant.
+//! The key is quoted as in MONITOR's output. The last two columns are sizes in memory, not lengths;
+//! the reader uses the key's as the key size. The database is the tenant.
 //!
-//! Larder adds three columns: the tenant, the life in milliseconds (of a write the one it sets,
-//! else what is left; 0 for none, empty where it is not known) and the penalty in microseconds.
+//! Larder adds three columns: the tenant, the time to live in milliseconds and the penalty in
+//! microseconds. The time to live of a write is the one that it sets, else the remaining one; 0
+//! means none, and an empty column means unknown.
 
 use super::Spec;
 use crate::error::excerpt;
@@ -40,14 +41,14 @@ struct Trace {
     tenants: Tenants,
 }
 
-/// What a line tells.
+/// The contents of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told<'a> {
     pub(crate) request: Request,
     pub(crate) db: u32,
-    /// Whether the item was there.
+    /// Whether the item existed.
     pub(crate) hit: bool,
-    /// Whether it only sets how long the item lives.
+    /// Whether the command sets only the time to live.
     pub(crate) sets_life: bool,
     pub(crate) tenant: Option<&'a str>,
     pub(crate) ttl: Option<Micros>,
@@ -80,7 +81,7 @@ impl LineFormat for Trace {
     }
 }
 
-/// Writes the key to `key`.
+/// Parses a line, and writes its key to `key`.
 pub(crate) fn parse<'a>(line: &'a [u8], key: &mut Vec<u8>) -> Result<Told<'a>, &'static str> {
     let mut rest = line;
     let mut column = |name| {

@@ -1,13 +1,13 @@
-//! Requests to a language model, as Mooncake publishes them: a JSON object a line.
+//! Requests to a language model, as Mooncake publishes them: one JSON object a line.
 //!
 //! ```text
 //! {"timestamp": 27482, "input_length": 1536, "output_length": 52, "hash_ids": [46, 47, 48]}
 //! ```
 //!
-//! Each hash stands for a block of 512 tokens together with all that came before it, so a block
-//! that is found spares its tokens. Each block is an object, and a line asks for its blocks in
+//! Each hash stands for a block of 512 tokens together with all tokens before it, so a block that
+//! hits saves the work for its tokens. Each block is an object, and a line requests its blocks in
 //! order, at one time (in milliseconds). A value has 512 bytes, one for each token, unless
-//! `--value-size` says what a block takes in the model's memory.
+//! `--value-size` gives the size of a block in the model's memory.
 //!
 //! Qin, Li, He, Zhang, Wu, Zheng, Xu. Mooncake: Trading More Storage for Less Computation. FAST
 //! '25.

@@ -5,10 +5,10 @@
 //! 128166372003061629,hm,1,Read,383496192,32768,413
 //! ```
 //!
-//! Times are Windows' (100 ns). An object is an address of a request, named `host.disk:offset`; its
-//! size is the request's, which may differ from one request to the next; with `--block-size` each
-//! block that a request touches is an object (`ranges.rs`). The penalty of a miss is the response
-//! time measured, which the blocks of a request share. The disk is the tenant.
+//! Times are those of Windows, in units of 100 ns. An object is the address of a request, named
+//! `host.disk:offset`. Its size is the size of the request, which may differ between requests. With
+//! `--block-size` each block that a request touches is an object (`ranges.rs`). The penalty of a
+//! miss is the measured response time, which the blocks of a request share. The disk is the tenant.
 //!
 //! Narayanan, Donnelly, Rowstron. Write off-loading: practical power management for enterprise
 //! storage. FAST '08.
@@ -41,7 +41,7 @@ pub const SPEC: Spec = Spec {
 
 struct Msr {
     key: Vec<u8>,
-    /// The name of a block.
+    /// The key of a block.
     block: Vec<u8>,
     ranges: Ranges,
 }
@@ -79,7 +79,7 @@ impl LineFormat for Msr {
     }
 }
 
-/// Writes the object's name to `key`.
+/// Parses a line, and writes the object's key to `key`.
 fn parse(line: &[u8], key: &mut Vec<u8>) -> Result<Request, &'static str> {
     let mut columns = line.split(|byte| *byte == b',');
     let mut next = |name| columns.next().filter(|column| !column.is_empty()).ok_or(name);

@@ -8,11 +8,11 @@
 //! ```
 //!
 //! Objects are numbers; their text is the number in decimal. `next request` counts requests from
-//! the start and is -1 (some traces: the largest number) where the object is not asked for again.
+//! the start, and is -1 (in some traces: the largest number) if the object is not requested again.
 //! Every request is a read.
 //!
-//! Times are whole seconds: what is finer is lost when such a trace is written. The writer does not
-//! look ahead; it writes `next` where the source of the accesses knew it, and -1 where not.
+//! Times are whole seconds; writing such a trace drops fractions. The writer does not look ahead.
+//! It writes `next` where the source of the accesses knows it, and -1 elsewhere.
 
 use super::{Loss, Spec};
 use crate::object::{Number, next_field, next_request, number_of};

@@ -1,18 +1,19 @@
-//! The traces Twitter published: seven columns like the common format's, but time in seconds.
+//! The traces that Twitter published: seven columns like those of the common format, but time in
+//! seconds.
 //!
 //! ```text
 //! timestamp,key,key_size,value_size,client_id,operation,ttl
 //! 0,nz:u:eeW511W3dcH3de3d15ec,22,304,5,get,0
 //! ```
 //!
-//! Keys may hold commas, so the columns behind the key are found from the right. Operations are
-//! memcached's: get, gets, set, add, replace, cas, append, prepend, delete, incr, decr.
+//! Keys may contain commas, so the columns after the key are found from the right. Operations are
+//! those of memcached: get, gets, set, add, replace, cas, append, prepend, delete, incr, decr.
 //!
-//! The common format has the same columns, with times in microseconds. What tells them apart is the
-//! pace: of a trace in seconds many requests are of one second, and no clients ask a cache more
-//! than once a microsecond. With times that rise so slowly, and lives, which Twitter's caches
-//! always have, a trace is read as Twitter's; and so is a file under one of the names that Twitter
-//! gave (`cluster052.sort.zst`).
+//! The common format has the same columns, with times in microseconds. The pace distinguishes the
+//! two. In a trace in seconds many requests have the same second, and no clients send a cache more
+//! than one request a microsecond. A trace counts as Twitter's if its times rise that slowly and it
+//! has times to live, which Twitter's caches always set. A file also counts as Twitter's under a
+//! name that Twitter gave (`cluster052.sort.zst`).
 //!
 //! Yang, Yue, Rashmi. A large scale analysis of hundreds of in-memory cache clusters at Twitter.
 //! OSDI '20.
@@ -36,10 +37,10 @@ pub const SPEC: Spec = Spec {
     loses: &[],
 };
 
-/// Lines from which on the pace of a trace is known.
+/// The fewest lines that show the pace of a trace.
 const LINES_LEAST: usize = 8;
 
-/// Whether the times of a trace of this form rise by less than one a request, and there are lives.
+/// Whether the times rise by less than one second a request, and some requests have a time to live.
 fn is_slow(head: &[u8]) -> bool {
     let (mut first, mut last, mut lines, mut lives) = (None, 0, 0, 0);
     // The last line may be cut off.
@@ -58,7 +59,7 @@ fn is_slow(head: &[u8]) -> bool {
     lines >= LINES_LEAST && lives > 0 && seconds <= lines as u64
 }
 
-/// Whether the first line is of this form.
+/// Whether the first line has this form.
 pub(super) fn fits(head: &[u8]) -> bool {
     super::spoken(head).next().is_some_and(|line| parse(line).is_ok())
 }

@@ -1,5 +1,5 @@
-//! Traces of virtual disks, as VMware's vscsiStats writes them: CloudPhysics', and libCacheSim's
-//! `vscsi`.
+//! Traces of virtual disks, as VMware's vscsiStats writes them: those of CloudPhysics, and
+//! libCacheSim's `vscsi`.
 //!
 //! ```text
 //! version 1, 32 bytes
@@ -14,10 +14,10 @@
 //!     └─────┴──────┴──────┴────────┴──────┴──────────┴───────────┴───────────────┘
 //! ```
 //!
-//! All little endian, without a header; the version is the high byte of `ver`. An object is the
-//! number of the first block of a request, with the bytes of the request, as libCacheSim has it,
-//! which however takes every command for a read. A command of SCSI that neither reads nor writes is
-//! no request. Where there is a response time, it is the penalty of a miss.
+//! All numbers are little endian, without a header; the version is the high byte of `ver`. An
+//! object is the number of the first block of a request, with the bytes of the request, as in
+//! libCacheSim. But libCacheSim counts every command as a read; here a SCSI command that neither
+//! reads nor writes is no request. Where there is a response time, it is the penalty of a miss.
 //!
 //! Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 
@@ -107,7 +107,8 @@ impl Record {
     }
 }
 
-/// The version of a trace that begins so: that of the first two records, as far as they are there.
+/// The version of a trace that begins with `head`, from its first two records, if they are
+/// complete.
 fn version(head: &[u8]) -> Option<Version> {
     let fits = |version: Version, len: usize, number: u8| {
         let mut records = head.chunks_exact(len).take(2).map(|bytes| Record::of(version, bytes));
@@ -123,7 +124,7 @@ fn version(head: &[u8]) -> Option<Version> {
     fits(Version::Two, V2, 2).then_some(Version::Two)
 }
 
-/// What a command of SCSI does, by its code.
+/// The operation of a SCSI command, by its code.
 pub(super) const fn op(command: u8) -> Option<Op> {
     match command {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Get),
@@ -139,12 +140,12 @@ struct Vscsi {
     charge: Charge,
     key: Number,
     ranges: Ranges,
-    /// The blocks of a request that were not told yet, their size, and the request.
+    /// The remaining blocks of a split request, their size, and the request.
     rest: Option<(Range<u64>, u64, Access)>,
 }
 
 impl Vscsi {
-    /// The next block of a request that is split.
+    /// The next block of a split request.
     fn block(&mut self) -> Option<Access> {
         let (blocks, size, access) = self.rest.as_mut()?;
         let Some(block) = blocks.next() else {

@@ -1,11 +1,11 @@
-//! The same traces of virtual disks as text, as libCacheSim ships one (`cloudPhysicsIO.csv`).
+//! Traces of virtual disks as text, in the form of libCacheSim's sample (`cloudPhysicsIO.csv`).
 //!
 //! ```text
 //! version,time,op,size,lbn
 //! 1,5633898,2a,512,42932745
 //! ```
 //!
-//! The time is in seconds, the operation is SCSI's code in hexadecimal, the size is in bytes, and
+//! The time is in seconds, the operation is the SCSI code in hexadecimal, the size is in bytes, and
 //! the number of the first block is the key.
 
 use super::{Spec, vscsi};
@@ -72,7 +72,7 @@ impl LineFormat for VscsiCsv {
     }
 }
 
-/// The key and the request, if the command is one.
+/// The key, and the request if the command is one.
 fn parse(line: &[u8]) -> Result<(&[u8], Option<Request>), &'static str> {
     let mut columns = line.split(|byte| *byte == b',');
     let mut next = |name| columns.next().filter(|column| !column.is_empty()).ok_or(name);

@@ -1,14 +1,15 @@
-//! Generators made of generators.
+//! Generators that combine other generators.
 //!
-//! `mix:A+B+C` gives each part a tenant and joins them by time: the rates are those of the parts.
-//! `sequence:A+B+C` runs them one after another, each for its own number of requests. Parameters
-//! before the first part (`mix:requests=1m:seed=3:zipf:keys=10k+loop`) are those of the whole.
+//! `mix:A+B+C` gives each part a tenant and joins the parts by time, each at its own rate.
+//! `sequence:A+B+C` runs the parts one after another, each for its own number of requests.
+//! Parameters before the first part (`mix:requests=1m:seed=3:zipf:keys=10k+loop`) apply to the
+//! whole.
 
 use super::one;
 use crate::join::{Chain, Merge};
 use crate::{Options, Source};
 
-/// What stands first in a text that this file reads.
+/// The names of the combinations, which stand first in a text.
 pub(super) const NAMES: &[&str] = &["mix", "sequence"];
 
 /// Opens `text` if it names a combination.
@@ -55,7 +56,7 @@ fn combine(text: &str, is_mix: bool, options: &Options) -> Result<Box<dyn Source
     Ok(if is_mix { Box::new(Merge::new(parts, requests)) } else { Box::new(Chain::new(parts)) })
 }
 
-/// Takes `name=value` and the colon behind it off the front.
+/// Splits the text into its first `name=value` and the rest after the colon.
 fn leading_parameter(text: &str) -> Option<(&str, &str, &str)> {
     let (first, behind) = text.split_once(':').unwrap_or((text, ""));
     let (name, value) = first.split_once('=')?;

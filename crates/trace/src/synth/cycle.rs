@@ -1,5 +1,5 @@
-//! The same keys in the same order, again and again: what LRU does worst. A cache of any size below
-//! the loop misses every time under LRU, while random replacement keeps some of it.
+//! A loop over keys in a fixed order, the worst case of LRU. A cache smaller than the loop misses
+//! every time under LRU, while random replacement keeps some of it.
 
 use super::{Draw, Param, Pattern, Spec};
 use base::Prng;

@@ -1,13 +1,13 @@
-//! Distributions of sizes, penalties and lives, named as `lognormal/1000/0.8`.
+//! Distributions of sizes, penalties and times to live, with names such as `lognormal/1000/0.8`.
 
 use base::Prng;
 
-/// A distribution of numbers that are not negative.
+/// A distribution of non-negative numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always this.
+    /// Always this number.
     Constant(f64),
-    /// Between the two, evenly.
+    /// Uniform between two numbers.
     Uniform(f64, f64),
     /// Exponential with this mean.
     Exponential(f64),
@@ -17,24 +17,23 @@ pub enum Distribution {
     Pareto(f64, f64, f64),
     /// Generalised extreme value: location, scale, shape.
     ExtremeValue(f64, f64, f64),
-    /// One of some values: each with the share of it and all before.
+    /// One of several values, each with the cumulative share up to it.
     Choice(Vec<(f64, f64)>),
     /// Values of Facebook's ETC pool: with some probability one of the small sizes in the table of
     /// the paper, else generalised Pareto.
     Etc,
 }
 
-/// How distributions are written, for help and errors.
+/// The forms of distributions, for help and errors.
 pub const FORMS: &str = "a number, const/N, uniform/LOW/HIGH, exponential/MEAN, \
      lognormal/MEDIAN/SIGMA, pareto/LOCATION/SCALE/SHAPE, gev/LOCATION/SCALE/SHAPE, \
      choice/VALUE@WEIGHT/VALUE@WEIGHT or etc";
 
-/// Nothing is larger: far above any size, and exact as a float.
+/// The largest value: far above any size, and exact as a float.
 const MOST: f64 = (1u64 << 40) as f64;
 
-/// Share of ETC's values that are of the small sizes below, and the share of each size from 0 to
-/// 14 bytes in all values [1], as coded in the load generator mutilate, which leaves the rest to
-/// the generalised Pareto tail.
+/// Share of each size from 0 to 14 bytes in all values of ETC [1], as coded in the load generator
+/// mutilate. The generalised Pareto tail has the rest.
 ///
 /// [1] Atikoglu, Xu, Frachtenberg, Jiang, Paleczny. Workload analysis of a large-scale key-value
 /// store. SIGMETRICS '12.
@@ -46,10 +45,10 @@ const ETC_SMALL: [f64; 15] = [
 const ETC_TAIL: (f64, f64, f64) = (15.0, 214.476, 0.348_238);
 
 impl Distribution {
-    /// Reads a distribution.
+    /// Parses a distribution.
     ///
     /// # Errors
-    /// A sentence that names the known forms.
+    /// A sentence that shows the known forms.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("'{text}' is not a distribution: write {FORMS}");
         let (name, rest) = text.split_once('/').unwrap_or((text, ""));
@@ -78,7 +77,7 @@ impl Distribution {
         }
     }
 
-    /// One value, never negative.
+    /// Draws one value, never negative.
     pub fn draw(&self, prng: &mut Prng) -> f64 {
         let value = match self {
             Self::Constant(value) => *value,
@@ -138,7 +137,7 @@ fn etc(prng: &mut Prng) -> f64 {
     pareto(location, scale, shape, prng.unit())
 }
 
-/// A standard normal value (Box and Muller).
+/// Draws a standard normal value (Box and Muller).
 fn normal(prng: &mut Prng) -> f64 {
     let radius = (-2.0 * prng.unit().ln()).sqrt();
     radius * (std::f64::consts::TAU * prng.unit()).cos()
@@ -155,7 +154,7 @@ mod tests {
         (0..n).map(|_| distribution.draw(&mut prng)).sum::<f64>() / f64::from(n)
     }
 
-    /// Means in closed form, and for ETC those of the paper's fits.
+    /// Means in closed form, and for ETC the means of the paper's fits.
     #[test]
     fn means_are_those_of_the_formulas() {
         for (text, mean, tolerance) in [

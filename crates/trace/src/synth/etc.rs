@@ -1,9 +1,9 @@
 //! Facebook's ETC pool: the general-purpose cache of the paper [1].
 //!
-//! Key sizes follow a generalised extreme value distribution, value sizes a table of small ones
-//! and a generalised Pareto tail, gaps between requests a generalised Pareto distribution (mean
-//! 19 µs); one request in 31 writes. The paper gives no closed form for popularity: here it is
-//! Zipf's law, and `skew` is ours.
+//! Key sizes follow a generalised extreme value distribution. Value sizes follow a table of small
+//! sizes with a generalised Pareto tail. Gaps between requests follow a generalised Pareto
+//! distribution (mean 19 µs), and one request in 31 writes. The paper gives no closed form for
+//! popularity; here it is Zipf's law, and `skew` is our own parameter.
 //!
 //! [1] Atikoglu, Xu, Frachtenberg, Jiang, Paleczny. Workload analysis of a large-scale key-value
 //! store. SIGMETRICS '12.
@@ -26,7 +26,7 @@ pub const SPEC: Spec = Spec {
     ],
     build: |values| {
         let zipf = Zipf::new(values.count("keys")?, values.at_least("skew", 0.0)?);
-        // Location 0, scale and shape of the paper; the rate stretches it.
+        // Location 0, and the paper's scale and shape; the rate stretches the gap.
         Ok(Box::new(Etc { zipf, gap: Distribution::Pareto(0.0, GAP_SCALE, GAP_SHAPE) }))
     },
 };

@@ -1,12 +1,12 @@
-//! Generators: one file each, and its name in the list below.
+//! Generators: one file each, and an entry in the list below.
 //!
-//! A generator is a [`Pattern`]: it says which object comes next. Everything else is the same for
-//! all and is done here: when the request comes, how large the object is, what its miss costs,
-//! which requests are writes. An object's size, the length of its key and its penalty are drawn
-//! from a stream that starts from the object's number, so they never change and nothing is
-//! remembered.
+//! A generator is a [`Pattern`]: it chooses the next object. Everything else is common to all
+//! generators and is done here: the time of the request, the size of the object, the cost of its
+//! miss, and the choice of writes. An object's size, the length of its key and its penalty are
+//! drawn from a stream that starts from the object's number, so they never change and need no
+//! memory.
 //!
-//! A generator is named as `zipf:keys=1000000:skew=0.9:size=pareto/0/214.5/0.35`. The same text
+//! A generator is written as `zipf:keys=1000000:skew=0.9:size=pareto/0/214.5/0.35`. The same text
 //! with the same seed gives the same trace on every machine.
 
 mod combine;
@@ -25,24 +25,24 @@ use base::{Prng, hash};
 pub struct Draw {
     /// The number of the object.
     pub object: u64,
-    /// What is asked for, where the pattern decides it.
+    /// The operation, if the pattern decides it.
     pub op: Option<Op>,
 }
 
 impl Draw {
-    /// A request for `object`; whether it reads or writes is left to the parameter `set`.
+    /// Makes a request for `object`; the parameter `set` decides whether it reads or writes.
     pub const fn of(object: u64) -> Self {
         Self { object, op: None }
     }
 }
 
-/// Says which object comes next.
+/// Chooses the objects of a trace.
 pub trait Pattern: Send {
-    /// The next request, the `tick`-th from 0.
+    /// The next request; `tick` counts from 0.
     fn draw(&mut self, tick: u64, prng: &mut Prng) -> Draw;
 
-    /// Microseconds from `now` to the next request where the mean is `mean`. A pattern whose load
-    /// changes with time says so here.
+    /// Microseconds from `now` to the next request, where the mean is `mean`. A pattern whose load
+    /// changes with time overrides this.
     fn gap_us(&mut self, _now: f64, mean: f64, _prng: &mut Prng) -> f64 {
         mean
     }
@@ -53,9 +53,9 @@ pub trait Pattern: Send {
 pub struct Spec {
     /// The name used on the command line.
     pub name: &'static str,
-    /// What it makes, in a line.
+    /// A description in one line.
     pub about: &'static str,
-    /// Its own parameters, and those of [`COMMON`] for which it has another default.
+    /// The generator's own parameters, and parameters of [`COMMON`] with another default.
     pub params: &'static [Param],
     /// Builds the pattern.
     pub build: fn(&Values) -> Result<Box<dyn Pattern>, String>,
@@ -73,7 +73,7 @@ generators! {
     zipf, uniform, cycle, scan, phases, two_phase, periodic, etc, ycsb,
 }
 
-/// The parameters that every generator has.
+/// The parameters of every generator.
 pub const COMMON: &[Param] = &[
     Param::new("requests", "1000000", "requests in all"),
     Param::new("seed", "1", "the same seed gives the same trace"),
@@ -93,10 +93,10 @@ pub const COMMON: &[Param] = &[
     Param::new("prefix", "", "beginning of every key"),
 ];
 
-/// The generator of that name.
+/// Finds the generator with that name.
 ///
 /// # Errors
-/// A sentence that names the known ones.
+/// A sentence that names the known generators.
 pub fn find(name: &str) -> Result<&'static Spec, String> {
     ALL.iter().copied().find(|spec| spec.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
         let known = ALL.iter().map(|spec| spec.name).chain(combine::NAMES.iter().copied());
@@ -115,7 +115,7 @@ pub fn open(text: &str, options: &Options) -> Result<Box<dyn Source>, Error> {
     opened.map_err(|problem| Error::Unusable(format!("generator '{text}': {problem}")))
 }
 
-/// Opens one generator; `defaults` stand in for parameters that the text leaves out.
+/// Opens one generator; `defaults` apply to parameters that the text omits.
 fn one(text: &str, defaults: &[(&str, String)], options: &Options) -> Result<Generated, String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let spec = find(name)?;
@@ -138,16 +138,16 @@ fn one(text: &str, defaults: &[(&str, String)], options: &Options) -> Result<Gen
     Generated::new(spec, &values, options)
 }
 
-/// One request in twelve days; below that times leave the range of exact floats.
+/// One request in twelve days; at lower rates times exceed the range of exact floats.
 const RATE_MIN: f64 = 1e-6;
 
-/// Salts for what is drawn once for each object.
+/// Salts for the values that are drawn once for each object.
 const SIZE: u64 = 1;
 const KEY_SIZE: u64 = 2;
 const PENALTY: u64 = 3;
 const TTL: u64 = 4;
 
-/// A distribution over the objects, which need not be sampled where it is a constant.
+/// A distribution over the objects; a constant one needs no sampling.
 #[derive(Debug)]
 enum PerObject {
     Constant(u64),
@@ -244,7 +244,7 @@ impl Generated {
         }
     }
 
-    /// Writes the object's number behind the prefix, with zeros before it up to the wanted length.
+    /// Writes the object's number after the prefix, padded with zeros to the wanted length.
     fn write_key(&mut self, object: u64) {
         let mut digits = itoa::Buffer::new();
         let digits = digits.format(object).as_bytes();
@@ -255,7 +255,7 @@ impl Generated {
     }
 }
 
-/// No key is padded beyond this many bytes: memcached's limit on keys.
+/// The most bytes to which a key is padded: memcached's limit on keys.
 const KEY_BYTES_MAX: u64 = 250;
 
 impl Source for Generated {

@@ -1,9 +1,10 @@
-//! A load that comes and goes: peaks and valleys, each period alike.
+//! A periodic load: peaks and valleys, the same in each period.
 //!
-//! The rate is the highest one; in a valley it is the share `valley` of that. `square` is at the
-//! peak for the share `peak` of a period and then in the valley; `sine` goes up and down. Keys are
-//! popular by Zipf's law all the time, so what is cached in one peak is of use in the next. It is
-//! what dumping a tenant in its valley and loading it before its peak (pRedis) lives on.
+//! `rate` is the rate at the peak; the rate in a valley is the share `valley` of it. `square` is at
+//! the peak for the share `peak` of a period and then in the valley; `sine` goes up and down. Keys
+//! have the same Zipf popularity all the time, so objects cached in one peak are useful in the
+//! next. This is the condition for dumping a tenant in its valley and loading it before its peak
+//! (pRedis).
 
 use super::sampler::Zipf;
 use super::{Draw, Param, Pattern, Spec};
@@ -50,7 +51,7 @@ struct Periodic {
 }
 
 impl Periodic {
-    /// The rate at a point of the period, as share of the highest.
+    /// The rate at a point of the period, as a share of the highest.
     fn load(&self, at: f64) -> f64 {
         if self.sine {
             let height = f64::midpoint(1.0, (std::f64::consts::TAU * at).cos());
@@ -68,7 +69,7 @@ impl Pattern for Periodic {
     fn gap_us(&mut self, now: f64, mean: f64, _: &mut Prng) -> f64 {
         let step = self.period_us / STEPS;
         let load = |step: f64| self.load(((step + 0.5) / STEPS).fract());
-        // The rate is that of the middle of each step; whole periods are alike.
+        // The rate of a step is that of its middle; all periods are alike.
         let in_period: f64 = (0..STEPS as u32).map(|at| load(f64::from(at)) * step).sum();
         let periods = (mean / in_period).floor();
         let mut wanted = mean - periods * in_period;
@@ -85,5 +86,5 @@ impl Pattern for Periodic {
     }
 }
 
-/// Steps in a period, each at one rate.
+/// Number of steps in a period, each with one rate.
 const STEPS: f64 = 100.0;

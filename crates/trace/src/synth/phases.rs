@@ -1,13 +1,13 @@
-//! Three phases: one set of keys, a passage, another set.
+//! Three phases: one set of keys, a transition, another set.
 //!
-//! The stress test of the LAMA papers [1] has this shape: in the first phase all requests go to one
-//! set of keys, in the second they move over to another set step by step, in the third all go to
-//! the other. With sizes that differ between the sets the memory must follow; an allocation that
-//! cannot move (slab calcification) serves the third phase with what the first one left it. The
-//! numbers here are parameters, not the papers'.
+//! The stress test of the LAMA papers [1] has this shape. In the first phase all requests go to one
+//! set of keys. In the second they move over to another set step by step. In the third all go to
+//! the other set. If sizes differ between the sets, the memory must follow. An allocator that
+//! cannot move pages (slab calcification) serves the third phase with the division of the first.
+//! The numbers here are parameters, not the papers'.
 //!
 //! Keys of the second set follow those of the first; `first` and `second` are the exponents of
-//! popularity in each.
+//! popularity in each set.
 //!
 //! [1] Hu et al. LAMA: Optimized locality-aware memory allocation for key-value cache. ATC '15.
 

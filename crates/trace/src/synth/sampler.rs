@@ -1,9 +1,10 @@
-//! Ranks with the probability of Zipf's law, in constant time and memory.
+//! Draws ranks with the probability of Zipf's law, in constant time and memory.
 //!
-//! Rank k of n comes with probability proportional to k^-s. The sum is bounded by the area under
-//! x^-s, whose integral has an inverse in closed form: draw from the area, round to a rank, and
-//! reject the few draws that lie in the area but not in the sum [1]. Exact for every s ≥ 0 and any
-//! n, with fewer than 1.3 draws a rank; no table, so a billion keys cost nothing.
+//! Rank k of n has a probability proportional to k^-s. The sum is bounded by the area under x^-s,
+//! whose integral has an inverse in closed form. So the sampler draws from the area, rounds to a
+//! rank, and rejects the few draws that lie in the area but not in the sum [1]. The result is exact
+//! for every s ≥ 0 and any n, with fewer than 1.3 draws a rank. There is no table, so a billion
+//! keys cost nothing.
 //!
 //! [1] Hörmann, Derflinger. Rejection-inversion to generate variates from monotone discrete
 //! distributions. ACM TOMACS 6(3), 1996.
@@ -30,7 +31,7 @@ impl Zipf {
         zipf
     }
 
-    /// A rank, from 1.
+    /// Draws a rank, from 1.
     #[inline]
     pub(super) fn draw(&self, prng: &mut Prng) -> u64 {
         loop {
@@ -47,8 +48,7 @@ impl Zipf {
         (-self.skew * x.ln()).exp()
     }
 
-    /// The integral of x^-s, up to a constant, written so that it does not lose its digits where s
-    /// is near 1.
+    /// The integral of x^-s, up to a constant, in a form that keeps its precision for s near 1.
     fn area(&self, x: f64) -> f64 {
         let log = x.ln();
         log * ratio_of_exponential((1.0 - self.skew) * log)
@@ -75,7 +75,8 @@ fn ratio_of_logarithm(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The counts of each rank against the exact probabilities: a χ² that a wrong formula fails.
+    /// Compares the counts of each rank with the exact probabilities by a χ² that a wrong formula
+    /// fails.
     #[test]
     fn ranks_come_with_the_probability_of_the_law() {
         for skew in [0.0, 0.5, 0.99, 1.0, 1.2, 2.5] {

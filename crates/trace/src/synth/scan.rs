@@ -1,6 +1,5 @@
-//! Popular keys, disturbed by scans: from time to time a run of keys that were never asked for
-//! before and never will be again passes through. Policies that admit everything lose what they
-//! held.
+//! Popular keys, disturbed by scans: from time to time a run of new keys passes through, which are
+//! never requested again. Policies that admit everything lose the popular keys.
 
 use super::sampler::Zipf;
 use super::{Draw, Param, Pattern, Spec};
@@ -19,7 +18,7 @@ pub const SPEC: Spec = Spec {
     build: |values| {
         let (keys, length) = (values.count("keys")?, values.count("length")?);
         let share = values.share("share")?;
-        // A scan begins after so many other requests that scans have their share.
+        // The number of other requests between scans gives scans their share.
         let between = if share == 0.0 {
             u64::MAX
         } else {

@@ -1,8 +1,8 @@
-//! Two phases that want different numbers of candidates: popular keys, then a loop.
+//! Two phases that need different numbers of candidates: popular keys, then a loop.
 //!
-//! Under Zipf's law more candidates an eviction miss less; on a loop larger than the cache fewer
-//! do. A cache that chooses K for itself (DLRU [1]) must change it when the phase does, `cycles`
-//! times. The keys of the loop are not those of the first phase.
+//! Under Zipf's law more candidates per eviction miss less; on a loop larger than the cache fewer
+//! candidates do. A cache that chooses K itself (DLRU [1]) must change K with the phase, `cycles`
+//! times. The loop and the first phase share no keys.
 //!
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 

@@ -1,5 +1,5 @@
-//! Every key is asked for with the same probability: the miss ratio of any policy is the share of
-//! the keys that is not cached.
+//! Every key has the same probability, so the miss ratio of any policy is the share of the keys
+//! that is not cached.
 
 use super::{Draw, Param, Pattern, Spec};
 use base::Prng;

@@ -8,9 +8,9 @@ use base::Bytes;
 pub struct Param {
     /// The name used on the command line.
     pub name: &'static str,
-    /// Its value where none is given.
+    /// The default value.
     pub default: &'static str,
-    /// What it means, in a line.
+    /// The meaning, in one line.
     pub about: &'static str,
 }
 
@@ -29,14 +29,14 @@ impl Param {
 pub struct Values(Vec<(&'static str, String)>);
 
 impl Values {
-    /// The defaults.
+    /// The defaults of a generator.
     pub(super) fn of(spec: &Spec) -> Self {
         let own = spec.params.iter();
         let common = COMMON.iter().filter(|c| spec.params.iter().all(|own| own.name != c.name));
         Self(own.chain(common).map(|param| (param.name, param.default.to_owned())).collect())
     }
 
-    /// Sets a parameter; `key_size` is as good as `key-size`.
+    /// Sets a parameter; `key_size` means `key-size`.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let name = name.replace('_', "-");
         let known = |values: &Self| {
@@ -50,7 +50,7 @@ impl Values {
         Ok(())
     }
 
-    /// The value as it was written; empty for a parameter that the generator does not list.
+    /// The value as text; empty for a parameter that the generator does not list.
     pub fn text(&self, name: &str) -> &str {
         self.0.iter().find(|(n, _)| *n == name).map_or("", |(_, value)| value)
     }
@@ -65,7 +65,7 @@ impl Values {
             .ok_or_else(|| format!("{name}={text}: write a whole number, such as 1000, 10k or 2m"))
     }
 
-    /// A whole number that is not zero.
+    /// A whole number above zero.
     pub fn count(&self, name: &str) -> Result<u64, String> {
         match self.number(name)? {
             0 => Err(format!("{name}=0: there must be at least one")),

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Records are drawn by Zipf's law with exponent 0.99 over ten billion ranks, which a hash spreads
-//! over the records, as YCSB does; D counts ranks back from the newest record. A scan is one
-//! request for each of its records, in order; a read followed by an update is two requests. A
-//! record is ten fields of 100 bytes, a key `user` and the record's number.
+//! over the records, as in YCSB; D counts ranks back from the newest record. A scan is one request
+//! for each of its records, in order; a read followed by an update is two requests. A record has
+//! ten fields of 100 bytes, and its key is `user` and its number.
 //!
 //! [1] Cooper, Silberstein, Tam, Ramakrishnan, Sears. Benchmarking cloud serving systems with YCSB.
 //! SoCC '10.
@@ -53,10 +53,10 @@ pub const SPEC: Spec = Spec {
     },
 };
 
-/// Ranks that the hash spreads: YCSB's constant.
+/// Number of ranks that the hash spreads: YCSB's constant.
 const RANKS: u64 = 10_000_000_000;
 
-/// Shares of the operations; what is left reads.
+/// Shares of the operations; the rest reads.
 #[derive(Clone, Copy, Debug)]
 struct Mix {
     update: f64,
@@ -76,7 +76,7 @@ struct Ycsb {
     scrambled: Zipf,
     latest: Zipf,
     scan_max: u64,
-    /// What is left of a scan.
+    /// The remaining records of a scan.
     scan: std::ops::Range<u64>,
     /// The update that follows a read.
     update: Option<u64>,

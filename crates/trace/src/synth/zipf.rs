@@ -1,4 +1,4 @@
-//! Zipf's law: the k-th most popular of n keys is asked for with probability ∝ k^-s.
+//! Zipf's law: the k-th most popular of n keys is requested with probability ∝ k^-s.
 //!
 //! Requests are independent of each other, so there is no locality beyond popularity: LRU and LFU
 //! differ least here. The key's number is its rank, counted from 0.

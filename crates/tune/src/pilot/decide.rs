@@ -1,4 +1,4 @@
-//! Whether a plan comes into force, and the walk towards it.
+//! Decides whether a plan comes into force, and walks towards it.
 
 use super::{Pilot, THRESHOLD_MAX};
 use crate::recipe::Pools;
@@ -6,18 +6,18 @@ use crate::record::Decision;
 use crate::{Evictor, Plan, Recipe, Snapshot};
 use base::Bytes;
 
-/// Share of its memory that a pool loses in an epoch at most.
+/// The most memory that a pool loses in an epoch, as a share of its own.
 const LOSS_MAX: f64 = 0.25;
 
-/// Part of what a plan must promise that takes only what its holders have no use for: what is
-/// certain to cost nobody may gain little.
+/// Part of the required gain that suffices for a plan that costs no pool: the memory it moves had
+/// no use, so it may gain little.
 const HARMLESS: f64 = 0.2;
 
-/// What those who lose may lose at most, as a part of what the others gain, for a plan to cost
-/// nobody.
+/// The most that losers may lose, as a part of the others' gain, in a plan that counts as costing
+/// no pool.
 const COST: f64 = 0.1;
 
-/// Whether nobody waits longer for it, by much.
+/// Whether the plan makes no pool wait much longer.
 fn costs_nobody(snapshot: &Snapshot, plan: &Plan, in_force: &[(Bytes, Evictor)]) -> bool {
     let (mut gained, mut lost) = (0.0, 0.0);
     for ((pool, share), &(budget, evictor)) in snapshot.pools.iter().zip(&plan.pools).zip(in_force)
@@ -29,13 +29,14 @@ fn costs_nobody(snapshot: &Snapshot, plan: &Plan, in_force: &[(Bytes, Evictor)])
     gained > 0.0 && lost <= COST * gained
 }
 
-/// Whether a policy is the one to have, which waits for nothing where others need patience.
+/// Whether a policy is the recipe's first, which takes its place back without patience.
 fn returns_to(recipe: &Recipe, evictor: Evictor) -> bool {
     recipe.patience_epochs > 0 && recipe.evictors[0] == evictor
 }
 
 impl Pilot {
-    /// Whether the plan comes into force, what it promises and what it had to.
+    /// Decides whether the plan comes into force. Returns the decision, the promised gain and the
+    /// required gain.
     pub(super) fn decide(
         &mut self,
         snapshot: &Snapshot,
@@ -71,9 +72,10 @@ impl Pilot {
         let in_force = self.goal.clone().unwrap_or_else(|| present.clone());
         let cost = snapshot.total(in_force.iter().copied());
         let gain = if cost > 0.0 { 1.0 - plan.cost / cost } else { 0.0 };
-        // A promise is kept whatever it costs, and what it no longer needs is given back.
+        // A promise is kept at any cost, and memory that it no longer needs is returned.
         let is_judged = by_curves && snapshot.goals.is_empty();
-        // Curves of parts of the traffic are too noisy to say who has no use for what.
+        // Curves from parts of the traffic are too noisy to show that a pool has no use for its
+        // memory.
         let is_harmless = !self.recipe.seen_in_parts && costs_nobody(snapshot, plan, &in_force);
         let asked = if is_harmless { threshold * HARMLESS } else { threshold };
         let (shown, kept): (Vec<_>, Vec<_>) =
@@ -118,7 +120,7 @@ impl Pilot {
     pub(super) fn walk(&mut self, by_curves: bool) -> Bytes {
         let Some(goal) = &self.goal else { return Bytes(0) };
         if !by_curves && self.recipe.pools == Pools::Slab {
-            // It moves what it means to, a page at a time.
+            // Such a planner chooses its own steps, a page at a time.
             let mut gained = Bytes(0);
             for (pool, &(budget, _)) in self.pools.iter_mut().zip(goal) {
                 gained += budget.saturating_sub(pool.budget);
@@ -138,7 +140,7 @@ impl Pilot {
                 continue;
             }
             *want = budget.as_f64() - pool.budget.as_f64();
-            // The last bit goes at once, or the walk would never end.
+            // The last bit moves at once, or the walk would never end.
             let loss = LOSS_MAX * pool.budget.as_f64() + self.limit.as_f64() / 256.0;
             *want = want.max(-loss.min(pool.budget.as_f64()));
         }
@@ -151,7 +153,7 @@ impl Pilot {
         if moved < 1.0 {
             return Bytes(0);
         }
-        // What is spare is used before anything is taken.
+        // Spare memory is used before any pool loses memory.
         let taken = (moved - spare).max(0.0).min(given);
         let mut gained = Bytes(0);
         for (pool, want) in self.pools.iter_mut().zip(wants) {

@@ -1,4 +1,4 @@
-//! What a pilot hands to the one after it, when the server restarts.
+//! The state that a pilot passes to its successor when the server restarts.
 
 use super::{Pilot, Steered, THRESHOLD_MAX};
 use crate::known::{self, Known, KnownPool};
@@ -6,8 +6,8 @@ use crate::{Evictor, Plant};
 use base::Bytes;
 
 impl Pilot {
-    /// Takes note of what came since the last tick, as the last thing it does: what it then knows
-    /// is all there is to know.
+    /// Takes in the plant's data since the last tick, as the pilot's last step before
+    /// [`Pilot::known`].
     pub fn end(&mut self, plant: &mut dyn Plant) {
         let mut reading = plant.read();
         self.learn(&mut reading);
@@ -15,7 +15,7 @@ impl Pilot {
         self.carried += self.begun.map_or(0, |(_, before)| gets.saturating_sub(before));
     }
 
-    /// What it knows, for a pilot after it.
+    /// The pilot's state, for its successor.
     pub fn known(&self) -> Known {
         let pool = |(at, pool): (usize, &Steered)| {
             let goal = self.goal.as_ref().and_then(|goal| goal.get(at));
@@ -42,7 +42,7 @@ impl Pilot {
         }
     }
 
-    /// Goes on, from the next tick, where an earlier pilot with the same recipe ended.
+    /// Continues, from the next tick, where an earlier pilot with the same recipe ended.
     pub fn recall(&mut self, known: Known) {
         if known.recipe == self.recipe.name {
             self.pools.clear();
@@ -55,8 +55,8 @@ impl Pilot {
         }
     }
 
-    /// Gives each pool the memory it had, and the fresh ones all that was known of them. The
-    /// division that was to be, if it names all of them.
+    /// Gives each pool the memory it had, and each fresh pool its earlier curves and rates. Returns
+    /// the earlier goal, if it names all pools.
     pub(super) fn take_over(
         &mut self,
         known: &Known,

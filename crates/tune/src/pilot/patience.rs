@@ -1,28 +1,28 @@
-//! How long another policy must be shown to be better until it takes the place of the first.
+//! The number of epochs that another policy must win before it replaces the first.
 //!
-//! What miniatures show is a mean over the last epochs, so one phase of the load shows the same for
+//! Miniatures show a mean over the last epochs. So one phase of the load shows the same result for
 //! as long as that mean remembers it, and a policy chosen for a phase is in force when the next
-//! begins. Only what is shown in many epochs in a row is more than a phase. Where a policy that was
-//! shown for so long gave its place back, twice as many are asked for from then on. The first
-//! policy waits for nothing: it returns at once.
+//! begins. Only a result of many epochs in a row is more than a phase. When the first policy
+//! returns, the number of epochs required doubles from then on. The first policy needs no patience:
+//! it returns at once.
 
 use crate::Evictor;
 
-/// The row of what was shown lately.
+/// The latest results, and the number of equal ones in a row.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
     shown: Vec<Evictor>,
     in_a_row: u32,
-    /// How often the first policy returned.
+    /// Number of returns of the first policy.
     returned: u32,
 }
 
-/// Doublings at most.
+/// The most doublings.
 const RETURNED_MAX: u32 = 8;
 
 impl Patience {
-    /// Whether the policies that an epoch shows to be the best may replace those in force, where a
-    /// policy other than the `first` must be shown in so many epochs in a row.
+    /// Whether the best policies of an epoch may replace those in force. A policy other than
+    /// `first` must be the best in `epochs` epochs in a row, and more after returns.
     pub(super) fn is_enough(
         &mut self,
         shown: &[Evictor],

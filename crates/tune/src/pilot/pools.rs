@@ -1,4 +1,4 @@
-//! The pools a recipe wants of the tenants there are, and what they must and may have.
+//! The pools that a recipe makes of the present tenants, and their bounds.
 
 use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
 use crate::budgets::{fit, members, natural};
@@ -11,8 +11,8 @@ use base::penalty::CLASSES;
 use base::{Bytes, Micros, TenantId};
 use std::ops::RangeInclusive;
 
-/// The least memory of a pool, so that it can be watched refilling: one megabyte, or less where
-/// that would be much.
+/// The least memory of a pool, so that its refill can be observed: one megabyte, or less where the
+/// limit is small.
 const FLOOR: Bytes = Bytes::MIB;
 
 /// A pool that a recipe wants.
@@ -21,12 +21,12 @@ struct Wanted {
     name: String,
     tenants: Vec<TenantId>,
     class: Option<u8>,
-    /// What samples of its items say for a size, of a class of sizes.
+    /// The sizes in samples that belong to its items, for a class of sizes.
     sizes: Option<RangeInclusive<u64>>,
 }
 
 impl Pilot {
-    /// Makes the pools that the recipe wants of the tenants there are. True if anything changed.
+    /// Makes the pools of the recipe for the present tenants. True if anything changed.
     pub(super) fn form_pools(&mut self, reading: &Reading) -> bool {
         let wanted = self.wanted(reading);
         let is_there = |wanted: &Wanted, pool: &Steered| {
@@ -91,8 +91,8 @@ impl Pilot {
         self.resize(reading)
     }
 
-    /// The pools that the recipe wants. A class that was met once keeps its pool; the unknown has
-    /// one from the start.
+    /// The pools of the recipe. A class seen once keeps its pool; the unknown class has one from
+    /// the start.
     fn wanted(&self, reading: &Reading) -> Vec<Wanted> {
         let everybody = || reading.tenants.iter().map(|tenant| tenant.id).collect::<Vec<_>>();
         match self.recipe.pools {
@@ -139,7 +139,7 @@ impl Pilot {
         }
     }
 
-    /// Takes note of another limit. Budgets and goal keep their proportions.
+    /// Adopts another limit. Budgets and goal keep their proportions.
     fn resize(&mut self, reading: &Reading) -> bool {
         let old = std::mem::replace(&mut self.limit, reading.limit);
         if old == Bytes(0) {
@@ -168,15 +168,15 @@ impl Pilot {
         true
     }
 
-    /// Whether pages still go to whoever comes first: until something is decided, what classes held
-    /// when they were first met says nothing of what they will take.
+    /// Whether pages still go to the first class that asks. Until the first decision, the memory
+    /// that classes held at first does not predict their later need.
     pub(super) fn is_first_come(&self) -> bool {
         self.recipe.pools == Pools::Slab && self.goal.is_none() && self.decided == 0
     }
 
-    /// A pool that was never read, and holds nothing, lends the others what it has beyond its
-    /// floor: of a tenant that nobody has called yet, or, until something is decided, of items
-    /// whose penalty nobody knows.
+    /// Lends the memory beyond the floor of pools that were never read and hold nothing. Such a
+    /// pool belongs to a tenant without requests or, until the first decision, to items of unknown
+    /// penalty.
     pub(super) fn lend_idle(&mut self, reading: &Reading) {
         let lends = match self.recipe.pools {
             Pools::Tenant => true,
@@ -218,20 +218,20 @@ impl Pilot {
         }
     }
 
-    /// Gives each pool what it holds.
+    /// Sets each pool's budget to its natural one.
     pub(super) fn take_natural(&mut self, reading: &Reading) {
         for pool in &mut self.pools {
             pool.budget = natural(reading, &pool.tenants, pool.class);
         }
     }
 
-    /// What a pool must and may have.
+    /// The floor and the cap of a pool.
     pub(super) fn bounds(&self, reading: &Reading, pool: &Steered) -> (Bytes, Option<Bytes>) {
         let members = || members(reading, &pool.tenants);
-        // What a tenant must and may have is a matter of all its classes; the plant sees to it.
+        // A tenant's own bounds apply to all its classes together; the plant enforces them.
         let is_whole = pool.class.is_none();
         if let Some(class) = pool.class.filter(|_| pool.sizes.is_some()) {
-            // An item needs a page to be in.
+            // An item needs a page.
             let slab = pool.tenants.first().and_then(|&tenant| self.windows.slab(tenant, class));
             return (slab.map_or(Bytes(0), |slab| slab.page), None);
         }
@@ -242,7 +242,7 @@ impl Pilot {
     }
 }
 
-/// What reports call a class of penalties: by what its cheapest misses cost.
+/// The name of a penalty class in reports: the cost of its cheapest misses.
 pub fn class_name(class: u8) -> String {
     match class {
         0 => "unmeasured".to_owned(),

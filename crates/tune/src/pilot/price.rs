@@ -1,17 +1,17 @@
-//! What the waiting of each tenant counts where all share one pool: its weight, and more where it
-//! was promised something that it has not got.
+//! The price of each tenant's waiting where all share one pool: its weight, or more while its
+//! promise is broken.
 //!
-//! A promise is a bound of a problem whose aim is the least waiting of all. Its multiplier says by
-//! how much the waiting of the tenant is to count more for the bound to hold, and is found by dual
-//! ascent: it rises while the bound is broken, and falls to one while it holds. What is needed
-//! may be a little, or hundredfold where its misses are cheap beside the others', so the steps are
+//! A promise is a bound in a problem that minimises the total waiting. Its multiplier is the factor
+//! by which the tenant's waiting must count more for the bound to hold. Dual ascent finds it: the
+//! multiplier rises while the bound is broken, and falls to one while it holds. The factor may be
+//! near one, or a hundred where the tenant's misses are cheap beside the others'. So the steps are
 //! those of its logarithm.
 //!
 //! ```text
 //!   price = weight · e^μ        μ ← max(0, μ + η · (measured - target) / target)   an epoch
 //! ```
 //!
-//! No curve is needed: what is asked for is measured, and no memory is set aside.
+//! No curve is needed: the target is measured directly, and no memory is set aside.
 
 use super::Pilot;
 use crate::plant::{Goal, Target};
@@ -19,32 +19,32 @@ use crate::{Reading, TenantReading};
 use base::TenantId;
 use std::collections::HashMap;
 
-/// What an error of the whole target changes in an epoch, and what one may change at most.
+/// Change of the logarithm in an epoch for an error of the whole target, and the largest change.
 const STEP: f64 = 0.2;
 const STEP_MAX: f64 = 0.5;
-/// A promise that would need more is beyond what memory can do.
+/// The largest logarithm: memory cannot keep a promise that needs more.
 const MU_MAX: f64 = 12.0;
-/// Reads on which a measurement rests at least.
+/// The fewest reads behind a measurement.
 const READS_MIN: u64 = 200;
 
-/// What tenants pay, between two epochs.
+/// The prices of tenants, with the multipliers of their promises.
 #[derive(Debug, Default)]
 pub(super) struct Prices {
     multipliers: HashMap<TenantId, Multiplier>,
-    /// By tenant.
+    /// Prices by tenant; empty if all are one.
     in_force: Vec<f64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Multiplier {
     mu: f64,
-    /// As of the last measurement.
+    /// Counts as of the last measurement.
     gets: u64,
     misses: u64,
 }
 
 impl Multiplier {
-    /// Takes what was measured since the last time, if it is enough.
+    /// Adjusts the multiplier to the counts since the last measurement, if there are enough reads.
     fn rise(&mut self, tenant: &TenantReading, target: Target) {
         let gets = tenant.gets.saturating_sub(self.gets);
         if gets < READS_MIN {
@@ -66,12 +66,12 @@ impl Multiplier {
 }
 
 impl Prices {
-    /// By tenant, as they are now.
+    /// The present prices by tenant; empty if all are one.
     pub(super) fn in_force(&self) -> &[f64] {
         &self.in_force
     }
 
-    /// At the end of an epoch.
+    /// Sets the prices at the end of an epoch.
     fn set(&mut self, reading: &Reading) {
         self.multipliers.retain(|id, _| reading.goals.iter().any(|goal| goal.tenant == *id));
         for &Goal { tenant, target, .. } in &reading.goals {
@@ -96,7 +96,7 @@ impl Prices {
 }
 
 impl Pilot {
-    /// Sets what the waiting of tenants counts, where they share a pool.
+    /// Sets the prices of tenants' waiting, if the recipe has prices.
     pub(super) fn set_prices(&mut self, reading: &Reading) {
         if self.recipe.has_prices() {
             self.prices.set(reading);

@@ -1,4 +1,4 @@
-//! What planners are shown: every pool with its curves, rates, penalties and bounds.
+//! The input of planners: every pool with its curves, rates, penalties and bounds.
 
 use super::Pilot;
 use crate::budgets::members;
@@ -9,7 +9,7 @@ use crate::{Reading, Snapshot, slab};
 use base::Bytes;
 use curve::MissRatioCurve;
 
-/// Below this share of all reads a pool counts as idle: its memory is free to take.
+/// Below this share of all reads a pool counts as idle: its memory is free for others.
 const IDLE: f64 = 1e-4;
 
 impl Pilot {
@@ -34,13 +34,14 @@ impl Pilot {
             {
                 candidates = vec![Candidate::new(pool.evictor, curve)];
             }
-            // Of the unmeasured hardly anything stays: what they do not use they do not need.
+            // Items without a measured penalty hardly stay: their pool needs only the memory it
+            // uses.
             let is_empty = pool.class == Some(0)
                 && pool.sizes.is_none()
                 && candidates.is_empty()
                 && pool.used.0 < pool.budget.0 / 2;
             if pool.watch.is_some() && (pool.reads_per_s <= IDLE * reads || is_empty) {
-                // Whoever asks for nothing misses nothing: no memory would help.
+                // A pool without reads has no misses: more memory would not help.
                 let curve = MissRatioCurve::new([]);
                 candidates = vec![Candidate::new(pool.evictor, curve)];
             }
@@ -77,7 +78,7 @@ impl Pilot {
         }
     }
 
-    /// What was promised to the owners of pools.
+    /// The promises to the owners of pools.
     fn promises(&self, reading: &Reading) -> Vec<Promise> {
         let promise = |goal: &Goal| {
             let name = members(reading, &[goal.tenant]).next()?.name.clone();

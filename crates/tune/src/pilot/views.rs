@@ -1,8 +1,8 @@
-//! Curves for people, where tenants share a pool: what another size would give each of them.
+//! Curves for people, if tenants share a pool: the miss ratio of each tenant at other sizes.
 //!
-//! Nothing is planned by them. They are drawn from the samples that the pool's own models see: a
-//! view watches the keys of its tenant among those, at the power of two below the pool's rate, so
-//! that a rate that falls a little at a time does not begin them anew each time.
+//! No plan uses them. They come from the samples of the pool's own models. A view watches its
+//! tenant's keys among those, at the power of two below the pool's rate. So a rate that falls in
+//! small steps does not restart the view each time.
 
 use crate::snapshot::Candidate;
 use crate::watch::{Watch, keys_max, octave};
@@ -10,23 +10,23 @@ use crate::{Evictor, Reading, Recipe, TenantReading};
 use base::{Access, Bytes, Filter, TenantId};
 use std::collections::{HashMap, HashSet};
 
-/// The policy whose curves are shown: the plain one that everybody knows.
+/// The policy of the curves: the plain one that everyone knows.
 const EVICTORS: &[Evictor] = &[Evictor::klru_pool(5)];
 
-/// Tenants that have a view: each is a model, that looks at its samples and takes memory.
+/// The most tenants with a view: each view is a model, which takes time and memory.
 const VIEWS_MAX: usize = 128;
 
-/// A tenant of a reading: mostly they stand by their numbers.
+/// The reading of a tenant: mostly its number is its position.
 pub(super) fn find(reading: &Reading, id: TenantId) -> Option<&TenantReading> {
     let is_it = |tenant: &&TenantReading| tenant.id == id;
     let there = reading.tenants.get(usize::from(id)).filter(is_it);
     there.or_else(|| reading.tenants.iter().find(is_it))
 }
 
-/// The exponent of what is kept, for what is shown to people.
+/// Exponent of the decay for curves that people see.
 pub(super) const SLOWER: f64 = 0.1;
 
-/// A view of each tenant that asked for anything.
+/// A view of each tenant with requests.
 #[derive(Debug, Default)]
 pub(super) struct Views {
     of: Vec<View>,
@@ -36,14 +36,13 @@ pub(super) struct Views {
 struct View {
     tenant: TenantId,
     watch: Watch,
-    /// Reads so far, as of the last look and of the last epoch.
+    /// Reads at the last look and at the last epoch.
     seen: Option<u64>,
     ended: u64,
 }
 
 impl Views {
-    /// Gives a view to every tenant that asked for anything, while there are not too many, where
-    /// the recipe draws any.
+    /// Gives a view to every tenant with reads, up to a limit, if the recipe draws curves.
     pub(super) fn form(&mut self, recipe: &Recipe, reading: &Reading, seed: u64) {
         let Some(name) = recipe.curves else { return };
         self.of.retain(|view| find(reading, view.tenant).is_some());
@@ -66,7 +65,7 @@ impl Views {
         }));
     }
 
-    /// Shows what was sampled since the last look at the rate of the pool.
+    /// Shows the views the samples since the last look, at the rate of the pool.
     pub(super) fn learn(&mut self, reading: &Reading, accesses: &[Access], filter: Filter) {
         let rate = octave(filter.rate());
         let mut by_tenant: HashMap<TenantId, Vec<Access>> = HashMap::new();
@@ -82,8 +81,8 @@ impl Views {
         }
     }
 
-    /// Takes the curves of those who asked for anything, and forgets a little: a tenth of what the
-    /// pool's models do, for people ask about minutes and not about the last seconds.
+    /// Takes the curves of tenants with new reads, and forgets a little. The views forget a tenth
+    /// of what the pool's models do, since people ask about minutes and not about the last seconds.
     pub(super) fn epoch(&mut self, keep: f64) {
         let keep = keep.powf(SLOWER);
         for view in &mut self.of {
@@ -94,7 +93,7 @@ impl Views {
         }
     }
 
-    /// The curves of a tenant, where it has a view.
+    /// The curves of a tenant, if it has a view.
     pub(super) fn curves(&self, tenant: TenantId) -> Option<&[Candidate]> {
         let view = self.of.iter().find(|view| view.tenant == tenant);
         view.map(|view| view.watch.curves())

@@ -1,20 +1,19 @@
-//! DLRU's choice of K: every pool keeps its memory and gets the number of candidates that waits
-//! least, misses and evictions together [1].
+//! DLRU's choice of K: every pool keeps its memory and gets the number of candidates with the least
+//! wait, for misses and evictions together [1].
 //!
 //! ```text
 //!   P(K) = misses(K) · (penalty + OH(K))        OH: what an eviction with K candidates takes
 //! ```
 //!
-//! The ratios of OH(K) are those of this store (`evictor.rs`); the scale is what evictions with the
-//! K in force were measured to take, where the plant measures.
+//! The ratios of OH(K) are those of this store (`evictor.rs`). If the plant measures evictions,
+//! their time with the K in force sets the scale.
 //!
-//! Of several noisy counts the least looks better than it is. The counts are paired, of the same
-//! keys under each K: so the difference of two is taken in each of eight groups of keys, and its
-//! spread over the groups says how much of it is chance. The present K stays unless another is
-//! shown to be better, beyond chance: a change costs misses until the memory has turned over. Of
-//! those that are then alike, to a little, the smallest K is taken. (The paper leaves open what
-//! equal is. To take a smaller K that may be as good, where nothing is shown, cost up to 7 % of
-//! misses on short traces.)
+//! The least of several noisy counts looks better than it is. The counts are paired: each K sees
+//! the same keys. So the difference of two is taken in each of eight groups of keys, and its spread
+//! over the groups shows the part of chance. The present K stays unless another is better beyond
+//! chance: a change costs misses until the memory has turned over. Among nearly equal ones the
+//! smallest K is taken. (The paper leaves the meaning of equal open. To take a smaller K that may
+//! be as good, without evidence, cost up to 7 % of misses on short traces.)
 //!
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 
@@ -26,10 +25,10 @@ use curve::GROUPS;
 /// The registry entry.
 pub const SPEC: Spec = Spec { name: "adapt_k", by_curves: true, plan };
 
-/// What is taken where nothing is known.
+/// The policy for a pool without curves.
 const UNKNOWN: Evictor = Evictor::klru_pool(5);
 
-/// A difference below this share of the cost is none, however sure.
+/// A difference below this share of the cost counts as none, however certain.
 const NONE: f64 = 0.0005;
 
 /// Standard errors within which a difference may be chance.
@@ -51,7 +50,7 @@ fn choose(pool: &Pool) -> Evictor {
     let Some(best) = known().min_by(|a, b| cost(a).total_cmp(&cost(b))) else { return UNKNOWN };
     let least = cost(best);
     if best.groups.is_some() && known().all(|one| one.groups == best.groups) {
-        // Nothing was evicted yet, or nothing could be missed less.
+        // No eviction happened yet, or no K could miss less.
         return pool.evictor;
     }
     let worse = |one: &Candidate| (cost(one) - least) / least.max(f64::MIN_POSITIVE);
@@ -63,15 +62,13 @@ fn choose(pool: &Pool) -> Evictor {
     alike.min_by_key(|one| one.evictor.k).unwrap_or(best).evictor
 }
 
-/// What share of the misses the difference between two may be by chance; `None` where nobody
-/// counted groups.
+/// The share of the misses by which two may differ by chance; `None` if a model counted no groups.
 fn chance(one: &Candidate, best: &Candidate) -> Option<f64> {
     let (one, best) = (one.groups?, best.groups?);
     Some(chance_of(&one, &best))
 }
 
-/// By what share of the second the difference between two may be chance, which are counts of the
-/// same groups.
+/// The share of the second count by which two may differ by chance. Both count the same groups.
 pub(crate) fn chance_of(one: &[f64; GROUPS], best: &[f64; GROUPS]) -> f64 {
     let differences: Vec<_> = one.iter().zip(best).map(|(one, best)| one - best).collect();
     let n = GROUPS as f64;
@@ -123,7 +120,7 @@ mod tests {
         assert_eq!(chosen(vec![], 1000.0), 5, "nothing is known");
     }
 
-    /// Where misses cost next to nothing, drawing sixteen candidates does not pay.
+    /// If misses cost next to nothing, drawing sixteen candidates does not pay.
     #[test]
     fn evictions_have_a_price() {
         let known = || vec![candidate(1, 0.41, None), candidate(16, 0.40, None)];
@@ -131,8 +128,8 @@ mod tests {
         assert_eq!(chosen(known(), 1.0), 1);
     }
 
-    /// On equal misses the dearer K loses wherever evictions cost anything; and where they were
-    /// measured to cost much, more candidates must save more.
+    /// With equal misses the larger K loses wherever evictions cost anything. If evictions were
+    /// measured as expensive, more candidates must save more.
     #[test]
     fn what_is_dear_is_avoided() {
         let at = |dearness: f64, ratios: [f64; 2]| {
@@ -150,9 +147,9 @@ mod tests {
         candidate(k, 0.4, Some(signs.map(|sign| 1000.0 + by + sign * spread)))
     }
 
-    /// The same difference of 0.1 per cent from the present K, five: alike in all groups it is one;
-    /// from group to group now this way and now that it is chance. Of those that are alike the
-    /// smallest is taken.
+    /// The best differs from the present K, five, by 0.1 per cent of the misses. If all groups
+    /// agree, the difference counts; if its sign varies between groups, it is chance. Among equal
+    /// ones the smallest is taken.
     #[test]
     fn chance_is_no_reason() {
         let chosen = |one| chosen(vec![groups(16, 0.0, 0.0), groups(2, 0.4, 0.0), one], 1e6);
@@ -160,8 +157,8 @@ mod tests {
         assert_eq!(chosen(groups(5, 1.0, 3.0)), 5);
     }
 
-    /// The present K, five, stays where nothing was evicted and where the best may be so by chance;
-    /// it goes where another is shown to be better.
+    /// The present K, five, stays if nothing was evicted, and if the best may be so by chance. It
+    /// is replaced if another is clearly better.
     #[test]
     fn what_is_not_shown_changes_nothing() {
         let same = [1, 5, 16].map(|k| groups(k, 0.0, 0.0));

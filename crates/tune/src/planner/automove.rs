@@ -1,10 +1,11 @@
-//! memcached's automover of today, 1.6 [1]: a balance of ages over a window of ten looks.
+//! The present automover of memcached, 1.6 [1]: a balance of ages over a window of ten looks.
 //!
-//! The class whose victims were idle longest, in the mean of the window, gives a page to the one
-//! whose victims were idle shortest, if that is less than 0.8 of the longest; if it evicts now, and
-//! did in more than half of the looks, or had more than a quarter of all evictions; and if the
-//! window is full. A class with more than two and a half pages of free chunks, whose pages did not
-//! change in the window, gives one to whoever needs it. A look is a second.
+//! The class whose victims were idle longest, on the mean of the window, gives a page to the class
+//! whose victims were idle shortest. The conditions: the shortest is less than 0.8 of the longest,
+//! and the window is full. The receiver evicts now, and did so in more than half of the looks, or
+//! had more than a quarter of all evictions. A class with more than two and a half pages of free
+//! chunks, whose pages did not change in the window, gives one to the class in need. A look is a
+//! second.
 //!
 //! [1] memcached 1.6, slab_automove.c.
 
@@ -18,7 +19,7 @@ pub const SPEC: Spec = Spec { name: "automove", by_curves: false, plan };
 /// `slab_automove_ratio`.
 const RATIO: f64 = 0.8;
 
-/// Pages of free chunks that a class may keep, and pages it must have to give.
+/// Pages of free chunks that a class may keep, and pages that a giver keeps.
 const FREE_PAGES: f64 = 2.5;
 const PAGES_MIN: u64 = 2;
 
@@ -73,7 +74,7 @@ mod tests {
     fn the_oldest_gives_to_the_youngest() {
         let (old, young) = (looks(100, 5, WINDOW), looks(79, 5, WINDOW));
         assert_eq!(division(&[(3, old.clone()), (3, young.clone())]), [2, 4]);
-        // Near in age, a window not yet full, too few pages, or no eviction of late.
+        // Similar ages, a window not yet full, too few pages, or no recent eviction.
         assert_eq!(division(&[(3, old.clone()), (3, looks(80, 5, WINDOW))]), [3, 3]);
         assert_eq!(division(&[(3, old.clone()), (3, looks(79, 5, WINDOW - 1))]), [3, 3]);
         assert_eq!(division(&[(2, old.clone()), (3, young.clone())]), [2, 3]);
@@ -82,7 +83,7 @@ mod tests {
         assert_eq!(division(&[(3, old), (3, calm)]), [3, 3]);
     }
 
-    /// Chunks that nobody uses go where they are needed, whatever the ages.
+    /// Unused chunks go to the class in need, whatever the ages.
     #[test]
     fn free_pages_are_given_up() {
         let mut free = looks(0, 0, 3);

@@ -1,8 +1,8 @@
-//! memcached's automover as it was from 1.4.11 to 1.4.24 [1]: a page goes from the first class that
-//! evicted nothing in three looks in a row and has more than two pages, to the class that had the
-//! most evictions in each of the same three.
+//! memcached's automover from 1.4.11 to 1.4.24 [1]. A page goes from the first class without
+//! evictions in three looks in a row and with more than two pages. It goes to the class that had
+//! the most evictions in each of the same three looks.
 //!
-//! Under pressure every class evicts, and it never moves anything. A look was ten seconds.
+//! Under pressure every class evicts, and nothing ever moves. A look was ten seconds.
 //!
 //! [1] memcached 1.4.24, slabs.c, slab_automove_decision.
 
@@ -13,7 +13,7 @@ use crate::{Plan, Snapshot};
 /// The registry entry.
 pub const SPEC: Spec = Spec { name: "automove_former", by_curves: false, plan };
 
-/// Looks in a row.
+/// Number of looks in a row.
 const LOOKS: usize = 3;
 
 fn plan(snapshot: &Snapshot) -> Plan {
@@ -54,7 +54,7 @@ mod tests {
         let busy = evicted([5, 5, 5]);
         let division = |all: &[(u64, Vec<Look>)]| pages(&plan(&with_windows(all)));
         assert_eq!(division(&[(3, evicted([0, 0, 0])), (1, busy.clone())]), [2, 2]);
-        // Two pages are none too many, one eviction is one too many, and so is another winner.
+        // Two pages are too few to give. One eviction, or another winner, prevents a move too.
         assert_eq!(division(&[(2, evicted([0, 0, 0])), (1, busy.clone())]), [2, 1]);
         assert_eq!(division(&[(3, evicted([1, 0, 0])), (1, busy.clone())]), [3, 1]);
         let others = [(3, evicted([0, 0, 0])), (1, busy.clone()), (1, evicted([9, 0, 0]))];

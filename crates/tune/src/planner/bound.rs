@@ -1,9 +1,9 @@
-//! The theoretical bound: the division a planner would choose that knew the curves exactly, moved
-//! nothing and owed nobody a floor.
+//! The theoretical bound: the division by a planner that knows the curves exactly, moves nothing
+//! and keeps no floors.
 //!
-//! It is the dynamic program at the finest grain there is, without floors, caps, band or margin.
-//! Given the exact curves of a span of requests its cost bounds from below what any division that
-//! stands still reaches in that span. (One that changes within the span may do better.)
+//! It is the dynamic program at the finest grain, without floors, caps, band or margin. With the
+//! exact curves of a span of requests, its cost is a lower bound for every fixed division in that
+//! span. (A division that changes within the span may do better.)
 
 use super::{Spec, dp};
 use crate::{Plan, Snapshot};
@@ -34,7 +34,7 @@ mod tests {
     use super::super::test_slabs::{curve, look, pages, snapshot};
     use super::*;
 
-    /// LAMA's figure 2, by its curves: class 2 gives up a page that PSA never takes.
+    /// LAMA's figure 2, by its curves: class 2 gives up a page that PSA never moves.
     #[test]
     fn finds_the_best_of_figure_2() {
         let mut figure = snapshot(&[(1, look(6, 6)), (2, look(13, 4))]);

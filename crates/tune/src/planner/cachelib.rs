@@ -1,10 +1,10 @@
 //! CacheLib's marginal hits: a page goes from the class whose last page had the fewest hits to the
 //! class whose last page had the most [1].
 //!
-//! Classes are ranked by the hits of their last page's worth of items in each epoch, and the ranks
-//! are smoothed over the window, so that one good epoch does not decide. It climbs to where the
-//! last pages of all are worth the same: the best where curves are convex, and a trap before a
-//! cliff, which no last page shows.
+//! Classes are ranked by the hits of their last page's worth of items in each epoch. The ranks are
+//! smoothed over the window, so that one good epoch does not decide. The planner climbs until the
+//! last pages of all classes are worth the same. That is the best where curves are convex, and a
+//! trap before a cliff, which no last page shows.
 //!
 //! [1] CacheLib, MarginalHitsStrategy (its moving average 0.3, after Cliffhanger, NSDI '16).
 
@@ -15,7 +15,7 @@ use crate::{Plan, Snapshot};
 /// The registry entry.
 pub const SPEC: Spec = Spec { name: "cachelib", by_curves: false, plan };
 
-/// Weight of the ranks until an epoch ago.
+/// Weight that the earlier ranks keep at each epoch.
 const KEEP: f64 = 0.3;
 
 fn plan(snapshot: &Snapshot) -> Plan {
@@ -37,7 +37,7 @@ fn plan(snapshot: &Snapshot) -> Plan {
     Plan::of(SPEC.name, snapshot, &division, vec![])
 }
 
-/// Ranks by hits of the last page, a moving average over the epochs of the window.
+/// Ranks by hits of the last page, as a moving average over the epochs of the window.
 fn smoothed(slabs: &[&Slab]) -> Vec<f64> {
     let epochs = slabs.iter().map(|slab| slab.window.len()).max().unwrap_or(0);
     let mut ranks = vec![0.0; slabs.len()];
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(pages(&plan(&with_windows(&even))), [2, 2]);
     }
 
-    /// A cliff that one more page would climb shows no hit in the last one.
+    /// A cliff that one more page would reach shows no hit in the last page.
     #[test]
     fn cliffs_are_a_trap() {
         let all = [(2, hits(&[0, 0, 0])), (2, hits(&[1, 1, 1]))];

@@ -1,18 +1,18 @@
 //! The least cost for every total, by dynamic programming: exact for any curves.
 //!
-//! Real miss ratio curves have cliffs, and greedy methods stop in front of them: of two tenants
+//! Real miss ratio curves have cliffs, and greedy methods stop in front of them. For two tenants
 //! with costs [10, 10, 10, 0] and [6, 4, 3, 2.5] a greedy planner gives all three units to the
-//! second (12.5), the best is all to the first (6).
+//! second (12.5). The best division gives all to the first (6).
 //!
 //! ```text
 //!   F₀[j] = 0                    nothing is spent on nobody, however much there is
 //!   Fᵢ[j] = min over low ≤ k ≤ high of  Fᵢ₋₁[j-k] + costᵢ(k)
 //! ```
 //!
-//! F starts at 0 for every total, not at infinity but for zero: memory may be left over. (LAMA's
-//! listing starts at infinity everywhere and never becomes finite.) One run gives the least cost
-//! of every total up to the whole, which answers "how much is enough" too. It takes n·M² steps
-//! for n pools and M units, n·M·N within a band of N units: see [`UNITS_MAX`].
+//! F starts at 0 for every total, not only for zero units: memory may be left over. (LAMA's listing
+//! starts at infinity everywhere and never becomes finite.) One run gives the least cost of every
+//! total up to the whole, which also answers how much is enough. It takes n·M² steps for n pools
+//! and M units, and n·M·N within a band of N units: see [`UNITS_MAX`].
 //!
 //! [1] Hu, Wang, Zhou, Luo, Ding, Jiang, Wang. LAMA: Optimized Locality-aware Memory Allocation
 //! for Key-value Cache. USENIX ATC '15.
@@ -24,13 +24,13 @@ use crate::{Plan, Snapshot};
 /// The registry entry.
 pub const SPEC: Spec = Spec { name: "dp", by_curves: true, plan };
 
-/// Units beyond this number make a plan slower, not better: curves are not known that well.
+/// More units make a plan slower, not better: curves are not accurate enough.
 pub const UNITS_MAX: usize = 4096;
 
-/// Steps a plan may take: a plan an epoch must not tell. More pools get coarser units.
+/// The most steps of a plan, so that a plan an epoch costs little. More pools get coarser units.
 const STEPS_MAX: usize = 1 << 21;
 
-/// Units for a number of pools such that a plan without a band stays cheap.
+/// Number of units, for a number of pools, with which a plan without a band stays cheap.
 pub fn units_for(pools: usize) -> usize {
     ((2 * STEPS_MAX / pools.max(1)) as f64).sqrt().clamp(64.0, UNITS_MAX as f64) as usize
 }
@@ -42,27 +42,27 @@ fn plan(snapshot: &Snapshot) -> Plan {
     Plan::of(SPEC.name, snapshot, &division, notes)
 }
 
-/// The least cost for every total, and who gets what.
+/// The least cost for every total, with its division.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Least cost by total; infinite below the sum of the floors.
+    /// The least cost by total; infinite below the sum of the floors.
     least: Vec<f64>,
-    /// Units of each pool, by total of it and the pools before it.
+    /// Units of each pool, by the total of it and the pools before it.
     best: Vec<Vec<u16>>,
 }
 
 impl Table {
-    /// Solves for every total up to `total`. Of equal divisions the one nearest the present is
-    /// taken. `None` if the floors alone exceed `total`.
+    /// Solves for every total up to `total`. Among equal divisions it takes the one nearest the
+    /// present. `None` if the floors alone exceed `total`.
     ///
     /// # Panics
-    /// If `total` is not below 65536.
+    /// If `total` is 65535 or more.
     pub fn new(rows: &[Row], total: usize) -> Option<Self> {
         assert!(total < usize::from(u16::MAX), "too many units: {total}");
         if rows.iter().map(|row| row.low).sum::<usize>() > total {
             return None;
         }
-        // A move costs next to nothing, so that of equal divisions the nearest is the least.
+        // A move has a tiny cost, so that among equal divisions the nearest is cheapest.
         let scale: f64 = rows.iter().filter_map(|row| row.costs.get(row.low)).sum();
         let price = 1e-9 * scale.max(1e-9) / (total.max(1) as f64);
         let mut least = vec![0.0; total + 1];
@@ -94,12 +94,12 @@ impl Table {
         Some(Self { least, best })
     }
 
-    /// The least cost of `total` units, but for the price of moves: a part in 10⁹.
+    /// The least cost of `total` units, with the price of moves: a part in 10⁹.
     pub fn cost(&self, total: usize) -> f64 {
         self.least[total]
     }
 
-    /// The division of `total` units. The sum may be less: what is left gains nothing.
+    /// The division of `total` units. The sum may be less: the rest gains nothing.
     pub fn units(&self, total: usize) -> Vec<usize> {
         let mut left = total;
         let mut units: Vec<_> = self
@@ -116,16 +116,16 @@ impl Table {
         units
     }
 
-    /// The smallest total whose least cost is at most `goal`, if there is one: what a goal for the
-    /// quality of service needs. (Costs must be weighted by requests: a sum of miss ratios, as
-    /// LAMA's second algorithm has it, can exceed one and never meets a goal.)
+    /// The smallest total whose least cost is at most `goal`, if there is one: the need of a goal
+    /// for the quality of service. (Costs must be weighted by requests. LAMA's second algorithm
+    /// sums miss ratios, which can exceed one and never meet a goal.)
     pub fn smallest_total(&self, goal: f64) -> Option<usize> {
         let scale = self.least.iter().copied().filter(|c| c.is_finite()).fold(0.0, f64::max);
         self.least.iter().position(|cost| *cost <= goal + 1e-8 * scale)
     }
 }
 
-/// The units that a pool alone takes of each total, and into `least` what it then costs.
+/// The units that a single pool takes of each total. Writes the resulting costs into `least`.
 fn alone(costs: &[f64], low: usize, least: &mut [f64]) -> Vec<u16> {
     let (mut units, mut cost) = (low, f64::INFINITY);
     let mut take = |(total, least): (usize, &mut f64)| {
@@ -138,8 +138,8 @@ fn alone(costs: &[f64], low: usize, least: &mut [f64]) -> Vec<u16> {
     least.iter_mut().enumerate().map(&mut take).collect()
 }
 
-/// Costs that never rise, plus the price of moving away from what the pool has. What memory cannot
-/// help may be left unused.
+/// Costs that never rise, plus the price of moving away from the present units. Memory that saves
+/// nothing may stay unused.
 fn with_free_disposal(row: &Row, price: f64) -> Vec<f64> {
     let mut least = f64::INFINITY;
     let costs = row.costs.iter().enumerate().map(|(units, cost)| {
@@ -160,7 +160,7 @@ mod tests {
         costs.iter().map(|costs| Row::new(costs.to_vec(), 0)).collect()
     }
 
-    /// The published greedy trap: the optimum of each total, by hand.
+    /// The published trap for greedy planners: the optimum of each total, by hand.
     #[test]
     fn cliffs_are_no_trap() {
         let table = Table::new(&rows(&[&[10., 10., 10., 0.], &[6., 4., 3., 2.5]]), 6).unwrap();
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(table.units(3), [3, 0]);
     }
 
-    /// LAMA's listing as printed starts from infinity, and answers infinity here.
+    /// LAMA's listing as printed starts from infinity, and would give infinity here.
     #[test]
     fn one_pool_may_get_everything() {
         let table = Table::new(&rows(&[&[5., 0.], &[7., 0.]]), 1).unwrap();
@@ -178,8 +178,9 @@ mod tests {
         assert_eq!(table.units(1), [0, 1]);
     }
 
-    /// LAMA's figure 1: a scan and a loop over three items, four items of room. The scan gains
-    /// nothing, so of the plans that hold the loop the nearest to the present (2, 2) is taken.
+    /// LAMA's figure 1: a scan and a loop over three items, with room for four. The scan gains
+    /// nothing, so among the plans that hold the loop, the one nearest to the present (2, 2) is
+    /// taken.
     #[test]
     fn ties_stay_near_the_present() {
         let scan = Row::new(vec![1.0; 5], 2);
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(table.units(4), [1, 3]);
     }
 
-    /// LAMA's figure 2: costs per period by number of slabs; moving a slab against the risk that
+    /// LAMA's figure 2: costs per period by number of slabs. Moving a slab against the risk that
     /// PSA computes saves two misses.
     #[test]
     fn finds_what_psa_does_not() {
@@ -210,8 +211,8 @@ mod tests {
         assert_eq!(table.units(5)[..2], [2, 3]);
     }
 
-    /// The weighted miss ratio of two classes, 900 and 100 requests, falls below 0.3 with two
-    /// slabs; the unweighted sum of LAMA's second algorithm never does.
+    /// The weighted miss ratio of two classes, with 900 and 100 requests, falls below 0.3 with two
+    /// slabs. The unweighted sum of LAMA's second algorithm never does.
     #[test]
     fn the_smallest_total_that_meets_a_goal() {
         let ratios = [[1.0, 0.5, 0.2, 0.1], [1.0, 0.9, 0.8, 0.7]];
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(Table::new(&rows, 3).unwrap().units(3), [2, 1]);
     }
 
-    /// Every division within the bounds, one by one.
+    /// Tries every division within the bounds.
     fn brute_force(rows: &[Row], total: usize) -> Option<(f64, usize)> {
         let Some((row, rest)) = rows.split_first() else { return Some((0.0, 0)) };
         let mut best: Option<(f64, usize)> = None;
@@ -267,7 +268,7 @@ mod tests {
     }
 
     proptest! {
-        /// The least cost and, among equals, the least moving: for floors, caps and totals of any
+        /// The least cost and, among equals, the fewest moves, for floors, caps and totals of any
         /// kind.
         #[test]
         fn agrees_with_brute_force(

@@ -1,10 +1,10 @@
-//! Facebook's balance of ages: all classes are to evict items that were idle equally long, as one
-//! LRU list over all of them would [1].
+//! Facebook's balance of ages: all classes should evict items of equal idle time, as one LRU list
+//! over all of them would [1].
 //!
-//! A class is in need if it is evicting, and its next victim was used at least 20 % more recently
-//! than those of the others are idle in the mean. It gets the page with the oldest item of all.
-//! Time is counted in requests. Ages say nothing of how much a class asks for, and a byte of large
-//! items is worth as much as one of small ones: it comes near what nobody divides, not to the best.
+//! A class is in need if it evicts, and its next victim's idle time is at least 20 % below the mean
+//! of the others' next victims. It gets the page with the oldest item of all. Time is counted in
+//! requests. Ages do not show the number of requests to a class, and bytes of large and small items
+//! count alike. So the result is close to an undivided cache, not to the best division.
 //!
 //! [1] Nishtala et al. Scaling Memcache at Facebook. NSDI '13, section 4.1.
 
@@ -15,7 +15,7 @@ use crate::{Plan, Snapshot};
 /// The registry entry.
 pub const SPEC: Spec = Spec { name: "facebook", by_curves: false, plan };
 
-/// By how much more recently a needy class used its next victim.
+/// The least difference to the others' mean age for a class in need, as a share.
 const MORE_RECENT: f64 = 0.2;
 
 fn plan(snapshot: &Snapshot) -> Plan {
@@ -52,8 +52,8 @@ mod tests {
         assert_eq!(pages(&plan(&snapshot(&all))), [3, 1, 2]);
     }
 
-    /// Within a fifth of the mean of the others, or without an eviction, nobody is in need; and
-    /// nobody gives the last page.
+    /// Within a fifth of the mean of the others, or without an eviction, no class is in need. No
+    /// class gives its last page.
     #[test]
     fn who_is_not_in_need_gets_nothing() {
         let near = [(2, aged(81, 5)), (2, aged(100, 5))];

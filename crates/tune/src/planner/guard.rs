@@ -1,12 +1,12 @@
-//! A guard: the policy in force stays until miniature caches show that another waits less.
+//! A guard: the policy in force stays until miniature caches show that another has less waiting.
 //!
-//! Every policy of the recipe is played by a miniature of its own, all of the same keys. What their
-//! misses cost is counted in groups of keys, so that the difference of two is known with its chance
-//! ([`super::adapt_k`]). The first policy is the one to have; another takes its place where it is
-//! better beyond chance and by more than a little. A miniature of a rank that learns has few keys
-//! to learn from and shows the rank worse than it is, so the first policy returns as soon as it is
-//! better beyond chance by anything. So the guard is no tuner: where nothing is shown, nothing
-//! changes. How often in a row another policy must be shown is the pilot's matter
+//! Each policy of the recipe has a miniature of its own, and all of them see the same keys. The
+//! cost of their misses is counted in groups of keys, so that the difference of two policies has a
+//! known chance ([`super::adapt_k`]). The first policy is the preferred one. Another replaces it if
+//! it is better beyond chance and by more than a little. A miniature of a rank that learns has few
+//! keys to learn from, and shows the rank worse than it is. So the first policy returns as soon as
+//! it is better beyond chance by any amount. The guard is no tuner: without evidence, nothing
+//! changes. The pilot decides how often in a row another policy must be better
 //! (`pilot/patience.rs`).
 
 use super::{Spec, adapt_k};
@@ -16,7 +16,7 @@ use crate::{Evictor, Plan, Snapshot};
 /// The registry entry.
 pub const SPEC: Spec = Spec { name: "guard", by_curves: true, plan };
 
-/// By how much less another policy must wait to take the place of the first, as a share.
+/// The saving in waiting by which another policy replaces the first, as a share.
 const SHOWN: f64 = 0.05;
 
 fn plan(snapshot: &Snapshot) -> Plan {
@@ -25,12 +25,12 @@ fn plan(snapshot: &Snapshot) -> Plan {
     Plan::of(SPEC.name, snapshot, &division, notes)
 }
 
-/// What misses under a policy cost in its miniature, in microseconds.
+/// The wait for misses under a policy in its miniature, in microseconds.
 fn waited(one: &Candidate) -> Option<f64> {
     one.waits.map(|waits| waits.iter().sum())
 }
 
-/// What the other policies would have waited, in a sentence.
+/// A sentence about the other policies' waiting in miniature, relative to the present one.
 fn compared(pool: &Pool) -> Option<String> {
     let present = pool.candidates.iter().find(|one| one.evictor == pool.evictor)?;
     let now = waited(present).filter(|now| *now > 0.0)?;

@@ -1,10 +1,11 @@
-//! Greedy on lower convex hulls, with a certificate: fast, and it knows how far off it may be.
+//! A greedy planner on lower convex hulls, with a certificate: fast, with a known distance to the
+//! best.
 //!
 //! The lower hull of each cost curve is a chain of straight segments, each less steep than the one
 //! before. Taking the steepest segment of all pools first is optimal for the hulls. A segment that
-//! no longer fits is passed over, and smaller ones behind it are tried. Where the greedy ends on
-//! corners of the hulls it is optimal for the curves too; else the cost of the hulls, with the
-//! segment that did not fit cut, is a bound below which no division can come.
+//! no longer fits is skipped, and smaller ones behind it are tried. If the greedy division ends on
+//! corners of the hulls, it is optimal for the curves too. Otherwise the cost of the hulls, with
+//! part of the segment that did not fit, is a lower bound for every division.
 
 use super::Spec;
 use crate::merged::{Problem, Row};
@@ -24,14 +25,14 @@ fn plan(snapshot: &Snapshot) -> Plan {
     Plan::of(SPEC.name, snapshot, &division, notes)
 }
 
-/// A division and how good it is.
+/// A division with its cost and a lower bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Greedy {
     /// Units of each pool.
     pub units: Vec<usize>,
-    /// What they cost.
+    /// The cost of these units.
     pub cost: f64,
-    /// No division costs less.
+    /// A lower bound on the cost of every division.
     pub bound: f64,
 }
 
@@ -49,7 +50,7 @@ impl Segment {
     }
 }
 
-/// Divides `total` units; pools begin at their floors, which must fit.
+/// Divides `total` units. Pools begin at their floors, which must fit.
 pub fn divide(rows: &[Row], total: usize) -> Greedy {
     let mut units: Vec<_> = rows.iter().map(|row| row.low).collect();
     let mut left = total.saturating_sub(units.iter().sum());
@@ -73,7 +74,7 @@ pub fn divide(rows: &[Row], total: usize) -> Greedy {
     Greedy { units, cost, bound }
 }
 
-/// The falling segments of the lower hull of a row from its floor on: Andrew's scan.
+/// The falling segments of a row's lower hull, from its floor on, by Andrew's scan.
 fn hull(at: usize, row: &Row) -> Vec<Segment> {
     let mut corners: Vec<usize> = vec![];
     let slope = |a: usize, b: usize| (row.costs[a] - row.costs[b]) / (b - a) as f64;
@@ -111,8 +112,9 @@ mod tests {
         ]
     }
 
-    /// With three units the cliff's segment fits, and greedy is right. With two it does not: it is
-    /// passed over (13, the optimum), and the bound of 9.33 says that more was hoped for.
+    /// With three units the cliff's segment fits, and greedy finds the optimum. With two it does
+    /// not fit and is skipped (13, the optimum). The bound of 9.33 shows that greedy cannot prove
+    /// this.
     #[test]
     fn the_certificate_by_hand() {
         let three = divide(&two(), 3);
@@ -125,7 +127,7 @@ mod tests {
     }
 
     proptest! {
-        /// The optimum lies between the bound and the greedy cost.
+        /// The optimum is between the bound and the greedy cost.
         #[test]
         fn the_optimum_lies_between(
             costs in proptest::collection::vec(proptest::collection::vec(0u8..20, 1..9), 1..5),

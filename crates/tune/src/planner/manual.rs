@@ -1,6 +1,5 @@
-//! Gives each pool what an operator asked for, within its bounds; the others share the rest in the
-//! proportion they have now. Where too much is asked for, everybody who asked gets the same part
-//! of it.
+//! Gives each pool the memory that an operator asked for, within its bounds. The others share the
+//! rest in their present proportion. If the requests exceed the memory, all are cut in proportion.
 
 use super::Spec;
 use crate::{Plan, Snapshot};

@@ -1,6 +1,6 @@
-//! memcached's default: whoever comes first. Pages go to the classes that ask for them until there
-//! is none left, and stay where they are; from then on a class makes room among its own items [1].
-//! What classes then have is what the first requests wanted (slab calcification).
+//! memcached's default: first come, first served. Pages go to the classes that ask for them until
+//! none is left, and never move. From then on a class makes room among its own items [1]. So the
+//! first requests determine the pages of each class (slab calcification).
 //!
 //! [1] memcached 1.4, slabs.c.
 

@@ -1,7 +1,7 @@
 //! Planners: pure functions from a snapshot to a plan.
 //!
-//! A planner neither reads counters nor moves memory, so the same one runs in the lab on a trace,
-//! in a test on a literal, and in the server.
+//! A planner neither reads counters nor moves memory. So the same planner runs in the lab on a
+//! trace, in a test on a literal, and in the server.
 
 use crate::{Plan, Snapshot};
 
@@ -10,17 +10,17 @@ use crate::{Plan, Snapshot};
 pub struct Spec {
     /// The name used in configuration and reports.
     pub name: &'static str,
-    /// Whether it divides by curves, so that its plans can be held against them. One that goes by
-    /// what it counts judges for itself what is worth a move.
+    /// Whether it divides by curves, so that its plans can be compared with them. A planner that
+    /// uses counters decides for itself whether a move pays.
     pub by_curves: bool,
-    /// Divides the memory.
+    /// Divides the memory of a snapshot.
     pub plan: fn(&Snapshot) -> Plan,
 }
 
 macro_rules! planners {
     ($($name:ident),* $(,)?) => {
         $(pub mod $name;)*
-        /// Every planner, in the order reports list them.
+        /// Every planner, in the order of reports.
         pub const ALL: &[&Spec] = &[$(&$name::SPEC,)*];
     };
 }
@@ -33,10 +33,10 @@ planners! {
 #[cfg(test)]
 pub(crate) mod test_slabs;
 
-/// The planner of that name.
+/// The planner with this name.
 ///
 /// # Errors
-/// A sentence that names the known ones.
+/// A sentence that names the known planners.
 pub fn find(name: &str) -> Result<&'static Spec, String> {
     ALL.iter().copied().find(|spec| spec.name == name).ok_or_else(|| {
         let known: Vec<_> = ALL.iter().map(|spec| spec.name).collect();

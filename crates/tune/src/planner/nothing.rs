@@ -1,4 +1,4 @@
-//! Leaves everything as it is: the baseline of every experiment.
+//! Leaves the division as it is: the baseline of every experiment.
 
 use super::Spec;
 use crate::{Plan, Snapshot};

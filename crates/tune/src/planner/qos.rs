@@ -1,5 +1,5 @@
-//! Promises first: to each owner who was promised something, the least memory that keeps it; the
-//! rest to the others by dynamic programming (LAMA, algorithm 2, mended).
+//! Promises first: each owner with a promise gets the least memory that keeps it. The others share
+//! the rest by dynamic programming (LAMA, algorithm 2, corrected).
 //!
 //! ```text
 //!   for each promise, the highest priority first:
@@ -9,13 +9,13 @@
 //!   the rest: the dynamic program over everybody else
 //! ```
 //!
-//! The paper sums miss ratios without the requests they are of, a sum that may exceed one however
-//! much memory there is, and runs the program anew in every step of a bisection.
+//! The paper sums miss ratios without weighting them by requests. Such a sum may exceed one however
+//! much memory there is. The paper also runs the program anew in every step of a bisection.
 //!
-//! Curves err, and lag behind a change. So the target is held against what was measured: if the
-//! owner misses more now than the curves say for what the pools hold, so much less is asked of
-//! the curves, and the other way round. A promise that memory cannot keep is no promise: its pools
-//! compete with the others for what is left, and the plan says what it would have needed.
+//! Curves have errors, and lag behind changes. So the target is corrected by measurements. If the
+//! owner now misses more than the curves predict for its pools, the target for the curves is lower
+//! by the difference, and vice versa. A promise beyond the memory does not count: its pools compete
+//! with the others for the rest, and the plan states the memory it would have needed.
 //!
 //! Without promises this is the dynamic program alone.
 
@@ -30,11 +30,11 @@ use curve::Bytes;
 /// The registry entry.
 pub const SPEC: Spec = Spec { name: "qos", by_curves: true, plan };
 
-/// Epochs whose measurements are held against the curves: in a single one, a pool that was just
-/// given pages misses until they are full.
+/// Number of latest epochs whose measurements correct the curves: in a single epoch, a pool with
+/// new pages misses until they are full.
 const MEASURED: usize = 3;
 
-/// The least that is asked of the curves, as a share of the target.
+/// The lowest corrected target, as a share of the target.
 const ASK_MIN: f64 = 0.25;
 
 fn plan(snapshot: &Snapshot) -> Plan {
@@ -59,7 +59,7 @@ fn plan(snapshot: &Snapshot) -> Plan {
             Err(note) => notes.push(note),
         }
     }
-    // Where somebody else can use what is left, a promise is kept with no more than it needs.
+    // If another pool can use the rest, a kept promise gets no more than it needs.
     if granted.contains(&false) {
         for (pool, _) in rest.pools.iter_mut().zip(&granted).filter(|(_, granted)| **granted) {
             pool.cap = Some(pool.floor);
@@ -70,21 +70,21 @@ fn plan(snapshot: &Snapshot) -> Plan {
     Plan::of(SPEC.name, snapshot, &divided.division(), notes)
 }
 
-/// What the pools that `counts` names must have.
+/// The memory that must stay with the pools that `counts` selects.
 fn floors(snapshot: &Snapshot, counts: impl Fn(usize) -> bool) -> Bytes {
     let pools = snapshot.pools.iter().enumerate();
     let need = |pool: &Pool| if pool.candidates.is_empty() { pool.budget } else { pool.floor };
     pools.filter(|(at, _)| counts(*at)).map(|(_, pool)| need(pool)).sum()
 }
 
-/// The owner's pools alone, with so much memory, by what was promised.
+/// The owner's pools alone, with `memory`, under the objective of the promise.
 fn alone(snapshot: &Snapshot, promise: &Promise, memory: Bytes) -> Snapshot {
     let pool = |&at: &usize| Pool { weight: 1.0, ..snapshot.pools[at].clone() };
     let objective = match promise.target {
         Target::MissRatio(_) => Objective::Misses,
         Target::MeanUs(_) => Objective::Latency,
     };
-    // The grain stays that of the whole.
+    // The grain stays that of the whole snapshot.
     let units = memory.0.div_ceil(snapshot.unit().0).max(1);
     Snapshot {
         memory,
@@ -96,7 +96,7 @@ fn alone(snapshot: &Snapshot, promise: &Promise, memory: Bytes) -> Snapshot {
     }
 }
 
-/// The least memory for each pool of a promise, out of `left`; or what it would need.
+/// The least memory for each pool of a promise, out of `left`; otherwise a sentence with its need.
 fn grant(snapshot: &Snapshot, promise: &Promise, left: Bytes) -> Result<Vec<Bytes>, String> {
     let own = alone(snapshot, promise, left);
     let reads: f64 = own.pools.iter().map(|pool| pool.reads_per_s).sum();
@@ -146,7 +146,7 @@ fn shown(target: Target, value: f64) -> String {
     }
 }
 
-/// By how much more the owner misses (or waits) than the curves say for what the pools hold.
+/// The owner's measured misses (or wait) a read, minus the curves' prediction for its pools.
 fn error(own: &Snapshot, promise: &Promise) -> f64 {
     let recent = |pool: &Pool| -> Vec<Look> {
         let window = pool.slab.as_ref().map_or(&[][..], |slab| &slab.window);
@@ -175,7 +175,8 @@ mod tests {
     use super::super::test_slabs::{curve, look, pages, snapshot};
     use super::*;
 
-    /// 900 requests and 100, of the same owner; and somebody else, who could use everything.
+    /// An owner's two pools, with 900 and 100 requests, and another's pool, which could use all the
+    /// memory.
     fn shop(target: Target, total: u64) -> Snapshot {
         let mut all = snapshot(&[(0, look(0, 0)), (0, look(0, 0)), (total, look(0, 0))]);
         let curves: [(f64, &[f64]); 3] = [
@@ -192,19 +193,19 @@ mod tests {
         all
     }
 
-    /// Weighted by requests, 30 % of misses take two pages: the unweighted sum of the paper's
+    /// Weighted by requests, 30 % of misses take two pages. The unweighted sum of the paper's
     /// algorithm never falls below one.
     #[test]
     fn a_promise_takes_what_it_needs_and_no_more() {
         let plan = super::plan(&shop(Target::MissRatio(0.3), 8));
         assert_eq!(pages(&plan), [2, 0, 6], "{plan}");
         assert!(plan.notes.is_empty());
-        // A quarter of the misses of all, at 2 ms each.
+        // A quarter of all misses, at 2 ms each.
         let plan = super::plan(&shop(Target::MeanUs(560.0), 8));
         assert_eq!(pages(&plan), [2, 0, 6], "{plan}");
     }
 
-    /// A promise that memory cannot keep says what it would take, and competes with the others.
+    /// A promise beyond the memory states its need, and its pools compete with the others.
     #[test]
     fn what_cannot_be_met_is_said() {
         let plan = super::plan(&shop(Target::MissRatio(0.3), 1));
@@ -215,7 +216,8 @@ mod tests {
         assert_eq!(plan.notes, [note]);
     }
 
-    /// Of two promises the higher priority is kept, whichever was named first.
+    /// When two promises conflict, the one with the higher priority is kept, in any order of the
+    /// list.
     #[test]
     fn priorities_decide() {
         let mut both = shop(Target::MissRatio(0.3), 4);
@@ -235,7 +237,7 @@ mod tests {
         assert!(plan.notes[0].starts_with("shop: 70.0 % hits needs"), "{plan}");
     }
 
-    /// Curves that promise too much are asked for more.
+    /// If curves predict too few misses, the promise gets more memory.
     #[test]
     fn what_was_measured_counts() {
         let mut late = shop(Target::MissRatio(0.3), 8);

@@ -1,6 +1,6 @@
-//! Rank balance: a page from the class whose victims are worth least to the one whose victims are
-//! worth most, as [`policy::rank::balance`] has it. A plant that balances its parts for itself
-//! shows no victims, and keeps what it holds.
+//! Rank balance: a page goes from the class whose victims have the lowest worth to the class whose
+//! victims have the highest, by [`policy::rank::balance`]. A plant that balances its parts itself
+//! shows no victims, and keeps its division.
 
 use super::Spec;
 use crate::slab::{Slab, held, one_page, slabs};
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
     use policy::rank::Victims;
 
-    /// One page at a time, from pool to pool.
+    /// One page at a time moves between pools.
     #[test]
     fn the_plan_moves_a_page() {
         let mut classes = snapshot(&[(3, look(9, 9)), (2, look(9, 9)), (1, look(9, 9))]);

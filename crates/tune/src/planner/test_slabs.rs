@@ -7,18 +7,18 @@ use curve::{Bytes, MissRatio, MissRatioCurve};
 
 const PAGE: u64 = 1_000;
 
-/// What an epoch saw: requests and misses, and as many evictions.
+/// An epoch with this number of requests and misses, and as many evictions as misses.
 pub(crate) fn look(requests: u64, misses: u64) -> Look {
     Look { requests, reads: requests, misses, evicted: misses, ..Look::default() }
 }
 
-/// Classes of so many pages, ten chunks each, after one epoch.
+/// Classes with these numbers of pages, ten chunks each, after one epoch.
 pub(crate) fn snapshot(slabs: &[(u64, Look)]) -> Snapshot {
     let with: Vec<_> = slabs.iter().map(|&(pages, look)| (pages, vec![look])).collect();
     with_windows(&with)
 }
 
-/// The same after several epochs.
+/// Classes with these numbers of pages after several epochs.
 pub(super) fn with_windows(slabs: &[(u64, Vec<Look>)]) -> Snapshot {
     let pool = |(pages, window): &(u64, Vec<Look>)| Pool {
         budget: Bytes(PAGE * pages),
@@ -54,7 +54,7 @@ pub(super) fn curve(ratios: &[f64]) -> Vec<Candidate> {
     vec![Candidate::new(Pool::default().evictor, MissRatioCurve::new(points))]
 }
 
-/// Pages that a plan gives.
+/// Pages of each pool in a plan.
 pub(super) fn pages(plan: &Plan) -> Vec<u64> {
     plan.pools.iter().map(|share| share.budget.0 / PAGE).collect()
 }

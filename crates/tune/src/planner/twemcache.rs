@@ -1,10 +1,10 @@
-//! Twemcache's random eviction of pages: an item that needs a chunk where none is free gets it
-//! from a page of any class, drawn at random, all of whose items go [1].
+//! Twemcache's random eviction of pages [1]. If no chunk is free, an item gets one from a page of
+//! any class, drawn at random. All items of that page are evicted.
 //!
-//! So a class takes a page for every page's worth of items it writes, and loses pages in
-//! proportion to those it has: it ends with a share of the pages like its share of the bytes
-//! written. Here the draws of an epoch are made at its end. One that hits a page of the class
-//! itself moves nothing.
+//! So a class takes a page for every page's worth of items that it writes, and loses pages in
+//! proportion to the pages it has. Its share of the pages approaches its share of the bytes
+//! written. Here the draws of an epoch are made at its end. A draw of the class's own page moves
+//! nothing.
 //!
 //! [1] Twemcache, slabs.c, eviction by random slab (its default).
 
@@ -27,7 +27,7 @@ fn plan(snapshot: &Snapshot) -> Plan {
             seed = hash::mix(seed ^ count);
         }
     }
-    // A plan is a function of the snapshot: so are its draws.
+    // A plan is a function of the snapshot, and so are its draws.
     let mut prng = Prng::new(seed);
     for (to, slab) in slabs(snapshot) {
         let (evicted, chunks) = (slab.last().evicted, slab.chunks());
@@ -40,7 +40,7 @@ fn plan(snapshot: &Snapshot) -> Plan {
                 draw = draw.wrapping_sub(pages);
                 here
             });
-            // The last page of a class is where its next item goes.
+            // The last page of a class holds its next item.
             if let Some(from) = drawn.filter(|&from| from != to && pages[from] > 1)
                 && division[from].0 >= page
             {
@@ -60,8 +60,8 @@ mod tests {
     use super::*;
     use crate::slab::Look;
 
-    /// Two classes that write alike end alike, whatever they had; one that writes nothing ends
-    /// with its last page.
+    /// Two classes with equal writes end with equal pages, whatever they had. A class without
+    /// writes ends with its last page.
     #[test]
     fn pages_follow_what_is_written() {
         let writes = |evicted| Look { evicted, requests: evicted, ..Look::default() };

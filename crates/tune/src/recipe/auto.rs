@@ -1,13 +1,13 @@
-//! Auto: one pool for everybody, in which each byte goes where it saves the most waiting.
+//! Auto: one pool for all tenants, in which each byte goes where it saves the most waiting.
 //!
 //! No memory is divided. The rank is the Gittins index by price and size (`policy::rank::gittins`):
-//! an item stays as long as what its bytes are to earn is more than what the others' would, whoever
-//! owns it. A tenant's weight is a factor of its price, and so is what it is promised: while it
-//! misses more than that its price rises, an epoch at a time (`pilot/price.rs`). Floors and
-//! ceilings say in the store whose items may leave.
+//! an item stays as long as its bytes promise more than those of others, whoever owns them. A
+//! tenant's weight is a factor of its price. So is its promise: while the tenant misses more than
+//! promised, its price rises, an epoch at a time (`pilot/price.rs`). Floors and ceilings limit in
+//! the store whose items may be evicted.
 //!
-//! Miniature caches of this rank, of K-LRU and of LFU judge it by waiting; only where another is
-//! shown to be better for minutes in a row does it take its place (`planner/guard.rs`).
+//! Miniature caches of this rank, of K-LRU and of LFU compare the waiting. Another policy replaces
+//! the rank only if it is better for minutes in a row (`planner/guard.rs`).
 
 use super::Recipe;
 use crate::Evictor;

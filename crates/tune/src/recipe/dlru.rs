@@ -1,9 +1,9 @@
-//! DLRU: one pool; five miniature caches, one for each K, say which would have waited least of
-//! late, and that K it is from then on [1].
+//! DLRU: one pool. Five miniature caches, one for each K, show which K would have waited least
+//! lately, and the pool adopts that K [1].
 //!
 //! The paper counts for five million reads, decides, and counts anew. Here counts fade instead,
-//! with as long a memory, and are looked at twenty times as often: chance has no more say, and what
-//! changes shows sooner.
+//! with as long a memory, and decisions are twenty times as frequent: chance has no more influence,
+//! and changes show sooner.
 //!
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 

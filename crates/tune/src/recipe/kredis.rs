@@ -1,5 +1,5 @@
-//! kRedis: a pool for each tenant, KRR curves for K = 1, 5, 8 and 16 merged into one, a budget and
-//! a K for each by dynamic programming.
+//! kRedis: a pool for each tenant, with KRR curves for K = 1, 5, 8 and 16 merged into one. Dynamic
+//! programming gives each pool a budget and a K.
 //!
 //! [1] Yang, Wang, Wang. Fast Modeling and Memory Allocation for K-LRU Caches (KRR, ICPP '21;
 //! kRedis, IEEE TCC '23).

@@ -1,8 +1,8 @@
-//! LAMA: a pool for each slab class, curves of its reuses, and pages where the fewest reads miss,
-//! at most 50 of 1 024 moved at once, as often as the classes turn over [1]. The paper draws the
-//! curves from footprints (`model=footprint`), which for an endless trace are those of `aet` and
-//! cannot forget a past phase. Where a tenant was promised a miss ratio or a wait, its classes get
-//! the least memory that keeps it [2].
+//! LAMA: a pool for each slab class, curves of its reuses, and pages where they save the most
+//! misses. At most 50 of 1 024 pages move at once, as often as the classes turn over [1]. The paper
+//! draws the curves from footprints (`model=footprint`). For an endless trace these equal the
+//! curves of `aet`, and they cannot forget a past phase. If a tenant has a promised miss ratio or
+//! wait, its classes get the least memory that keeps it [2].
 //!
 //! [1] Hu, Wang, Li, Zhou, Luo, Ding, Jiang, Wang. LAMA: Optimized Locality-aware Memory Allocation
 //!     for Key-value Cache. ATC '15.

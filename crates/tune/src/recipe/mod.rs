@@ -1,6 +1,6 @@
-//! Recipes: what to observe, model, plan and apply, as values of a few lines.
+//! Recipes: the choices of observation, model, planner and steps, as values of a few lines.
 //!
-//! The loop is general; a recipe says how it is used. If one needed a branch of its own anywhere
+//! The loop is general, and a recipe configures it. If a recipe needed a branch of its own anywhere
 //! else, the loop would not be general enough.
 
 use crate::observe::ClassKind;
@@ -8,21 +8,21 @@ use crate::{Evictor, Objective};
 use base::Micros;
 use std::fmt;
 
-/// What makes a pool.
+/// The division of tenants' items into pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pools {
-    /// One pool for everybody.
+    /// One pool for all tenants.
     Whole,
     /// A pool for each tenant.
     Tenant,
-    /// A pool for each class of penalties, whoever owns the items.
+    /// A pool for each class of penalties, over all tenants.
     Class,
-    /// A pool for each class of sizes of each tenant, where memory is divided in pages.
+    /// A pool for each class of sizes of each tenant, if memory is divided in pages.
     Slab,
 }
 
 impl Pools {
-    /// What makes classes of the items of a tenant.
+    /// The division of a tenant's items into classes.
     pub(crate) const fn classes(self) -> ClassKind {
         match self {
             Self::Whole | Self::Tenant => ClassKind::None,
@@ -32,80 +32,81 @@ impl Pools {
     }
 }
 
-/// A way to run the loop.
+/// A configuration of the loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe {
     /// The name used in configuration and reports.
     pub name: &'static str,
-    /// What makes a pool.
+    /// The division into pools.
     pub pools: Pools,
-    /// Which model watches each pool, one per policy in `evictors`; none switches the tap off.
+    /// Name of the model that watches each pool, one per policy in `evictors`; `None` switches the
+    /// tap off.
     pub model: Option<&'static str>,
-    /// Which model draws a curve of each tenant for people, where tenants share a pool.
+    /// Name of the model that draws a curve of each tenant for people, if tenants share a pool.
     pub curves: Option<&'static str>,
-    /// Policies a pool may have; it begins with the first.
+    /// The possible policies of a pool; it begins with the first.
     pub evictors: &'static [Evictor],
-    /// Who divides the memory.
+    /// Name of the planner that divides the memory.
     pub planner: &'static str,
-    /// What is to be minimised.
+    /// The objective that a plan minimises.
     pub objective: Objective,
     /// Time between plans.
     pub epoch: Micros,
-    /// Reads between plans; where it is zero, time counts.
+    /// Reads between plans; zero for plans by time.
     pub interval: u64,
-    /// Whether plans are as far apart as the pools take to turn over, and `interval` is the most
-    /// that they may be: see [`crate::slab::turnover`].
+    /// Whether the turnover of the pools sets the time between plans, with `interval` as its
+    /// maximum: see [`crate::slab::turnover`].
     pub turnover: bool,
-    /// Pages in a unit of a plan, where memory is divided in pages.
+    /// Pages in a unit of a plan, if memory is divided in pages.
     pub grain: u64,
-    /// Share of the keys to watch; as many as there is time for where nothing is said.
+    /// Share of the keys to watch; without a value, as many as there is time for.
     pub rate: Option<f64>,
-    /// Least share of the present cost that a plan must promise to save. Below a percent or so the
-    /// noise of the curves alone promises that much. Without a bound the planner judges for itself
-    /// what is noise.
+    /// The least share of the present cost that a plan must promise to save. Below about a percent
+    /// the noise of the curves alone promises that much. Without a bound the planner itself judges
+    /// noise.
     pub gain_min: f64,
-    /// How much better another policy must be than the present one to replace it: as above.
+    /// The least share of the cost that another policy must save to replace the present one.
     pub switch_margin: f64,
-    /// Share of the memory that changes hands in an epoch at most. Taken memory arrives before the
-    /// receiver can fill it, so large steps lose hits on both sides.
+    /// The most memory that moves in an epoch, as a share of the limit. Moved memory arrives before
+    /// the receiver can fill it, so large steps lose hits on both sides.
     pub move_max: f64,
-    /// Whether the plant is seen now and then: its models take long to see all that a class of
-    /// sizes holds, and until then a straight line stands for their curve.
+    /// Whether the plant is observed only at intervals. The models then take long to see all items
+    /// of a class of sizes, and until then a straight line replaces their curve.
     pub seen_in_parts: bool,
-    /// Epochs before a pool may change its policy again: it takes a turnover to show its effect.
+    /// Epochs before a pool may change its policy again: the effect of a change takes a turnover.
     pub cooling_epochs: u32,
-    /// Epochs in a row that must show another policy than the first to be better before it takes
-    /// its place.
+    /// Number of epochs in a row in which another policy must be better than the first before it
+    /// replaces it.
     pub patience_epochs: u32,
-    /// Weight of what the models saw until an epoch ago against what they saw since. Nearer to one
-    /// the curves are smoother and later; at zero each epoch stands for itself.
+    /// Weight that earlier counts of the models keep at each epoch. Nearer to one the curves are
+    /// smoother and later; at zero each epoch is independent.
     pub keep: f64,
 }
 
 impl Recipe {
-    /// Whether it looks at the cache at all: one without a model leaves it a plain one, unless it
-    /// counts what happens to pages.
+    /// Whether the recipe observes the cache at all. Without a model it leaves the cache plain,
+    /// unless it uses the counts of slab classes.
     pub fn steers(&self) -> bool {
         self.model.is_some() || self.pools == Pools::Slab
     }
 
-    /// Whether pages go where victims are worth most.
+    /// Whether pages go to the class whose victims have the highest worth.
     pub fn balances_ranks(&self) -> bool {
         self.planner == crate::planner::rank_balance::SPEC.name
     }
 
-    /// Whether tenants that share its pool pay for their waiting: what it counts is a factor of
-    /// the rank.
+    /// Whether tenants that share its pool have prices: the price of a tenant's waiting is then a
+    /// factor of the rank.
     pub fn has_prices(&self) -> bool {
         self.pools == Pools::Whole && self.evictors[0].is_priced()
     }
 
-    /// Whether it keeps what tenants were promised: by the price of their waiting, or by memory.
+    /// Whether it keeps promises to tenants, by the price of their waiting or by memory.
     pub fn keeps_promises(&self) -> bool {
         self.has_prices() || self.planner == crate::planner::qos::SPEC.name
     }
 
-    /// What recipes have in common, so that each says only what sets it apart.
+    /// The common values of recipes, so that each names only its differences.
     const COMMON: Self = Self {
         name: "",
         pools: Pools::Whole,
@@ -132,7 +133,7 @@ impl Recipe {
 macro_rules! recipes {
     ($($name:ident),* $(,)?) => {
         $(mod $name;)*
-        /// Every recipe, in the order reports list them.
+        /// Every recipe, in the order of reports.
         pub const ALL: &[&Recipe] = &[$(&$name::RECIPE,)*];
     };
 }
@@ -176,7 +177,7 @@ fn settings(recipe: &Recipe) -> impl Iterator<Item = (&'static str, String)> {
     .into_iter()
 }
 
-/// Numbers of candidates that can be asked for by name.
+/// The numbers of candidates that a recipe's text may choose.
 static FIXED: [[Evictor; 1]; 6] = [
     [Evictor::klru(1)],
     [Evictor::klru(2)],
@@ -186,7 +187,7 @@ static FIXED: [[Evictor; 1]; 6] = [
     [Evictor::klru(16)],
 ];
 
-/// Evictions that always draw `k` candidates and keep none.
+/// Policies that always draw `k` candidates and keep none.
 fn fixed(k: &str) -> Result<&'static [Evictor], String> {
     let found = FIXED.iter().find(|evictors| evictors[0].k.to_string() == k);
     found.map(|evictors| &evictors[..]).ok_or_else(|| {
@@ -195,12 +196,12 @@ fn fixed(k: &str) -> Result<&'static [Evictor], String> {
     })
 }
 
-/// Reads a recipe's name and what is to be different: `kredis`, `kredis:model=kaet:k=5`,
+/// Reads a recipe's name and its changed settings: `kredis`, `kredis:model=kaet:k=5`,
 /// `kredis:objective=hits:epoch=10:gain=0.02:move=0.05:planner=hull` (epochs in seconds),
 /// `dlru:interval=100000:rate=0.01` (intervals in reads).
 ///
 /// # Errors
-/// A sentence that names what is known.
+/// A sentence that names the known recipes or settings.
 pub fn parse(text: &str) -> Result<Recipe, String> {
     let mut parts = text.trim().split(':');
     let name = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -293,7 +294,8 @@ mod tests {
         }
     }
 
-    /// A recipe that names a planner, a policy or a number that does not exist fails in the field.
+    /// A recipe that names a missing planner, a missing policy or a bad number would fail in the
+    /// field.
     #[test]
     fn every_recipe_is_sound() {
         for recipe in ALL {

@@ -1,7 +1,7 @@
-//! pRedis: a pool for each class of penalties, curves by EAET, and the memory where reads times
-//! miss ratio times mean penalty is least [1].
+//! pRedis: a pool for each class of penalties, curves by EAET, and the division with the least
+//! reads times miss ratio times mean penalty [1].
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use super::{Pools, Recipe};

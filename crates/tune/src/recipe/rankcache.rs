@@ -1,10 +1,10 @@
-//! RankCache: a pool for each slab class, in each LHD with 64 candidates, and now and then a page
-//! from the class whose victims are worth least to the one whose victims are worth most [1].
-//! Nothing is sampled: what is planned by is what left.
+//! RankCache: a pool for each slab class, with LHD of 64 candidates in each. At intervals a page
+//! moves from the class whose victims have the lowest worth to the class whose victims have the
+//! highest [1]. Nothing is sampled: the plan uses the victims.
 //!
-//! The paper looks every 500 000 requests, at caches of some thousands of pages of a megabyte; a
-//! smaller cache turns over sooner. A hundredth of the items is a good number of reads. A store of
-//! several shards balances each for itself, and tells the pilot what came of it.
+//! The paper decides every 500 000 requests, in caches of some thousands of pages of a megabyte; a
+//! smaller cache turns over sooner. A hundredth of the number of items is a good interval in reads.
+//! A store of several shards balances each of them itself, and reports the result to the pilot.
 //!
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 

@@ -1,5 +1,5 @@
-//! A plain cache: one shared pool, five candidates and a pool of sixteen, which is what Redis
-//! does. Nothing is sampled, modelled or moved. The baseline of every experiment.
+//! A plain cache: one shared pool, five candidates and a pool of sixteen, as in Redis. Nothing is
+//! sampled, modelled or moved. The baseline of every experiment.
 
 use super::Recipe;
 

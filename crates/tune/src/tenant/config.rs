@@ -1,4 +1,4 @@
-//! Which tenant a key belongs to, and what the tenant is promised.
+//! The configuration of a tenant: the rules for its keys, its bounds and its promise.
 //!
 //! A line of configuration describes a tenant:
 //!
@@ -7,60 +7,60 @@
 //!               [penalty auto|hint] [target RATIO|TIME] [priority N]
 //! ```
 //!
-//! A target is a promise: at most this share of the tenant's reads misses (0.2), or they wait for
-//! misses so long at most, in the mean (500us, 2ms). Where memory cannot keep all promises, those
-//! of a higher priority are kept first.
+//! A target is a promise: at most this share of the tenant's reads misses (0.2), or their mean wait
+//! for misses is at most this long (500us, 2ms). Where memory cannot keep all promises, higher
+//! priorities come first.
 //!
-//! Any match suffices, the first tenant in order of configuration wins, and what matches none
-//! belongs to the tenant `default`, which may have a line of its own without a match. A database
-//! or a prefix says something about the key: all clients find the same items there. A user or a
-//! listener says something about the client: such a tenant is a key space of its own.
+//! One match suffices, and the first tenant in the order of configuration wins. A key without a
+//! match belongs to the tenant `default`, which may have a line of its own without a match. A
+//! database or a prefix is a property of the key: all clients find the same items there. A user or
+//! a listener is a property of the client: such a tenant has a key space of its own.
 
 use crate::Target;
 use base::{Bytes, TenantId};
 use std::fmt;
 
-/// The tenant of all that matches no rule.
+/// The number of the tenant for all keys without a match.
 pub const DEFAULT: TenantId = 0;
-/// Its name.
+/// The name of that tenant.
 pub const DEFAULT_NAME: &str = "default";
 
-/// A rule by which a key, or a client, is a tenant's.
+/// A rule by which a key, or a client, belongs to a tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
     /// Keys of a database.
     Db(u32),
     /// Keys that begin with these bytes.
     Prefix(Vec<u8>),
-    /// All that a user does.
+    /// All requests of a user.
     User(String),
-    /// All that comes in by a port.
+    /// All requests through a port.
     Listener(u16),
 }
 
-/// A tenant as configured.
+/// The configuration of a tenant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantConfig {
     /// Its name in reports and configuration.
     pub name: String,
-    /// Rules that make a key its own: any of these.
+    /// Its rules; one match suffices.
     pub matches: Vec<Match>,
     /// Bytes that no other tenant may take from it.
     pub min: Bytes,
-    /// Bytes it never exceeds.
+    /// Bytes that it never exceeds.
     pub max: Option<Bytes>,
-    /// Weight of a miss of it against a miss of others.
+    /// Weight of its misses against the misses of others.
     pub weight: f64,
-    /// Whether its penalties are of the classes that its clients tell, and not of those measured.
+    /// Whether its penalties come from its clients' hints, and not from measurements.
     pub hinted: bool,
-    /// The hit ratio that it is promised.
+    /// The miss ratio, or the mean wait, that it is promised.
     pub target: Option<Target>,
-    /// Priority: promises of the higher are kept first.
+    /// Its priority: promises of higher priority are kept first.
     pub priority: u32,
 }
 
 impl TenantConfig {
-    /// The tenant of all that matches no rule, without bounds.
+    /// The tenant for all keys without a match, without bounds.
     pub fn fallback() -> Self {
         Self {
             name: DEFAULT_NAME.into(),
@@ -74,10 +74,10 @@ impl TenantConfig {
         }
     }
 
-    /// Reads the words behind `tenant`.
+    /// Reads the words after `tenant`.
     ///
     /// # Errors
-    /// A sentence with the form that is expected.
+    /// A sentence with the expected form.
     pub fn parse(words: &[String]) -> Result<Self, String> {
         let [name, rest @ ..] = words else { return Err(form("a tenant needs a name")) };
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
@@ -95,7 +95,7 @@ impl TenantConfig {
             let mut value =
                 |what: &str| rest.next().ok_or_else(|| form(&format!("'{word}' lacks its {what}")));
             match known.as_str() {
-                // `match` may be repeated or left out between two matches.
+                // `match` may be repeated, and may be left out between two matches.
                 "match" => {}
                 "db" => {
                     let db = value("number")?;
@@ -152,7 +152,7 @@ impl TenantConfig {
         Ok(tenant)
     }
 
-    /// Whether some of its items are found only by certain clients.
+    /// Whether only certain clients find some of its items.
     pub fn is_private(&self) -> bool {
         self.matches.iter().any(|rule| matches!(rule, Match::User(_) | Match::Listener(_)))
     }
@@ -165,7 +165,7 @@ fn form(what: &str) -> String {
     )
 }
 
-/// Reads a promise: a miss ratio, or a time.
+/// Reads the target of a promise: a miss ratio, or a time.
 fn target(word: &str) -> Result<Target, String> {
     let number = |text: &str, most: f64| {
         text.parse::<f64>().ok().filter(|&number| number > 0.0 && number < most)
@@ -183,7 +183,7 @@ fn target(word: &str) -> Result<Target, String> {
 }
 
 impl fmt::Display for Match {
-    /// The words behind `match`.
+    /// The words after `match`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Db(db) => write!(f, "db {db}"),
@@ -197,7 +197,7 @@ impl fmt::Display for Match {
 }
 
 impl fmt::Display for TenantConfig {
-    /// The words behind `tenant`, as they are read back.
+    /// The words after `tenant`, in the form that `parse` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         for rule in &self.matches {

@@ -1,8 +1,8 @@
-//! Tenants: whose a key is, and what its owner is promised.
+//! Tenants: the owners of keys, and their promises.
 //!
-//! A line of configuration describes a tenant (`config.rs`); a client's user, port and database
-//! turn the lines into the few rules that are left for its keys (`owners.rs`). Our server and one
-//! that the pilot is attached to read the same words.
+//! A line of configuration describes a tenant (`config.rs`). A client's user, port and database
+//! reduce the lines to the few rules that remain for its keys (`owners.rs`). Our server, and one
+//! that the pilot is attached to, read the same words.
 
 mod config;
 mod owners;
@@ -10,7 +10,7 @@ mod owners;
 pub use config::{DEFAULT, DEFAULT_NAME, Match, TenantConfig};
 pub use owners::{Finders, Origin, Owners};
 
-/// A word as it must stand in a line of configuration to be read back.
+/// A word in the form in which a line of configuration holds it.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '\'' | '\\');
     if !word.is_empty() && word.chars().all(plain) && !word.starts_with('#') {
@@ -31,7 +31,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 #[cfg(test)]
-/// The words of a line in which quotes hold no quotes.
+/// The words of a line, for quotes that contain no quotes.
 fn words(line: &str) -> Vec<String> {
     let split = |(at, part): (usize, &str)| -> Vec<String> {
         match at % 2 {

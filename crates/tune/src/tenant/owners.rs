@@ -1,41 +1,41 @@
-//! The tenant that owns a key: the tenants' rules, as one client meets them.
+//! The tenant that owns a key: the tenants' rules, as they apply to one client.
 //!
-//! Of the rules a client's user, port and database decide most once and for all. What remains for
-//! each key is a list of prefixes, usually short or empty, and who has the rest. A long list, of
-//! a tenant for each customer, is looked up by the hash of a key's first bytes, for each length
-//! that a prefix has.
+//! A client's user, port and database decide most rules once and for all. Each key then needs only
+//! a list of prefixes, usually short or empty, and the tenant of the remaining keys. A long list,
+//! with a tenant for each customer, is searched by hash: by the hash of a key's first bytes, for
+//! each length of a prefix.
 
 use super::{DEFAULT, Match, TenantConfig};
 use base::TenantId;
 use base::hash::{self, KeyMap};
 use std::collections::{HashMap, HashSet};
 
-/// Prefixes that are tried one after the other: hashing takes as long as some comparisons.
+/// The most prefixes that are compared in turn: a hash takes as long as some comparisons.
 const TRIED: usize = 8;
 
-/// Facts of a client that the rules may look at.
+/// The properties of a client that rules may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// Its user.
     pub user: Option<&'a str>,
-    /// The port it came in by.
+    /// The port of its connection.
     pub listener: u16,
-    /// The database it chose.
+    /// Its selected database.
     pub db: u8,
 }
 
-/// The rules left for a client's keys in its database.
+/// The rules that remain for a client's keys in its database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owners {
-    /// Of those that match the first counts.
+    /// Prefixes in the order of configuration; the first match wins.
     prefixes: Vec<(Vec<u8>, TenantId)>,
-    /// Where there are many: by length, the places of the prefixes with a hash.
+    /// For a long list: by length, the positions of the prefixes with a hash.
     by_hash: Vec<(usize, KeyMap<Vec<u32>>)>,
     rest: TenantId,
 }
 
 impl Owners {
-    /// Works the rules out for a client. `tenants` come in the order of configuration, with their
+    /// Reduces the rules for a client. `tenants` are in the order of configuration, with their
     /// numbers.
     pub fn new<'a>(
         tenants: impl Iterator<Item = (TenantId, &'a TenantConfig)>,
@@ -91,12 +91,12 @@ impl Owners {
         found.map_or(self.rest, |(_, tenant)| *tenant)
     }
 
-    /// The one tenant of all keys, if there is but one.
+    /// The tenant of all keys, if there is only one.
     pub fn only(&self) -> Option<TenantId> {
         self.prefixes.iter().all(|(_, tenant)| *tenant == self.rest).then_some(self.rest)
     }
 
-    /// The tenant of the keys that no prefix claims.
+    /// The tenant of the keys that match no prefix.
     pub const fn rest(&self) -> TenantId {
         self.rest
     }
@@ -106,7 +106,7 @@ impl Owners {
         self.rest == tenant || self.prefixes.iter().any(|(_, owner)| *owner == tenant)
     }
 
-    /// Every tenant a key may belong to, each once.
+    /// Every tenant that a key may belong to, each once.
     pub fn all(&self) -> Vec<TenantId> {
         let mut all: Vec<_> = self.prefixes.iter().map(|(_, tenant)| *tenant).collect();
         all.push(self.rest);
@@ -116,25 +116,25 @@ impl Owners {
     }
 }
 
-/// Who may still find an item that a tenant holds. Items become unfindable when the rules change.
+/// Tells whether any client can still find an item. A change of rules can make items unreachable.
 #[derive(Debug)]
 pub struct Finders<'a> {
     tenants: Vec<(TenantId, &'a TenantConfig)>,
-    /// Tenants whose keys are found by their user or port.
+    /// Tenants whose keys are found by user or port.
     private: HashSet<TenantId>,
-    /// Of the databases that were asked for.
+    /// Rules by database, for databases looked up so far.
     by_db: HashMap<u8, Owners>,
 }
 
 impl<'a> Finders<'a> {
-    /// Everybody that the rules of these tenants let find anything.
+    /// Takes the rules of these tenants.
     pub fn new(tenants: impl Iterator<Item = (TenantId, &'a TenantConfig)>) -> Self {
         let tenants: Vec<_> = tenants.collect();
         let private = tenants.iter().filter(|(_, config)| config.is_private());
         Self { private: private.map(|(id, _)| *id).collect(), tenants, by_db: HashMap::new() }
     }
 
-    /// Whether some client finds the item of `tenant`.
+    /// Whether some client can find this item of `tenant`.
     pub fn find(&mut self, tenant: TenantId, db: u8, key: &[u8]) -> bool {
         let Self { tenants, private, by_db } = self;
         let owners = by_db.entry(db).or_insert_with(|| {
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(owners(0).all(), [0, 2]);
     }
 
-    /// An item that nobody can find would be bytes kept for nobody, and wrong if the rule returned.
+    /// An item that no client can find would only take memory, and be wrong if the rule came back.
     #[test]
     fn a_changed_rule_makes_items_unfindable() {
         let tenants = tenants(&["a match prefix a:", "b match user bob"]);
@@ -204,8 +204,8 @@ mod tests {
         assert!(finders.find(2, 0, b"a:1"), "bob's key space is his own");
     }
 
-    /// Of thousands of prefixes, of several lengths and one within the other, the first in the
-    /// configuration that matches counts, as of a few.
+    /// Among thousands of prefixes, of several lengths and one within the other, the first match in
+    /// the configuration wins, as in a short list.
     #[test]
     fn many_prefixes_are_met_in_their_order() {
         let lines: Vec<_> = (0..3_000)

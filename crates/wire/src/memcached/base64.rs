@@ -1,8 +1,8 @@
-//! Base64, in which meta commands may write keys that hold blanks or control bytes.
+//! Base64. Meta commands may use it to write keys that hold blanks or control bytes.
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Writes `key` to the end of `out`.
+/// Appends `key` to `out` in base64.
 pub fn encode_key(out: &mut Vec<u8>, key: &[u8]) {
     for chunk in key.chunks(3) {
         let bits = chunk.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte));
@@ -14,7 +14,7 @@ pub fn encode_key(out: &mut Vec<u8>, key: &[u8]) {
     }
 }
 
-/// The key that `text` stands for; `None` where it is not base64.
+/// The key that `text` encodes; `None` if it is not base64.
 pub fn decode_key(text: &[u8]) -> Option<Vec<u8>> {
     if text.is_empty() || !text.len().is_multiple_of(4) {
         return None;
@@ -40,7 +40,7 @@ pub fn decode_key(text: &[u8]) -> Option<Vec<u8>> {
         }
         out.extend_from_slice(&bits.to_be_bytes()[1..]);
     }
-    // Padding elsewhere than at the end would stand for zeros.
+    // Padding anywhere but at the end would decode to zeros.
     if text[..text.len() - padding].contains(&b'=') {
         return None;
     }

@@ -1,35 +1,36 @@
-//! Requests off the front of a buffer.
+//! Decodes requests from the front of a buffer.
 //!
-//! Words and data are slices of the buffer: nothing is copied. A request that has not arrived
-//! whole is not consumed, and the decoder remembers how far it looked for the end of the line, so
-//! a line that arrives byte by byte is still read once.
+//! Words and data are slices of the buffer: nothing is copied. An incomplete request is not
+//! consumed. The decoder remembers how far it has searched for the end of the line, so a line that
+//! arrives byte by byte is still searched once.
 //!
-//! A block of data above the limit is refused when its line has arrived, and its bytes are dropped
-//! as they come: the connection goes on with the next request. A length that memcached would not
-//! read over is no length, and nothing is read over for a client that has not authenticated.
+//! A block of data above the limit is refused as soon as its line has arrived. Its bytes are
+//! dropped as they arrive, and the connection continues with the next request. A length that
+//! memcached would not skip is not accepted as a length. For a client that has not authenticated,
+//! nothing is skipped.
 
 use super::number::parse_unsigned;
 use std::fmt;
 
-/// Longest line; one `get` may name thousands of keys.
+/// Longest line. One `get` may name thousands of keys.
 const LINE_MAX: usize = 4 << 20;
 /// Longest line of a client that has not authenticated, and its longest block of data.
 const STRANGER_LINE_MAX: usize = 2048;
 const STRANGER_DATA_MAX: u64 = 2048;
-/// Longest block of data that is read over, as in memcached.
+/// Longest block of data that is skipped, as in memcached.
 const SKIP_MAX: u64 = i32::MAX as u64 - 2;
-/// The byte that every request of the binary protocol begins with, the length of its head, and
-/// where in the head the client's own mark is.
+/// The first byte of every request in the binary protocol, the length of its header, and the
+/// position of the client's opaque value in the header.
 const BINARY: u8 = 0x80;
 const BINARY_HEAD: usize = 24;
 const BINARY_OPAQUE: usize = 12;
 
-/// What a client may send.
+/// Limits on the requests of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes in a block of data.
     pub data_max: u64,
-    /// Whether the client still has to authenticate: then only short requests are read.
+    /// Whether the client still has to authenticate. If so, only short requests are accepted.
     pub stranger: bool,
 }
 
@@ -40,25 +41,25 @@ pub enum Data<'a> {
     None,
     /// The data.
     Block(&'a [u8]),
-    /// The line announces a length that is no number, or beyond any block; nothing was skipped.
+    /// The line announces a length that is not a number, or too long to skip. Nothing was skipped.
     NoLength,
     /// The block does not end where the line says.
     Unterminated,
-    /// The block is above the limit. It will be skipped, unless the client is a stranger: then the
-    /// connection is to be closed.
+    /// The block is above the limit. The decoder skips it, unless the client has not authenticated:
+    /// then the caller closes the connection.
     TooLarge,
 }
 
-/// Bytes that are no request. The connection is to be closed.
+/// Bytes that are not a request. The caller closes the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// The line does not end.
+    /// No line end within the longest line.
     LineTooLong,
-    /// The binary protocol: the head of a request, of which an answer repeats some bytes.
+    /// The binary protocol: the parts of a request's header that an answer repeats.
     Binary {
-        /// What the request asks for.
+        /// The operation that the request names.
         opcode: u8,
-        /// The client's own mark.
+        /// The client's opaque value.
         opaque: [u8; 4],
     },
 }
@@ -74,29 +75,29 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// A request and where it ends. One without a line only skips bytes and gets no reply.
+/// A request and its length. A request without a line only skips bytes and gets no reply.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     line: &'a [u8],
     words: &'a [(u32, u32)],
-    /// What the line stores.
+    /// The block of data that follows the line.
     pub data: Data<'a>,
     /// Bytes to drop from the front of the buffer once the request is done.
     pub consumed: usize,
 }
 
 impl<'a> Request<'a> {
-    /// Words, the command included.
+    /// The number of words, including the command.
     pub const fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Whether it only skips bytes.
+    /// Whether the request only skips bytes.
     pub const fn is_empty(&self) -> bool {
         self.line.is_empty()
     }
 
-    /// The word at `at`; the command is at 0.
+    /// The word at index `at`; the command is at 0.
     #[inline]
     pub fn get(&self, at: usize) -> Option<&'a [u8]> {
         let line = self.line;
@@ -111,24 +112,24 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Takes requests off the front of a buffer.
+/// Decodes requests from the front of a buffer.
 #[derive(Debug, Default)]
 pub struct Decoder {
     words: Vec<(u32, u32)>,
-    /// Up to here the line was searched for its end.
+    /// Bytes of the line already searched for its end.
     searched: usize,
-    /// The end of the line and the length of its data, once the line is read.
+    /// The end of the line and the length of its data, while the data has not fully arrived.
     line: Option<(usize, usize)>,
-    /// Bytes of a refused block that are still to come.
+    /// Bytes of a refused block that have not arrived yet.
     skip: usize,
 }
 
 impl Decoder {
-    /// Takes one request off the front of `bytes`; `Ok(None)` asks for more bytes, and consumes
-    /// none.
+    /// Decodes one request from the front of `bytes`. `Ok(None)` means that more bytes are needed,
+    /// and none are consumed.
     ///
     /// # Errors
-    /// What is wrong with the bytes; the connection is to be closed after telling so.
+    /// If the bytes are not a request. The caller reports the error and closes the connection.
     pub fn decode<'a>(
         &'a mut self,
         bytes: &'a [u8],
@@ -183,7 +184,7 @@ impl Decoder {
         Request { line: &bytes[..end], words: &self.words, data, consumed }
     }
 
-    /// Splits the first line into words; where the line ends, once it has arrived.
+    /// Splits the first line into words. Returns the end of the line, once it has arrived.
     fn read_line(&mut self, bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Malformed> {
         let max = if limits.stranger { STRANGER_LINE_MAX } else { LINE_MAX };
         let Some(found) = memchr::memchr(b'\n', &bytes[self.searched..]) else {
@@ -234,12 +235,12 @@ impl Decoder {
         Ok(Some(len as usize))
     }
 
-    /// How many bytes the request being read has at least, from its first: room to make for it.
+    /// The least length of the request that is being read, from its first byte: space to reserve.
     pub fn wanted(&self) -> usize {
         self.line.map_or(0, |(end, len)| end + len + 2)
     }
 
-    /// Gives back memory that an unusually long line has taken.
+    /// Frees memory that an unusually long line needed.
     pub fn shrink(&mut self) {
         if self.line.is_none() {
             self.words.clear();
@@ -255,7 +256,8 @@ mod tests {
 
     const KNOWN: Limits = Limits { data_max: 1_000, stranger: false };
 
-    /// Every request as text, then the error if any; `bytes` fed in pieces that end at `cuts`.
+    /// Feeds `bytes` in pieces that end at `cuts`. Returns every request as text, and the error if
+    /// any.
     fn requests(bytes: &[u8], cuts: &[usize], limits: &Limits) -> (Vec<String>, Option<Malformed>) {
         let (mut decoder, mut buffer, mut out) = (Decoder::default(), vec![], vec![]);
         let mut fed = 0;
@@ -299,7 +301,7 @@ mod tests {
         assert_eq!((read.as_slice(), error), (&expected.map(str::to_owned)[..], None));
     }
 
-    /// What is too large must be skipped, or its bytes would be read as commands.
+    /// A block that is too large must be skipped, or its bytes would be read as commands.
     #[test]
     fn large_blocks_are_skipped_and_the_next_request_is_read() {
         let mut bytes = b"set k 0 0 1001\r\n".to_vec();
@@ -324,7 +326,7 @@ mod tests {
         assert_eq!(requests(&head[..23], &[], &KNOWN), (vec![], None), "it has not arrived");
     }
 
-    /// Else one line would make the server swallow all that follows, for hours.
+    /// Otherwise a single line would make the server drop all further requests, for hours.
     #[test]
     fn lengths_beyond_any_block_skip_nothing() {
         for len in ["2147483646", "2147483647", "99999999999", "18446744073709551616", "-1"] {
@@ -340,7 +342,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing anybody sends may panic, and cutting it anywhere changes nothing.
+        /// No input may panic, and cutting it anywhere changes nothing.
         #[test]
         fn cuts_change_nothing(
             bytes in "(set k 0 0 [0-9]{1,2}|ms k [0-9]|get|mg|[ a-z0-9]{0,9}|\r\n|\n|\r){0,12}",

@@ -1,7 +1,7 @@
-//! The text and meta protocol of memcached.
+//! The text protocol and the meta protocol of memcached.
 //!
-//! A request is a line of words, and for those that store something a block of data of a length
-//! that the line announces. Replies are lines too, written by whoever answers.
+//! A request is a line of words. A request that stores data also has a block of data, and the line
+//! announces its length. Replies are lines too; the crate that answers writes them.
 //!
 //! ```text
 //!   get key…                      set key flags exptime length [noreply]     mg key flags…
@@ -9,7 +9,8 @@
 //!                                                                            data
 //! ```
 //!
-//! The binary protocol begins with a byte that no line begins with; it is recognised and refused.
+//! A request of the binary protocol begins with a byte that begins no line. It is recognised and
+//! refused.
 
 mod base64;
 mod decode;

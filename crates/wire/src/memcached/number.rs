@@ -1,6 +1,6 @@
-//! Numbers as memcached reads them: leading zeros are allowed, anything else around is not.
+//! Numbers in memcached's format: digits, leading zeros allowed, and nothing around them.
 
-/// Reads a number without a sign.
+/// Parses a number without a sign.
 pub fn parse_unsigned(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
@@ -16,7 +16,7 @@ pub fn parse_unsigned(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Reads a number that may have a minus sign.
+/// Parses a number that may have a minus sign.
 pub fn parse_signed(text: &[u8]) -> Option<i64> {
     match text {
         [b'-', digits @ ..] => 0i64.checked_sub_unsigned(parse_unsigned(digits)?),

@@ -1,6 +1,6 @@
-//! Commands, as a client writes them.
+//! Commands in the format that a client sends.
 
-/// Writes one command, its name first, to the end of `out`.
+/// Appends one command to `out`, its name first.
 pub fn encode_command<A: AsRef<[u8]>>(out: &mut Vec<u8>, args: &[A]) {
     let mut digits = itoa::Buffer::new();
     let mut head = |out: &mut Vec<u8>, kind: u8, value: usize| {

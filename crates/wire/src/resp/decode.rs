@@ -1,14 +1,13 @@
-//! Commands off the front of a buffer.
+//! Decodes commands from the front of a buffer.
 //!
-//! The arguments of a command are slices of the buffer it was read from: nothing is copied, and
-//! nothing is allocated once the list of spans has grown to the longest command of a connection.
-//! (A line typed by hand is the exception: its words may be quoted, so they are unescaped into a
-//! buffer of the decoder.)
+//! The arguments of a command are slices of the buffer: nothing is copied. Nothing is allocated
+//! either, once the list of spans has grown to the longest command of a connection. (A line typed
+//! by hand is the exception: its words may be quoted, so they are unescaped into a buffer of the
+//! decoder.)
 //!
-//! A command that has not arrived whole is not consumed. The decoder remembers how far it got, so
-//! that a command of a million arguments arriving in a thousand pieces is still read once. That
-//! makes the contract: after `Ok(None)`, call again with the same bytes at the front and more
-//! behind them.
+//! An incomplete command is not consumed. The decoder remembers its position, so that a command of
+//! a million arguments in a thousand pieces is still read once. This is the contract: after
+//! `Ok(None)`, call again with the same bytes at the front and more bytes behind them.
 
 use super::inline;
 use super::number::parse_integer;
@@ -16,11 +15,11 @@ use std::fmt;
 
 /// Longest line: a count, a length, or a command typed by hand.
 const LINE_MAX: usize = 64 << 10;
-/// What a client that has not authenticated may send: arguments, and bytes in one.
+/// Limits for a client that has not authenticated: arguments, and bytes in one argument.
 const STRANGER_ARGS_MAX: i64 = 10;
 const STRANGER_BULK_MAX: i64 = 16 << 10;
 
-/// Where an argument lies.
+/// The position and length of an argument in its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     start: u32,
@@ -37,12 +36,13 @@ impl Span {
     }
 }
 
-/// What a client may send.
+/// Limits on the commands of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes in one argument (`proto-max-bulk-len`).
     pub bulk_max: u64,
-    /// Whether the client still has to authenticate: then only a few short arguments are read.
+    /// Whether the client still has to authenticate. If so, only a few short arguments are
+    /// accepted.
     pub stranger: bool,
 }
 
@@ -52,25 +52,25 @@ impl Default for Limits {
     }
 }
 
-/// Bytes that are no command. The connection cannot be read any further: what follows has no
-/// known beginning. Prints as Redis words it.
+/// Bytes that are not a command. The connection cannot be read any further, because the start of
+/// the next command is unknown. The messages are those of Redis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// The line with the number of arguments does not end.
+    /// The line with the number of arguments has no end.
     CountTooLong,
-    /// The number of arguments is none, or too large.
+    /// The number of arguments is not a number, or too large.
     Count,
     /// More arguments than a client that has not authenticated may send.
     StrangerCount,
-    /// The line with the length of an argument does not end.
+    /// The line with the length of an argument has no end.
     LengthTooLong,
-    /// An argument does not start with `$`, but with this byte.
+    /// An argument does not begin with `$`, but with this byte.
     NoLength(u8),
-    /// The length of an argument is none, or above the limit.
+    /// The length of an argument is not a number, or above the limit.
     Length,
     /// A longer argument than a client that has not authenticated may send.
     StrangerLength,
-    /// A line typed by hand does not end.
+    /// A line typed by hand has no end.
     LineTooLong,
     /// A line typed by hand leaves a quote open.
     Quotes,
@@ -95,8 +95,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// A command and where it ends. One without arguments (an empty line, `*0`) asks for nothing and
-/// gets no reply.
+/// A command and its length. A command without arguments (an empty line, `*0`) gets no reply.
 #[derive(Clone, Copy, Debug)]
 pub struct Command<'a> {
     bytes: &'a [u8],
@@ -106,22 +105,22 @@ pub struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// A command whose arguments lie in `bytes` at `spans`.
+    /// A command with its arguments in `bytes` at `spans`.
     pub(super) const fn new(bytes: &'a [u8], spans: &'a [Span]) -> Self {
         Self { bytes, spans, consumed: 0 }
     }
 
-    /// Arguments, the name of the command included.
+    /// The number of arguments, including the command's name.
     pub const fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether it asks for nothing.
+    /// Whether the command has no arguments, not even a name.
     pub const fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// The argument at `at`; the name of the command is at 0.
+    /// The argument at index `at`; the command's name is at 0.
     #[inline]
     pub fn get(&self, at: usize) -> Option<&'a [u8]> {
         self.spans.get(at).map(|span| span.of(self.bytes))
@@ -134,17 +133,17 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Takes commands off the front of a buffer.
+/// Decodes commands from the front of a buffer.
 #[derive(Debug, Default)]
 pub struct Decoder {
     spans: Vec<Span>,
     /// Words of a line typed by hand.
     words: Vec<u8>,
-    /// Where reading goes on.
+    /// The position from which reading continues.
     at: usize,
-    /// Arguments announced and not yet read, while a command is being read.
+    /// Arguments announced and not yet read, while a command is incomplete.
     missing: Option<u32>,
-    /// Length of the argument whose bytes are next, if it has been read.
+    /// Length of the next argument, once its line has been read.
     bulk: Option<usize>,
 }
 
@@ -157,11 +156,11 @@ enum Line {
 }
 
 impl Decoder {
-    /// Takes one command off the front of `bytes`; `Ok(None)` asks for more bytes, and consumes
-    /// none.
+    /// Decodes one command from the front of `bytes`. `Ok(None)` means that more bytes are needed,
+    /// and none are consumed.
     ///
     /// # Errors
-    /// What is wrong with the bytes; the connection is to be closed after telling so.
+    /// If the bytes are not a command. The caller reports the error and closes the connection.
     #[allow(clippy::inline_always, reason = "of a GET the call alone would be a twentieth")]
     #[inline(always)]
     pub fn decode<'a>(
@@ -217,8 +216,8 @@ impl Decoder {
     /// The length of the next argument, once its line has arrived.
     #[inline]
     fn length(&mut self, bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Malformed> {
-        // The first byte is judged only once the line is whole, as Redis does: bytes that arrive
-        // one by one must not change an error.
+        // As in Redis, the first byte is checked only once the line is complete: the error must not
+        // depend on the pieces in which bytes arrive.
         let first = bytes.get(self.at).copied().unwrap_or(b'$');
         match self.line(bytes) {
             Line::Unfinished => Ok(None),
@@ -232,7 +231,7 @@ impl Decoder {
         }
     }
 
-    /// How many bytes the command being read has at least, from its first: room to make for it.
+    /// The least length of the command that is being read, from its first byte: space to reserve.
     pub fn wanted(&self) -> usize {
         match (self.missing, self.bulk) {
             (Some(_), Some(len)) => self.at + len + 2,
@@ -240,12 +239,12 @@ impl Decoder {
         }
     }
 
-    /// Whether a command has been begun and not ended.
+    /// Whether a command has begun and is not complete.
     pub const fn is_midway(&self) -> bool {
         self.missing.is_some()
     }
 
-    /// Gives back memory that an unusually long command has taken.
+    /// Frees memory that an unusually long command needed.
     pub fn shrink(&mut self) {
         if self.missing.is_none() {
             self.spans.clear();
@@ -255,15 +254,16 @@ impl Decoder {
         }
     }
 
-    /// Reads the number behind the byte at `self.at` and goes to the next line.
+    /// Reads the number that follows the byte at `self.at`, and moves to the next line.
     #[inline]
     fn line(&mut self, bytes: &[u8]) -> Line {
         let text = &bytes[self.at.min(bytes.len())..];
-        // Nearly every number has one to three digits: read them while looking for the end.
+        // Nearly every number has one to three digits, so they are read while searching for the
+        // end.
         let mut value = 0i64;
         for (at, &byte) in text.iter().enumerate().skip(1).take(9) {
             match byte {
-                // No leading zero, and something before the end.
+                // A leading zero, or no digit at all, is left to the slow path.
                 b'0'..=b'9' if at == 1 || value > 0 => value = value * 10 + i64::from(byte - b'0'),
                 b'\r' if at > 1 && at + 1 < text.len() => {
                     self.at += at + 2;
@@ -303,7 +303,7 @@ mod tests {
 
     type Words = Vec<Vec<u8>>;
 
-    /// Feeds `bytes` in pieces that end at `cuts`; every command, then the error if any.
+    /// Feeds `bytes` in pieces that end at `cuts`. Returns every command, and the error if any.
     fn commands(bytes: &[u8], cuts: &[usize], limits: &Limits) -> (Vec<Words>, Option<Malformed>) {
         let (mut decoder, mut buffer, mut out) = (Decoder::default(), vec![], vec![]);
         let mut fed = 0;
@@ -348,7 +348,7 @@ mod tests {
             prop_assert_eq!(read, sent);
         }
 
-        /// Nothing a stranger sends may panic, and cutting it anywhere changes nothing.
+        /// No input may panic, and cutting it anywhere changes nothing.
         #[test]
         fn rubbish_is_refused_the_same_way_however_it_is_cut(
             bytes in "[*$0-9\\r\\n\"' a-]{0,40}", cut in 0usize..40,
@@ -359,7 +359,7 @@ mod tests {
         }
     }
 
-    /// Every input, split at every byte and fed byte by byte, gives what it gives whole.
+    /// Every input gives the same result whole, split at every byte, and fed byte by byte.
     #[test]
     fn split_at_every_byte() {
         let inputs: &[&[u8]] = &[
@@ -408,8 +408,7 @@ mod tests {
         }
     }
 
-    /// A value that arrives in a thousand reads must be given its room once, not grown a read at
-    /// a time.
+    /// A value that arrives in a thousand reads needs one allocation, not growth with every read.
     #[test]
     fn says_how_much_is_to_come() {
         let mut decoder = Decoder::default();

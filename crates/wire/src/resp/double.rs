@@ -1,10 +1,10 @@
-//! Numbers with a fraction as text: written as the shortest that reads back as the same number,
-//! laid out as Redis lays it out, and read as Redis reads what a client sends.
+//! Numbers with a fraction as text. They are written as the shortest text that reads back as the
+//! same number, in Redis's layout, and parsed as Redis parses arguments.
 
-/// Zeros written behind the digits of a whole number before an exponent takes their place.
+/// Most zeros written after the digits of a whole number before an exponent replaces them.
 const ZEROS_MAX: i32 = 7;
 
-/// Whole numbers up to half of what 64 bits hold are written out.
+/// Whole numbers up to half the range of 64 bits are written without an exponent.
 const WHOLE_MAX: f64 = (i64::MAX / 2) as f64;
 
 /// A number as text: `3`, `0.1`, `1e+21`, `inf`, `-inf`, `nan`.
@@ -42,8 +42,8 @@ pub fn format_double(value: f64) -> String {
     format!("{sign}{first}{point}{rest}e{exponent:+}")
 }
 
-/// The number that a text is. None for what is no number, and for one beyond what 64 bits hold:
-/// `1e400` is not infinite, nor is `1e-400` zero.
+/// Parses a number. `None` for text that is not a number, and for a number outside the range of 64
+/// bits: `1e400` is not infinite, and `1e-400` is not zero.
 pub fn parse_double(text: &[u8]) -> Option<f64> {
     let number: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
     let has = |wanted: fn(&u8) -> bool| {
@@ -51,7 +51,7 @@ pub fn parse_double(text: &[u8]) -> Option<f64> {
         text.split(is_exponent).next().is_some_and(|mantissa| mantissa.iter().any(wanted))
     };
     let is_beyond = if number.is_infinite() {
-        // The word for it has no digit.
+        // Infinity as a word has no digit.
         has(u8::is_ascii_digit)
     } else {
         number == 0.0 && has(|byte| matches!(byte, b'1'..=b'9'))
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As redis-server 7.2 shows what ZADD was given.
+    /// The layout in which redis-server 7.2 shows the scores that ZADD received.
     #[test]
     fn is_laid_out_as_redis_does() {
         for (value, text) in [

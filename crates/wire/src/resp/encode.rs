@@ -1,17 +1,17 @@
-//! Replies, for clients of either version.
+//! Replies for clients of either protocol version.
 //!
-//! The caller says what a reply means (a map, a missing value, a number with a fraction), and the
-//! encoder writes it as the client's version has it: version 2 knows only simple strings, errors,
+//! The caller states the meaning of a reply (a map, a missing value, a number with a fraction), and
+//! the encoder writes it in the client's version. Version 2 has only simple strings, errors,
 //! integers, bulk strings and arrays.
 //!
-//! A reply may have a bound. The encoder looks at the bound where the buffer has to grow, which is
-//! seldom, so short replies pay nothing: a buffer that is above the bound does not grow. So it
-//! passes its bound by one element at most, and by what it has room for, and
-//! [`Encoder::is_over`] says that the reply is not whole.
+//! A reply may have a bound. The encoder checks the bound only when the buffer has to grow, so
+//! short replies pay nothing. A buffer above its bound does not grow. A reply therefore exceeds its
+//! bound by at most one element and the spare capacity. [`Encoder::is_over`] then reports that the
+//! reply is incomplete.
 
 use super::{Reply, format_double};
 
-/// The version a client speaks: 2 until it says HELLO 3.
+/// The protocol version of a client: 2 until it sends HELLO 3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// RESP2.
@@ -21,23 +21,23 @@ pub enum Protocol {
     Resp3,
 }
 
-/// Writes replies to the end of a buffer.
+/// Appends replies to a buffer.
 #[derive(Debug)]
 pub struct Encoder<'a> {
     out: &'a mut Vec<u8>,
     protocol: Protocol,
-    /// Bytes in the buffer above which it does not grow.
+    /// Length of the buffer above which it does not grow.
     bound: usize,
 }
 
 impl<'a> Encoder<'a> {
-    /// Writes to the end of `out`.
+    /// Creates an encoder that appends to `out`.
     #[inline]
     pub const fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Self {
         Self { out, protocol, bound: usize::MAX }
     }
 
-    /// Writes no more than one element beyond so many bytes of the buffer.
+    /// Bounds the buffer to `bound` bytes, exceeded by at most one element.
     #[inline]
     #[must_use]
     pub const fn bounded(mut self, bound: usize) -> Self {
@@ -45,58 +45,58 @@ impl<'a> Encoder<'a> {
         self
     }
 
-    /// Whether the buffer has more bytes than it may: what it holds is not the whole reply.
+    /// Whether the buffer is longer than its bound: then it does not hold the whole reply.
     #[inline]
     pub const fn is_over(&self) -> bool {
         self.out.len() > self.bound
     }
 
-    /// Bytes that may be written until it is.
+    /// Bytes that still fit within the bound.
     pub const fn left(&self) -> usize {
         self.bound.saturating_sub(self.out.len())
     }
 
-    /// The same buffer for a while, such as for a command within a command.
+    /// Borrows the encoder for a while, such as for a command within a command.
     pub const fn reborrow(&mut self) -> Encoder<'_> {
         Encoder { out: self.out, protocol: self.protocol, bound: self.bound }
     }
 
-    /// Takes the buffer out, for [`Encoder::put_back`].
+    /// Takes the buffer out, to be returned by [`Encoder::put_back`].
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(self.out)
     }
 
-    /// An encoder like this one to a buffer that was taken out of it.
+    /// An encoder with the same settings for a buffer that [`Self::take`] returned.
     pub const fn like<'b>(&self, out: &'b mut Vec<u8>) -> Encoder<'b> {
         Encoder { out, protocol: self.protocol, bound: self.bound }
     }
 
-    /// Puts the buffer back.
+    /// Returns the buffer that was taken out.
     pub fn put_back(&mut self, out: Vec<u8>) {
         *self.out = out;
     }
 
-    /// The version of the client.
+    /// The protocol version of the client.
     pub const fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// From here on replies are of another version.
+    /// Sets the protocol version of all further replies.
     pub const fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
     }
 
-    /// Bytes in the buffer: a mark to return to with [`Self::rewind`].
+    /// The length of the buffer: a mark for [`Self::rewind`].
     pub const fn mark(&self) -> usize {
         self.out.len()
     }
 
-    /// Takes back all that was written after `mark`.
+    /// Removes everything that was written after `mark`.
     pub fn rewind(&mut self, mark: usize) {
         self.out.truncate(mark);
     }
 
-    /// Makes an array of all replies that were written after `mark`, however many there are.
+    /// Turns all replies written after `mark` into one array, however many there are.
     pub fn collect(&mut self, mark: usize) {
         let (mut len, mut at) = (0, mark);
         while let Ok(Some((_, size))) = Reply::decode(&self.out[at..]) {
@@ -106,8 +106,8 @@ impl<'a> Encoder<'a> {
         self.before(mark, |out| out.array(len));
     }
 
-    /// Puts what `write` writes before all that was written after `mark`: the start of an array
-    /// whose length is known once its elements are written.
+    /// Inserts the output of `write` before everything written after `mark`. This writes the start
+    /// of an array or a map whose length is known only after its elements.
     pub fn before(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
         let end = self.out.len();
         write(self);
@@ -115,7 +115,7 @@ impl<'a> Encoder<'a> {
         self.out[mark..].rotate_right(len);
     }
 
-    /// Bytes that are a reply already.
+    /// Bytes that are already an encoded reply.
     #[inline]
     pub fn raw(&mut self, reply: &[u8]) {
         if self.makes_room(reply.len()) {
@@ -123,7 +123,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// A status, such as `OK`: no line end may be inside.
+    /// A status, such as `OK`. The text must not contain a line end.
     #[inline]
     pub fn simple(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
@@ -158,7 +158,7 @@ impl<'a> Encoder<'a> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    /// A string meant for a human's eye; a bulk string in version 2.
+    /// A string for people to read; a bulk string in version 2.
     pub fn verbatim(&mut self, text: &str) {
         match self.protocol {
             Protocol::Resp2 => self.bulk(text.as_bytes()),
@@ -173,7 +173,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// A value that is not there.
+    /// A missing value.
     #[inline]
     pub fn null(&mut self) {
         self.raw(match self.protocol {
@@ -182,7 +182,7 @@ impl<'a> Encoder<'a> {
         });
     }
 
-    /// An array that is not there.
+    /// A missing array.
     pub fn null_array(&mut self) {
         self.raw(match self.protocol {
             Protocol::Resp2 => b"*-1\r\n",
@@ -209,8 +209,8 @@ impl<'a> Encoder<'a> {
         self.head(if self.protocol == Protocol::Resp3 { b'~' } else { b'*' }, len as i64);
     }
 
-    /// The start of a message that answers no command: `len` replies follow. An array in version
-    /// 2.
+    /// The start of a message that is not the reply to a command: `len` replies follow. An array in
+    /// version 2.
     pub fn push(&mut self, len: usize) {
         self.head(if self.protocol == Protocol::Resp3 { b'>' } else { b'*' }, len as i64);
     }
@@ -224,7 +224,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Yes or no. 1 or 0 in version 2.
+    /// A boolean. 1 or 0 in version 2.
     pub fn boolean(&mut self, value: bool) {
         match self.protocol {
             Protocol::Resp2 => self.integer(i64::from(value)),
@@ -252,14 +252,14 @@ impl<'a> Encoder<'a> {
         self.line(kind, digits.format(value).as_bytes());
     }
 
-    /// Whether there is room for so many bytes more, or it could be made.
+    /// Whether `len` more bytes fit, if need be after growing the buffer.
     #[inline]
     fn makes_room(&mut self, len: usize) -> bool {
         self.out.capacity() - self.out.len() >= len || self.grow(len)
     }
 
-    /// Makes room, unless the buffer is above its bound. The buffer grows by doubling, but not
-    /// beyond what it may hold.
+    /// Grows the buffer, unless it is above its bound. The capacity doubles, but not beyond the
+    /// bound.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, len: usize) -> bool {
@@ -282,7 +282,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// What each reply looks like in version 2 and in version 3.
+    /// Every kind of reply, in version 2 and in version 3.
     #[test]
     fn both_versions() {
         type Write = fn(&mut Encoder<'_>);
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(text, ":1\r\n*2\r\n>2\r\n$1\r\na\r\n*0\r\n_\r\n*0\r\n");
     }
 
-    /// The buffer passes its bound by one element, and does not grow from there on.
+    /// The buffer exceeds its bound by one element, and does not grow any further.
     #[test]
     fn a_reply_ends_at_its_bound() {
         let mut out = b"before".to_vec();
@@ -345,15 +345,14 @@ mod tests {
         assert!(encoder.is_over());
         assert_eq!(encoder.left(), 0);
         assert!(out.capacity() <= 1_000 + 332, "{}", out.capacity());
-        // What is taken back is written anew.
+        // After a rewind the encoder writes again.
         let mut encoder = Encoder::new(&mut out, Protocol::Resp3).bounded(1_000);
         encoder.rewind(6);
         encoder.integer(12);
         assert_eq!(out, b"before:12\r\n");
     }
 
-    /// A buffer may be written to elsewhere meanwhile, and the number of its elements put before
-    /// them.
+    /// A taken buffer can be filled elsewhere, and the number of its elements inserted before them.
     #[test]
     fn elements_are_counted_once_they_are_written() {
         let text = written(Protocol::Resp3, |out| {

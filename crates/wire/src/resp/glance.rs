@@ -1,11 +1,10 @@
-//! What the next commands are about, at a glance.
+//! The keys of the next commands, at a glance.
 //!
-//! Of a pipeline a server knows the next commands before it carries them out, and mostly their
-//! keys: the second word of each. What is asked for soon can be fetched from memory meanwhile. A
-//! glance reads arrays as clients send them; whatever looks different ends it, for nothing rests on
-//! it.
+//! In a pipeline a server can see the next commands before it runs them. Mostly it also sees their
+//! keys: the second word of each. It can prefetch their items from memory. A glance parses only the
+//! arrays that clients usually send. It ends at any other input, because no result depends on it.
 
-/// The second words of the commands at the front of `bytes`, of those that have one.
+/// The second words of the commands at the front of `bytes`, as far as commands have one.
 pub fn second_words(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     Glance(bytes).flatten()
 }
@@ -13,7 +12,7 @@ pub fn second_words(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 struct Glance<'a>(&'a [u8]);
 
 impl<'a> Glance<'a> {
-    /// The number behind `mark`, and the end of its line.
+    /// Reads the number that follows `mark`, and moves to the next line.
     #[inline]
     fn number(&mut self, mark: u8) -> Option<usize> {
         let rest = self.0.strip_prefix(&[mark])?;
@@ -53,7 +52,7 @@ impl<'a> Iterator for Glance<'a> {
         let second = self.word()?;
         for _ in 2..count {
             if self.word().is_none() {
-                // The rest has not arrived.
+                // The other words have not arrived yet.
                 self.0 = &[];
                 break;
             }
@@ -84,7 +83,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, it is only looked at.
+        /// Any input is only looked at: all words lie within it.
         #[test]
         fn nothing_is_too_strange(bytes in prop::collection::vec(
             prop::sample::select(b"*$0129\r\nGET".to_vec()), 0..60),

@@ -1,13 +1,13 @@
 //! Lines typed by hand: words separated by blanks, with quotes.
 //!
-//! `"…"` knows the escapes `\n \r \t \b \a \xHH` and `\` before any other byte for that byte;
-//! `'…'` knows only `\'`. A closing quote must be followed by a blank or the end. The same rules
-//! hold for lines of a configuration file.
+//! `"…"` knows the escapes `\n \r \t \b \a \xHH`; before any other byte, `\` stands for that byte.
+//! `'…'` knows only `\'`. After a closing quote, a blank or the end must follow. Lines of a
+//! configuration file have the same rules.
 
 use super::decode::Span;
 
-/// Splits `line` into words, unescaped and written one after another to `bytes`. False where a
-/// quote is not closed or something follows a closing quote directly.
+/// Splits `line` into words, and appends them unescaped to `bytes`. Returns false if a quote is not
+/// closed, or if anything but a blank follows a closing quote.
 pub(super) fn split(line: &[u8], bytes: &mut Vec<u8>, words: &mut Vec<Span>) -> bool {
     let mut rest = line;
     loop {
@@ -26,23 +26,23 @@ pub(super) fn split(line: &[u8], bytes: &mut Vec<u8>, words: &mut Vec<Span>) -> 
     }
 }
 
-/// Splits a line into words; `None` where its quotes do not balance.
+/// Splits a line into words; `None` if its quotes do not balance.
 pub fn split_line(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (mut bytes, mut words) = (vec![], vec![]);
     split(line, &mut bytes, &mut words)
         .then(|| words.iter().map(|word| word.of(&bytes).to_vec()).collect())
 }
 
-/// What C's `isspace` accepts.
+/// Whether C's `isspace` accepts the byte.
 const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-/// One word off the front of `rest`; what is left.
+/// Takes one word off the front of `rest`, and returns the remaining bytes.
 fn word<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         match rest {
-            // Vertical tab and form feed separate words only in front of them.
+            // Vertical tab and form feed separate words only at the start of a word.
             [] | [b' ' | b'\n' | b'\r' | b'\t', ..] => return Some(rest),
             [b'"', tail @ ..] => return closed(double_quoted(tail, out)?),
             [b'\'', tail @ ..] => return closed(single_quoted(tail, out)?),

@@ -1,8 +1,8 @@
 //! RESP, the protocol of Redis, in its versions 2 and 3.
 //!
-//! A server takes commands off the front of a buffer with a [`Decoder`] and writes replies with an
-//! [`Encoder`]; a client writes commands with [`encode_command`] and reads replies with
-//! [`Reply::decode`]. Commands look the same in both versions, only replies differ:
+//! A server decodes commands from the front of a buffer with a [`Decoder`], and writes replies with
+//! an [`Encoder`]. A client writes commands with [`encode_command`] and reads replies with
+//! [`Reply::decode`]. Commands are the same in both versions, only replies differ:
 //!
 //! ```text
 //!   command   *2\r\n$3\r\nGET\r\n$3\r\nkey\r\n      or, typed by hand:  GET key\r\n

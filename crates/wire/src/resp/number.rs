@@ -1,8 +1,8 @@
-//! Integers as RESP and the counting commands read them.
+//! Integers in the form that RESP and the counting commands accept.
 
-/// Reads a whole number strictly: an optional `-`, no `+`, no leading zeros, no blanks, nothing
-/// outside 64 bits. A number read so prints as the text it was read from, which is what lets a
-/// counter be a string.
+/// Parses a whole number strictly: an optional `-`, no `+`, no leading zeros, no blanks, nothing
+/// outside 64 bits. A parsed number prints as the same text, so a counter can be stored as a
+/// string.
 #[inline]
 pub fn parse_integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
@@ -32,7 +32,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever is accepted prints as it was written; whatever prints is accepted.
+        /// Every accepted text prints as it was written, and every printed number is accepted.
         #[test]
         fn reads_exactly_what_prints(value: i64, text in "[-+]?0?[0-9]{0,20}[ x]?") {
             prop_assert_eq!(parse_integer(value.to_string().as_bytes()), Some(value));

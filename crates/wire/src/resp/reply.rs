@@ -1,13 +1,13 @@
-//! Replies, as a client reads them.
+//! Replies, decoded by a client.
 //!
-//! Strings are slices of the buffer; only arrays, maps, sets and pushes allocate. A reply that has
-//! not arrived whole is read from its start again when more has come: replies of a cache are small
-//! or one string, whose length is known from its first line.
+//! Strings are slices of the buffer; only arrays, maps, sets and pushes allocate. An incomplete
+//! reply is read from its start again when more bytes have arrived. That is cheap: replies of a
+//! cache are small, or one string whose length is in its first line.
 
 use super::number::parse_integer;
 use std::fmt;
 
-/// Replies within replies: no command of a cache nests deeper than five.
+/// Most levels of nested replies. No command of a cache nests deeper than five.
 const DEPTH_MAX: usize = 32;
 
 /// A reply of either version.
@@ -15,34 +15,34 @@ const DEPTH_MAX: usize = 32;
 pub enum Reply<'a> {
     /// A status, such as `OK`.
     Simple(&'a [u8]),
-    /// An error, its code in front.
+    /// An error, with its code first.
     Error(&'a [u8]),
     /// A whole number.
     Integer(i64),
-    /// A string of any bytes, a number too large for 64 bits among them.
+    /// A string of any bytes, or a number too large for 64 bits.
     Bulk(&'a [u8]),
     /// Nothing: the null of version 3, and the null string and null array of version 2.
     Null,
     /// A number with a fraction.
     Double(f64),
-    /// Yes or no.
+    /// A boolean.
     Boolean(bool),
-    /// Text for a human's eye, without the three letters of its format.
+    /// Text for people to read, without the three letters of its format.
     Verbatim(&'a [u8]),
     /// Replies in order.
     Array(Vec<Self>),
-    /// Replies by pairs.
+    /// Replies in pairs of key and value.
     Map(Vec<(Self, Self)>),
     /// Replies without order.
     Set(Vec<Self>),
-    /// A message that answers no command.
+    /// A message that is not the reply to a command.
     Push(Vec<Self>),
 }
 
-/// Bytes that are no reply.
+/// The error for bytes that are not a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadReply {
-    /// Where, from the first byte of the reply.
+    /// Offset of the invalid byte, from the first byte of the reply.
     pub at: usize,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for BadReply {
 
 impl std::error::Error for BadReply {}
 
-/// Why reading stops early.
+/// Why decoding stops early.
 enum Stop {
     Unfinished,
     Bad(usize),
@@ -67,10 +67,11 @@ struct Reader<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Takes one reply off the front of `bytes`; how many bytes it has. `Ok(None)` asks for more.
+    /// Decodes one reply from the front of `bytes`, and returns it with its length. `Ok(None)`
+    /// means that more bytes are needed.
     ///
     /// # Errors
-    /// Where the bytes stop making sense.
+    /// If the bytes are not a reply.
     pub fn decode(bytes: &'a [u8]) -> Result<Option<(Self, usize)>, BadReply> {
         let mut reader = Reader { bytes, at: 0 };
         match reader.reply(0) {
@@ -80,15 +81,16 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// The first byte of a reply that holds others, how many it holds (pairs of a map) and where
-    /// the first begins, for a reader who takes them one by one; `None` for any other.
+    /// The head of a reply that holds other replies: its first byte, the number of its elements
+    /// (pairs for a map), and the offset of the first one. It serves callers that decode elements
+    /// one by one. `None` for any other reply.
     pub fn holds(bytes: &[u8]) -> Option<(u8, usize, usize)> {
         let mut reader = Reader { bytes, at: 0 };
         let (kind @ (b'*' | b'~' | b'>' | b'%'), text) = reader.line().ok()? else { return None };
         Some((kind, length(text)?, reader.at))
     }
 
-    /// The bytes of a string of any kind.
+    /// The bytes of a simple, bulk or verbatim string.
     pub const fn as_bytes(&self) -> Option<&'a [u8]> {
         match self {
             Self::Simple(bytes) | Self::Bulk(bytes) | Self::Verbatim(bytes) => Some(bytes),
@@ -125,7 +127,7 @@ impl<'a> Reader<'a> {
                     b'>' => Reply::Push(self.many(len, depth)?),
                     b'%' => Reply::Map(self.pairs(len, depth)?),
                     _ => {
-                        // An attribute says something about the reply behind it.
+                        // An attribute describes the reply that follows it, and is dropped.
                         self.pairs(len, depth)?;
                         return self.reply(depth + 1);
                     }
@@ -162,7 +164,7 @@ impl<'a> Reader<'a> {
     }
 
     fn many(&mut self, len: usize, depth: usize) -> Result<Vec<Reply<'a>>, Stop> {
-        // Room is made for what can have arrived, not for what is announced.
+        // The capacity depends on the bytes that have arrived, not on the announced length.
         let mut all = Vec::with_capacity(len.min(self.bytes.len() / 3));
         for _ in 0..len {
             all.push(self.reply(depth + 1)?);

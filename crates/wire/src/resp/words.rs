@@ -1,8 +1,8 @@
-//! A command put together in memory, by one that has its arguments and not its bytes.
+//! A command built in memory, from arguments instead of received bytes.
 
 use super::decode::{Command, Span};
 
-/// Arguments one behind the other. What they took is kept for the next command.
+/// Arguments stored one after another. Their memory is reused for the next command.
 #[derive(Debug, Default)]
 pub struct Words {
     bytes: Vec<u8>,
@@ -10,7 +10,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// Forgets all arguments.
+    /// Removes all arguments.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.spans.clear();
@@ -22,13 +22,13 @@ impl Words {
         self.bytes.extend_from_slice(word);
     }
 
-    /// The command; `None` without arguments, and for more bytes than one can have.
+    /// The command; `None` if there are no arguments, or more bytes than 32 bits can count.
     pub fn command(&self) -> Option<Command<'_>> {
         let fits = u32::try_from(self.bytes.len()).is_ok();
         (fits && !self.spans.is_empty()).then(|| Command::new(&self.bytes, &self.spans))
     }
 
-    /// Gives back memory beyond so many bytes.
+    /// Removes all arguments, and frees memory beyond `bytes` bytes.
     pub fn shrink_to(&mut self, bytes: usize) {
         self.clear();
         self.bytes.shrink_to(bytes);

@@ -1,27 +1,29 @@
-//! What must be true of both parsers for any bytes: they never panic, never read beyond what there
-//! is, keep their limits, and find the same requests however the bytes are cut into pieces.
+//! Properties of both parsers that hold for any bytes. The parsers never panic, never read beyond
+//! the input, and keep their limits. They find the same requests however the bytes are cut into
+//! pieces.
 //!
-//! The fuzz targets (`fuzz/`) and the test beside this file both call it.
+//! The fuzz targets (`fuzz/`) and the test beside this file both call these checks.
 
 use ::wire::resp::{self, Reply, encode_command};
 use ::wire::{memcached, memcached::Data};
 
-/// Bytes in an argument or a value, at most.
+/// Most bytes in an argument or a value.
 const MAX: u64 = 4_096;
-/// Requests taken from one input.
+/// Most requests read from one input.
 const REQUESTS_MAX: usize = 4_000;
 
-/// Requests found in `bytes` that arrive in two pieces, and the error that ended it.
+/// The requests found in bytes that arrive in two pieces, and the error that ended the search.
 type Found = (Vec<Vec<Vec<u8>>>, Option<String>);
 
-/// Where to cut, and whether the client has yet to authenticate, are drawn from the input too.
+/// Takes from the front of an input the position of the cut, and whether the client still has to
+/// authenticate.
 fn drawn(input: &[u8]) -> Option<(&[u8], usize, bool)> {
     let (&[first, second, flags], bytes) = input.split_first_chunk::<3>()?;
     let cut = usize::from(u16::from_le_bytes([first, second])) % (bytes.len() + 1);
     Some((bytes, cut, flags & 1 == 1))
 }
 
-/// Redis' protocol: commands, and replies as a client reads them.
+/// Redis's protocol: commands, and replies as a client decodes them.
 pub fn resp(input: &[u8]) {
     let Some((bytes, cut, stranger)) = drawn(input) else { return };
     let limits = resp::Limits { bulk_max: MAX, stranger };
@@ -65,7 +67,7 @@ fn commands(bytes: &[u8], cut: usize, limits: &resp::Limits) -> Found {
     (found, None)
 }
 
-/// memcached's text and meta protocol.
+/// memcached's text and meta protocols.
 pub fn memcached(input: &[u8]) {
     let Some((bytes, cut, stranger)) = drawn(input) else { return };
     let limits = memcached::Limits { data_max: MAX, stranger };
@@ -98,7 +100,7 @@ fn requests(bytes: &[u8], cut: usize, limits: &memcached::Limits) -> Found {
                         }
                         ref other => words.push(format!("{other:?}").into_bytes()),
                     }
-                    // The bytes of a refused value are skipped as they come: that is no request.
+                    // A request that only skips the bytes of a refused value does not count.
                     if !request.is_empty() {
                         found.push(words);
                     }

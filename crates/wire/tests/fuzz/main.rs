@@ -1,7 +1,7 @@
-//! Both parsers against mutated requests, on a stable toolchain: `cargo x parsers` for half an hour
-//! each, a few seconds among the tests. (`fuzz/` has the same checks for libFuzzer, which finds its
-//! way by coverage.) `FUZZ_SECONDS` says how long, in seconds of processor time, so that a busy
-//! machine takes longer and tries as much; the seed of a finding is in its message.
+//! Runs both parsers on mutated requests, on a stable toolchain: for a few seconds among the tests,
+//! and for half an hour each with `cargo x parsers`. (`fuzz/` has the same checks for libFuzzer,
+//! which is guided by coverage.) `FUZZ_SECONDS` sets the time in CPU seconds, so that a busy
+//! machine takes longer and tries as many inputs. A finding's message contains its seed.
 
 #[allow(unreachable_pub, reason = "the fuzz targets use it too")]
 mod check;
@@ -9,7 +9,7 @@ mod check;
 use base::Prng;
 use std::time::{Duration, Instant};
 
-/// Words that requests are made of, right and wrong.
+/// Parts of requests, valid and invalid, from which inputs are made.
 const WORDS: &[&[u8]] = &[
     b"*1\r\n$4\r\nPING\r\n",
     b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\nvalue\r\n",
@@ -79,15 +79,15 @@ fn input(prng: &mut Prng) -> Vec<u8> {
     bytes
 }
 
-/// The processor time of this thread so far; where the system does not tell it, the time on the
-/// clock since `begun`.
+/// The CPU time of this thread so far. If the system does not report it, the time on the clock
+/// since `begun`.
 fn worked(begun: Instant) -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = told.and_then(|text| text.split(' ').next()?.parse().ok());
     nanos.map_or_else(|| begun.elapsed(), Duration::from_nanos)
 }
 
-/// Runs for a time, and says how many inputs it tried.
+/// Runs `check` on random inputs for a time, and prints the number of inputs.
 fn fuzz(name: &str, check: fn(&[u8])) {
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
     let time = Duration::from_secs(seconds.unwrap_or(2));
@@ -114,7 +114,7 @@ fn memcached() {
     fuzz("memcached", check::memcached);
 }
 
-/// A check that could not fail would find nothing.
+/// The inputs must reach both requests and errors, or the checks above could not fail.
 #[test]
 fn inputs_reach_requests_and_errors() {
     let (mut commands, mut errors) = (0, 0);

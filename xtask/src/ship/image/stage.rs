@@ -1,10 +1,10 @@
-//! What the last stage of the Dockerfile says of the image.
+//! The properties of the image in the last stage of the Dockerfile.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// One field for each instruction that may stand there.
+/// One field for each instruction that the stage may contain.
 #[derive(Debug, Default)]
 pub(super) struct Stage {
     pub(super) user: String,
@@ -13,12 +13,12 @@ pub(super) struct Stage {
     pub(super) command: Vec<String>,
     pub(super) stop_signal: String,
     pub(super) labels: HashMap<String, String>,
-    /// As Docker writes it down, its times in nanoseconds.
+    /// The health check in Docker's form, with times in nanoseconds.
     pub(super) health: Value,
 }
 
 impl Stage {
-    /// Reads it. What is not known is refused: the image would be without it.
+    /// Reads the stage. An unknown instruction is refused, because the image would lack its effect.
     pub(super) fn read(dockerfile: &str) -> Result<Self> {
         let (_, last) = dockerfile.rsplit_once("\nFROM ").context("there is no last stage")?;
         let mut lines = last.lines();

@@ -1,4 +1,4 @@
-//! The archive is what it says: every digest is that of its bytes, down to the binary.
+//! The archive is consistent: every digest matches its bytes, down to the binary.
 
 use super::*;
 use flate2::read::GzDecoder;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// Content and mode of the files of a tar; folders have none.
+/// Content and mode of the files of a tar; folders have no content.
 fn files(tar: impl Read) -> BTreeMap<String, (Vec<u8>, u32)> {
     let mut all = BTreeMap::new();
     for entry in tar::Archive::new(tar).entries().unwrap() {

@@ -1,4 +1,5 @@
-//! Fixed shares for the tenants: curves of each, and the division at which they wait least.
+//! Fixed shares for the tenants: the curves of each tenant, and the division with the least
+//! waiting.
 
 use super::load::Load;
 use anyhow::anyhow;
@@ -7,17 +8,17 @@ use curve::{Model, Params};
 use tune::snapshot::{Candidate, Pool};
 use tune::{Evictor, Plan, PoolStep, Snapshot, Step, planner, recipe};
 
-/// Keys of a tenant that its models watch at most.
+/// Maximum number of keys of a tenant that its models watch.
 const KEYS_MAX: usize = 1 << 14;
 /// The recipe that divides among tenants.
 const RECIPE: &str = "kredis";
 
-/// The plan for so much memory.
+/// The plan that divides `memory` among the tenants.
 pub(super) fn divide(load: &Load, memory: Bytes, seed: u64) -> anyhow::Result<Plan> {
     Ok(Curves::of(load, seed)?.plan(load, memory))
 }
 
-/// What each tenant would miss at every size, by policy.
+/// Miss ratio curves of each tenant, one for each policy of the recipe.
 pub(super) struct Curves {
     candidates: Vec<Vec<Candidate>>,
     reads: Vec<u64>,
@@ -56,7 +57,8 @@ impl Curves {
         })
     }
 
-    /// The division of so much memory, as the whole load is to have it.
+    /// The division of `memory` among the whole load, planned at the scale of the part that is
+    /// played.
     pub(super) fn plan(&self, load: &Load, memory: Bytes) -> Plan {
         let played = Bytes((memory.as_f64() * load.share) as u64);
         let tenants = load.names.len();

@@ -1,4 +1,4 @@
-//! Loads that have exactly one thing to say.
+//! Advice on loads that each have exactly one thing to improve.
 
 use super::*;
 use base::Bytes;
@@ -42,7 +42,7 @@ fn dear_misses_are_found_and_paid_for() {
     assert!(json["larder"]["low"].is_number() && json["points"].as_array().unwrap().len() == 21);
 }
 
-/// A memory that holds everything, and a stream in which nothing comes back.
+/// Neither a memory that holds everything nor a stream without reuse leaves anything to gain.
 #[test]
 fn nothing_to_gain_is_said() {
     let fits = advice(&["--from", MIX, "--memory", "64mb", "--penalty", "1ms"]).unwrap();

@@ -1,7 +1,7 @@
 //! Requests a second of GET-or-load against K, on traces of block devices [1].
 //!
-//! What a miss loads is read from a file that holds all blocks, as in the paper. Redis is shown
-//! with four fixed K; `dlru` must come near the best of these without being told which it is.
+//! A miss loads its block from a file that holds all blocks, as in the paper. Redis and Valkey run
+//! with four fixed K. `dlru` must come near the best of these without knowing which it is.
 //!
 //! [1] Wang, Yang, Wang. Dynamically Configuring LRU Replacement Policy in Redis. MEMSYS '20.
 
@@ -15,10 +15,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// K of the servers that keep it.
+/// The fixed values of K.
 const FIXED: [u8; 4] = [1, 5, 10, 16];
 
-/// Traces, and so many of their requests; the first two with `--quick`.
+/// Traces, and how many of their requests are sent; `--quick` takes the first two.
 const TRACES: [(&str, u64); 5] = [
     ("tencent_blk_2706", 100_000),
     ("arc_p3", 400_000),
@@ -27,7 +27,7 @@ const TRACES: [(&str, u64); 5] = [
     ("phases_dev", 400_000),
 ];
 
-/// Memory by what the requests ask for in all.
+/// Memory, as a share of the bytes that the requests touch.
 const SHARE: f64 = 0.4;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {

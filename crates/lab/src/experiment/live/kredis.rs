@@ -1,4 +1,4 @@
-//! Four and fifteen tenants that share a cache, half of which ask a near database and half a far
+//! Four and fifteen tenants that share a cache; half of them ask a near database, and half a far
 //! one [1].
 //!
 //! [1] Yang, Wang, Wang. kRedis, IEEE TCC '23, section 6.
@@ -14,14 +14,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// What the far database takes longer than the near one in the paper, beside what it takes itself.
+/// Wait that is added to the far database's own time: in the paper it is farther than the near one.
 const FARTHER: &str = "delay:1ms";
 
-/// As fast as they are answered, fifteen tenants take all there is of two cores, and wait for these
-/// and not for what they ask.
+/// Limit of the request rate. Without it, fifteen tenants use all of two cores, and wait for the
+/// cores instead of the databases.
 const UNHURRIED: &str = "--rate-max 5000";
 
-/// Memory by what the requests ask for in all.
+/// Memory, as a share of the bytes that the requests touch.
 const SHARE: f64 = 0.5;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {

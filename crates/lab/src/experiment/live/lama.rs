@@ -1,11 +1,11 @@
 //! Facebook's ETC, and a shift of sizes, beside a memcached with its page mover on and off [1].
 //!
-//! A third load has a tenant that was promised four hits of five, while its values become four
-//! times as large; `promised` is its miss ratio after that.
+//! In a third load, a tenant has a promise of four hits in five reads, while its values become four
+//! times as large. `promised` is its miss ratio after that.
 //!
-//! All speak memcached's protocol and play at the same time, for only misses count. In the shift
-//! small values have all of the reads, and then half of them; the other half is for values
-//! sixteen times as large, of which there are more than fit.
+//! All servers speak memcached's protocol and run at the same time, because only misses count. In
+//! the shift, small values get all reads, and then half of them. The other half goes to values
+//! sixteen times as large, which do not all fit.
 //!
 //! [1] Hu, Wang, Zhou, Luo, Ding, Jiang, Wang. Optimizing Locality-Aware Memory Management of
 //!     Key-Value Caches. IEEE TC '17.
@@ -22,10 +22,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Memory for ETC, which is about half of what is asked for, and for the shift.
+/// Memory for ETC, about half of the bytes that it touches, and for the shift.
 const MEMORY: [Bytes; 2] = [Bytes(24 << 20), Bytes(64 << 20)];
 
-/// Misses that are promised to a tenant, by its reads.
+/// Miss ratio that is promised to a tenant.
 const PROMISE: f64 = 0.2;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {

@@ -1,14 +1,14 @@
-//! What is sent to the servers of a live experiment: `larder replay`, as anybody would type it.
+//! Load on the servers of a live experiment: `larder replay`, as a user would type it.
 //!
-//! The client is a program of its own, so that it takes no processor time from a server's account,
-//! and so that each run is a command that can be repeated by hand.
+//! The client is a program of its own, so that it adds no CPU time to a server's account. It also
+//! makes each run a command that can be repeated by hand.
 
 use super::peer::Running;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 use std::process::{Command, Stdio};
 
-/// A tenant: its name, its trace, and what is asked on a miss.
+/// A tenant: its name, its trace, and the backend that answers its misses.
 #[derive(Clone, Debug)]
 pub(super) struct Tenant {
     pub(super) name: String,
@@ -22,17 +22,17 @@ impl Tenant {
     }
 }
 
-/// What is sent, and how.
+/// Tenants with their traces, and the arguments with which they are sent.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     tenants: Vec<Tenant>,
     /// More arguments of `larder replay`.
     arguments: Vec<String>,
-    /// Those that choose a part of the traces: tables are of the whole.
+    /// Arguments that choose a part of the traces. Tables of the backends hold the whole traces.
     part: Vec<String>,
 }
 
-/// What `larder replay` reports.
+/// Fields of the report of `larder replay`.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Report {
     requests: u64,
@@ -45,7 +45,7 @@ pub(super) struct Report {
     tenants: Vec<OfTenant>,
 }
 
-/// What it says of a tenant.
+/// Fields of a tenant's report.
 #[derive(Clone, Debug, Deserialize)]
 struct OfTenant {
     name: String,
@@ -67,13 +67,13 @@ impl Load {
         Self { tenants, arguments: super::words(arguments), part: vec![] }
     }
 
-    /// Of its traces this part alone.
+    /// Restricts the load to the part of its traces that these arguments choose.
     pub(super) fn part(mut self, arguments: &str) -> Self {
         self.part = super::words(arguments);
         self
     }
 
-    /// Tables of the backends are made and filled, where that was not done.
+    /// Creates and fills the tables of the backends, where they are missing.
     pub(super) fn prepare(&self) -> Result<()> {
         if self.tenants.iter().all(|tenant| tenant.backend.starts_with("delay:")) {
             return Ok(());
@@ -82,7 +82,7 @@ impl Load {
         said(&output).map(|_| ())
     }
 
-    /// Plays it to a server, with more arguments of `larder replay`.
+    /// Plays the load to a server, with more arguments of `larder replay`.
     pub(super) fn play(&self, server: &Running, more: &[String]) -> Result<Report> {
         let mut command = self.command(&["--to", &server.url, "--json"])?;
         let output = command.args(&self.part).args(more).output()?;
@@ -109,7 +109,7 @@ impl Load {
     }
 }
 
-/// What a command printed, if it succeeded.
+/// The standard output of a command that succeeded.
 fn said(output: &std::process::Output) -> Result<&[u8]> {
     let words = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "larder replay failed: {}", words.trim());
@@ -122,7 +122,7 @@ impl Report {
         self.tenants.iter().find(|of| of.name == tenant).map(|of| of.miss_ratio)
     }
 
-    /// Requests in all.
+    /// Number of requests, including the warm-up.
     pub(super) fn sent(&self) -> f64 {
         (self.requests + self.requests_warmup) as f64
     }

@@ -1,11 +1,12 @@
 //! Live experiments: the papers' tables with real servers, real databases, and real waiting.
 //!
 //! An experiment is one file and its name in the list below. It has *rows*, servers with their
-//! settings, and *workloads*; in every round each row plays each workload in turn, with a server
-//! that was started for it. What counts are ratios of rows within a round, and of these the median:
-//! what else the machine does comes and goes from round to round.
+//! settings, and *workloads*. In every round each row plays each workload in turn, with a server
+//! that was started for it. Results are ratios of rows within a round, and the median of these:
+//! other work of the machine comes and goes from round to round.
 //!
-//! Databases are near and far. Without `--near` and `--far` waits are drawn, and that is said.
+//! There is a near and a far database. Without `--near` and `--far`, fixed waits stand in for them,
+//! and a message says so.
 
 mod load;
 mod peer;
@@ -17,10 +18,10 @@ use load::{Load, Tenant};
 use peer::{Kind, Peer};
 use std::path::PathBuf;
 
-/// A tenant whose miss ratio is told beside that of all: `promised`.
+/// Name of the tenant whose miss ratio is reported beside that of all, as `promised`.
 const PROMISED: &str = "promised";
 
-/// A server with less spends most of it on itself.
+/// Least memory of a server: with less, it spends most of it on itself.
 const SMALLEST: Bytes = Bytes(8 << 20);
 
 type Experiment = super::Experiment<Setting>;
@@ -35,7 +36,7 @@ macro_rules! experiments {
 
 experiments! { dlru, kredis, predis, periodic, lama, rankcache, overhead }
 
-/// What `--live` takes.
+/// Arguments of live experiments.
 #[derive(clap::Args, Debug)]
 #[group(skip)]
 pub(super) struct Args {
@@ -61,13 +62,13 @@ pub(super) struct Args {
 /// How a live experiment is run.
 #[derive(Debug)]
 pub(super) struct Setting {
-    /// Less of everything.
+    /// Whether to run with less of everything.
     quick: bool,
     rounds: u64,
     peers: Vec<Peer>,
     near: Option<String>,
     far: Option<String>,
-    /// Where recorded traces are; without it workloads are made.
+    /// Folder of recorded traces; without it the workloads are synthetic.
     traces: Option<PathBuf>,
 }
 
@@ -96,12 +97,12 @@ impl Args {
 }
 
 impl Setting {
-    /// `full`, or `quick` where it is to be quick.
+    /// `full`, or `quick` in a quick run.
     fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
 
-    /// The near database and the far one, as backends; where a wait stands in for one it is told.
+    /// The near database and the far one, as backends. Prints where a wait stands in for one.
     fn databases(&self) -> [String; 2] {
         [("near", &self.near, "delay:200us"), ("far", &self.far, "delay:1ms")].map(
             |(flag, given, instead)| {
@@ -113,7 +114,7 @@ impl Setting {
         )
     }
 
-    /// The peers of these names that were given; those that were not are told.
+    /// Rows of the peers of these names. Prints the names for which the user gave no peer.
     fn peers(&self, names: &[&str]) -> Vec<Row> {
         let mut rows = vec![];
         for &name in names {
@@ -128,7 +129,7 @@ impl Setting {
         rows
     }
 
-    /// A row of a peer that was given, with these settings of its own; nothing where it was not.
+    /// A row of a peer, with settings of its own; `None` if the user gave no such peer.
     fn peer(&self, name: &str, row: &str, arguments: &str) -> Option<Row> {
         let peer = self.peers.iter().find(|peer| peer.name == name)?.clone();
         Some(Row::of(row, peer, arguments))
@@ -144,17 +145,17 @@ impl Row {
         Self { name: name.to_owned(), peer, arguments: words(arguments), client: vec![] }
     }
 
-    /// This program, with these settings.
+    /// A row of this program, with these settings.
     fn larder(name: &str, arguments: &str) -> Result<Self> {
         Ok(Self::of(name, Peer::larder()?, arguments))
     }
 
-    /// With a client of its own kind.
+    /// Adds arguments of `larder replay` for this row.
     fn asked(self, arguments: &str) -> Self {
         Self { client: words(arguments), ..self }
     }
 
-    /// With the tenants declared by prefix, each followed by `rest`, where a server knows tenants.
+    /// Declares the tenants by prefix, each followed by `rest`, where the server knows tenants.
     fn with_tenants(mut self, tenants: &[Tenant], rest: &str) -> Self {
         if matches!(self.peer.kind, Kind::Larder | Kind::LarderForMemcached) {
             for Tenant { name, .. } in tenants {
@@ -165,7 +166,8 @@ impl Row {
         self
     }
 
-    /// What it gets from these loads: of the last all figures, of those before the mean wait.
+    /// Starts the server and plays these loads to it. Returns all figures of the last load, and the
+    /// mean wait of each load before it.
     fn figures(&self, loads: &[Load], memory: Bytes) -> Result<Vec<(&'static str, f64)>> {
         let server = self.peer.start(memory, &self.arguments)?;
         let Some((last, before)) = loads.split_last() else { return Ok(vec![]) };
@@ -181,16 +183,16 @@ impl Row {
         figures.push(("resident_mb", server.resident_mb()?));
         figures.extend(report.misses_of(PROMISED).map(|misses| ("promised", misses)));
         figures.extend(earlier);
-        // As they come: who ends it early keeps what was measured until then.
+        // Printed at once, so that a run that is ended early keeps its measurements.
         let told = figures.iter().map(|(name, value)| format!("{name} {value:.4}"));
         eprintln!("  {}: {}", self.name, told.collect::<Vec<_>>().join(", "));
         Ok(figures)
     }
 }
 
-/// Plays loads, one after the other, to every row in turn, round after round, and notes what the
-/// last load brought. Every other round goes through the rows backwards, so that what drifts falls
-/// on all of them.
+/// Plays loads, one after the other, to every row in turn, round after round, and adds cells with
+/// the figures. Every other round goes through the rows backwards, so that a drift falls on all of
+/// them.
 fn play(
     setting: &Setting,
     rows: &[Row],
@@ -210,7 +212,7 @@ fn play(
     })
 }
 
-/// As [`play`], with all rows at the same time: they share the processor, and only misses count.
+/// Like [`play`], with all rows at the same time: they share the processor, and only misses count.
 fn play_at_once(
     setting: &Setting,
     rows: &[Row],
@@ -234,7 +236,7 @@ fn play_at_once(
     })
 }
 
-/// Fills the databases that the loads ask, where that was not done, and plays each round.
+/// Fills the databases of the loads where that is not done yet, and plays each round.
 fn in_rounds(
     setting: &Setting,
     workload: &str,
@@ -249,8 +251,8 @@ fn in_rounds(
     Ok(())
 }
 
-/// A share of what the first `limit` requests of each trace ask for in all, with what a server
-/// keeps beside each object.
+/// A share of the bytes of all objects in the first `limit` requests of each trace, including the
+/// bytes that a server keeps beside each object.
 fn memory(traces: &[String], limit: u64, share: f64) -> Result<Bytes> {
     /// Bytes beside key and value: an entry of a table, two headers.
     const BESIDE: u64 = 64;
@@ -259,7 +261,7 @@ fn memory(traces: &[String], limit: u64, share: f64) -> Result<Bytes> {
     Ok(Bytes((all as f64 * share) as u64).max(SMALLEST))
 }
 
-/// Says what a row has of a figure by what another row has, in each workload.
+/// Claims the ratio of a row's figure to that of another row, in each workload.
 fn compare(findings: &mut Findings, (row, than): (&str, &str), figure: &str, wanted: &str) {
     for workload in findings.workloads() {
         if let Some([median, low, high]) = findings.ratio(row, than, &workload, figure) {

@@ -1,7 +1,7 @@
-//! What the loop costs: `auto`, whose pilot learns and plans, beside the same ranks without one.
+//! Cost of the loop: `auto`, whose pilot learns and plans, beside the same ranks without a pilot.
 //!
-//! Processor time is that of all threads of the server, the pilot's among them. Both evict by the
-//! same ranks; without the loop nothing is told of what a miss costs, and nothing is divided.
+//! CPU time is that of all threads of the server, including the pilot's. Both evict by the same
+//! ranks. Without the loop, the ranks do not know the cost of misses, and no memory is divided.
 
 use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, play};
 use anyhow::Result;
@@ -13,7 +13,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Requests a client sends at once.
+/// Requests that a client sends at once.
 const DEPTH: u32 = 16;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Servers that a live experiment starts: this program, and those it is given the commands of.
+//! Servers that a live experiment starts: this program, and peers whose commands the user gives.
 //!
 //! A server listens on a free port of this machine, has its data in a folder of its own, stores
 //! nothing on disk, and is killed when its run is over. So every run begins with an empty server
@@ -13,17 +13,17 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// A server takes no longer to answer.
+/// Longest wait for a server that starts.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a server speaks, and how it is told its memory.
+/// Protocol of a server, and the form of its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// This program.
     Larder,
-    /// This program where memcached's protocol is spoken.
+    /// This program with memcached's protocol.
     LarderForMemcached,
-    /// What takes the directives of a redis.conf: Redis, Valkey, and what was made of them.
+    /// A server that takes the directives of a redis.conf: Redis, Valkey, or one made of them.
     Redis,
     Memcached,
 }
@@ -63,19 +63,19 @@ impl FromStr for Peer {
 }
 
 impl Peer {
-    /// Larder, as it lies beside this program.
+    /// Larder, from the program beside this one.
     pub(super) fn larder() -> Result<Self> {
         let program = programs::find(programs::LARDER)?;
         let command = vec![program.to_string_lossy().into_owned(), "serve".to_owned()];
         Ok(Self { name: "larder".to_owned(), kind: Kind::Larder, command })
     }
 
-    /// Larder, as memcached's clients see it.
+    /// Larder as a server for clients of memcached.
     pub(super) fn larder_for_memcached() -> Result<Self> {
         Ok(Self { kind: Kind::LarderForMemcached, ..Self::larder()? })
     }
 
-    /// Starts it with so much memory and these arguments of a row.
+    /// Starts the server with this memory and the arguments of a row.
     pub(super) fn start(&self, memory: Bytes, arguments: &[String]) -> Result<Running> {
         let folder = tempfile::tempdir()?;
         let port = free_port()?;
@@ -127,21 +127,21 @@ impl Peer {
         if self.kind == Kind::Memcached && memory.0 >> 20 == 0 {
             bail!("a memcached has at least a megabyte");
         }
-        // An empty word is meant: `--save ""` stores nothing.
+        // The empty word is intended: `--save ""` stores nothing.
         Ok(text.split(' ').map(str::to_owned).collect())
     }
 }
 
-/// A port that nobody listens on.
+/// A port on which no server listens.
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// A server, until it is dropped.
+/// A running server, which is killed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Running {
     child: Child,
-    /// Where `larder replay` finds it.
+    /// URL of the server for `larder replay`.
     pub(super) url: String,
     _folder: tempfile::TempDir,
 }
@@ -154,7 +154,7 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// Processor time its threads have taken.
+    /// CPU time that its threads have taken.
     pub(super) fn cpu(&self) -> Result<Duration> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id()))?;
         let mut ns = 0;
@@ -166,7 +166,7 @@ impl Running {
         Ok(Duration::from_nanos(ns))
     }
 
-    /// Megabytes that are resident.
+    /// Resident memory, in megabytes.
     pub(super) fn resident_mb(&self) -> Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// A word that a split loses would make `--save` take the next one.
+    /// If the split lost the empty word, `--save` would take the next one.
     #[test]
     fn nothing_is_stored_on_disk() {
         let peer: Peer = "redis=redis-server".parse().unwrap();

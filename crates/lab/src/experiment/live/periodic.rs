@@ -1,11 +1,11 @@
-//! A tenant whose load comes and goes beside one whose load stays: with dumping and loading, and
-//! without [1].
+//! A tenant whose load comes and goes beside a tenant whose load stays: with dumping and loading,
+//! and without [1].
 //!
-//! All rows play at the same time, at the times of the trace, so that a period is as long for all.
-//! Counted is what comes when the period has been seen three times, and one valley after it; a
-//! request that is late because those before it wait counts from when it was due.
+//! All rows run at the same time, and requests are sent at the times of the trace, so that a period
+//! is equally long for all. Counting begins after three periods and one more valley. A request that
+//! is late because earlier ones wait is timed from the moment when it was due.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use super::{Experiment, Findings, Load, PROMISED, Row, Setting, Tenant, compare, play_at_once};
@@ -18,12 +18,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Seconds from one peak to the next, how much of it is peak, and what is asked in the valley.
+/// Seconds from one peak to the next, the share of it that is peak, and the rate of the valley as a
+/// share of the peak's.
 const PERIOD: u64 = 40;
 const PEAK: f64 = 0.4;
 const VALLEY: f64 = 0.02;
 
-/// Requests a second of each tenant, of the one with peaks within them.
+/// Requests a second of each tenant; for the tenant with peaks, the rate within them.
 const RATE: u64 = 1_000;
 
 /// Periods that are not counted.

@@ -1,10 +1,10 @@
 //! YCSB over a near database and a far one, which becomes slower after two fifths [1].
 //!
-//! Half of the records lie in each. Counted is what comes after the far database became slower;
-//! `before_us` is the mean wait until then. Redis with hyperbolic ranks is not to be had: our
-//! hyperbolic with costs stands in for it.
+//! Each database holds half of the records. Only requests after the far database became slower are
+//! counted; `before_us` is the mean wait until then. There is no Redis with hyperbolic ranks to
+//! compare with: Larder's hyperbolic policy with costs stands in for it.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, memory, play};
@@ -18,11 +18,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const WORKLOADS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// When the far database becomes slower, and by how much.
+/// Share of the requests after which the far database is slower, and the wait that is added then.
 const SLOWER_FROM: f64 = 0.4;
 const SLOWER: &str = "delay:1ms";
 
-/// Memory by what the requests ask for in all.
+/// Memory, as a share of the bytes that the requests touch.
 const SHARE: f64 = 0.3;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
@@ -36,7 +36,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     ] {
         rows.push(Row::larder(name, settings)?);
     }
-    // The client says what each fetch took, and only that makes a class.
+    // The client states the time of each fetch, and only that makes a class.
     let mut hint = Row::larder("predis hint", "--recipe predis")?.asked("--tell-costs");
     for name in ["near", "far"] {
         let line = format!("{name} match prefix {name}: penalty hint");

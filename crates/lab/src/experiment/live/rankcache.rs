@@ -1,8 +1,9 @@
-//! Processor time a request, and requests a second, of all live policies beside stock servers [1].
+//! CPU time per request, and requests a second, of all live policies beside stock servers [1].
 //!
-//! Each server has one thread, and then two. At 100 per cent of hits everything fits; at about 90
-//! per cent, by a power law, there are evictions. Three depths: how many requests a client sends at
-//! once. Time of the server's threads is what counts, for client and server share the cores.
+//! Each server has one thread, and then two. With 100 per cent of hits everything fits; with about
+//! 90 per cent, by a power law, there are evictions. Three depths say how many requests a client
+//! sends at once. The CPU time of the server's threads counts, because client and server share the
+//! cores.
 //!
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18;
 //!     RankCache is its server.
@@ -20,10 +21,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const POLICIES: [&str; 8] =
     ["lru", "lfu", "lrm", "hyperbolic", "lhd", "cost-lhd", "gittins", "random"];
 
-/// Requests a client sends at once, and so many requests.
+/// Requests that a client sends at once, and requests of the run.
 const DEPTHS: [(u32, u64); 3] = [(64, 1_000_000), (16, 500_000), (1, 100_000)];
 
-/// What fills the caches.
+/// Number of requests that fill the caches.
 const WARM: u64 = 600_000;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
@@ -57,7 +58,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The servers, with so many threads each.
+/// The servers, with this many threads each.
 fn rows(setting: &Setting, threads: u32) -> Result<Vec<Row>> {
     let io = format!("--io-threads {threads}");
     let mut rows: Vec<Row> = vec![];

@@ -1,4 +1,4 @@
-//! Single flight: one fetch however many threads miss, and none of them is left waiting.
+//! Single flight: one fetch however many threads miss, and no thread waits for ever.
 
 use super::*;
 use std::sync::Barrier;
@@ -7,13 +7,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 const THREADS: usize = 8;
-/// Far longer than any of these tests takes, so that a thread that waits for ever fails one.
+/// A timeout far longer than any of these tests takes, so that a thread that waits for ever fails
+/// its test.
 const LONG: Duration = Duration::from_secs(60);
 
-/// How a key changes, and what it holds then.
+/// The name of a change of a key, the change itself, and the value that the key holds afterwards.
 type Change = (&'static str, fn(&Cache), Option<&'static [u8]>);
 
-/// A fetch of `key` on a thread of its own, which has begun and ends with what it is sent.
+/// A fetch of `key` on a thread of its own, already begun; it ends with the result that the test
+/// sends.
 struct Slow {
     thread: JoinHandle<Result<Vec<u8>, &'static str>>,
     end: Sender<Result<&'static str, &'static str>>,
@@ -38,7 +40,8 @@ impl Slow {
     }
 }
 
-/// Threads that ask for `key`, and answer `mine` where they must fetch; what each of them got.
+/// Starts threads that read `key`, and fetch `mine` where they must; receives the value that each
+/// read.
 fn ask(cache: &Cache, key: &'static str, mine: &'static str, threads: usize) -> Receiver<Vec<u8>> {
     let (got, all) = channel();
     for _ in 0..threads {
@@ -48,7 +51,7 @@ fn ask(cache: &Cache, key: &'static str, mine: &'static str, threads: usize) -> 
     all
 }
 
-/// Lets threads that are to wait for a flight come to it.
+/// Waits until that many threads wait for a flight.
 fn joined(cache: &Cache, threads: usize) {
     let begun = Instant::now();
     while cache.shared.flights.waiting() < threads {
@@ -80,8 +83,8 @@ fn threads_that_miss_at_once_wait_for_one_fetch() {
     assert_eq!(cache.stats().counters.sets, 50);
 }
 
-/// The caller's function runs without a lock, of the flights or of the store: whatever others ask
-/// meanwhile is answered, also keys of the same shard.
+/// The caller's function runs without a lock, of the flights or of the store. Other reads are
+/// answered meanwhile, also for keys of the same shard.
 #[test]
 fn a_fetch_holds_up_no_other_key() {
     let cache = cache(1 << 20).shards(1).build().unwrap();
@@ -113,7 +116,7 @@ fn after_a_panic_one_that_waits_fetches() {
     let slow = Slow::begin(&cache, "key");
     let others = ask(&cache, "key", "mine", THREADS);
     joined(&cache, THREADS);
-    // Without a sender its fetch panics.
+    // Without a sender the fetch panics.
     drop(slow.end);
     assert!(slow.thread.join().is_err());
     for _ in 0..THREADS {
@@ -122,7 +125,7 @@ fn after_a_panic_one_that_waits_fetches() {
     assert_eq!(cache.stats().counters.sets, 1);
 }
 
-/// What was fetched before a key was removed, cleared or inserted anew is out of date.
+/// A value fetched before its key was removed, cleared or inserted anew is out of date.
 #[test]
 fn a_change_outdates_the_fetch_under_way() {
     let cache = cache(1 << 20).build().unwrap();

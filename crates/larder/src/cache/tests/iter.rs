@@ -33,7 +33,7 @@ fn a_walk_shows_no_dead_entry() {
     assert_eq!(cache.iter().map(|(key, _)| key).collect::<Vec<_>>(), [b"long"]);
 }
 
-/// Tables grow, split and merge under the walk; what is there all the time is shown once.
+/// Tables grow, split and merge under the walk; each entry that stays is shown once.
 #[test]
 fn a_walk_beside_writers_misses_nothing_that_stays() {
     let cache = cache(64 << 20).build().unwrap();

@@ -1,4 +1,4 @@
-//! The removal listener: told of every entry that leaves, once, by the thread that made it leave.
+//! The removal listener hears of every removal once, on the thread that caused it.
 
 use super::*;
 use crate::RemovalCause::{self, Evicted, Expired, Removed, Replaced};
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
-/// What a listener was told.
+/// One report to a listener: part, key, value, cause, and the thread that ran the listener.
 type Told = (String, Vec<u8>, Vec<u8>, RemovalCause, ThreadId);
 type Log = Arc<Mutex<Vec<Told>>>;
 
@@ -58,7 +58,7 @@ fn maintenance_tells_of_the_dead() {
     assert_eq!(take(&log)[0].3, Expired);
 }
 
-/// Of all that was inserted, each entry is there or was told: by the thread that inserted, in the
+/// Each inserted entry is either still there or was reported, on the thread that inserted, at the
 /// end of its own call.
 #[test]
 fn every_eviction_is_told_on_the_thread_that_wrote() {
@@ -73,7 +73,8 @@ fn every_eviction_is_told_on_the_thread_that_wrote() {
                 }
                 let me = thread::current().id();
                 let mine = log.lock().unwrap().iter().filter(|told| told.4 == me).count();
-                // More than half of what one thread writes does not fit, also if it comes first.
+                // More than half of the writes of one thread do not fit, even for the thread that
+                // starts first.
                 assert!(mine > 2_000, "{mine}: told before its calls returned");
                 (me, of)
             }
@@ -108,7 +109,8 @@ fn a_lower_capacity_is_told_by_who_tends() {
     assert_eq!(told.len() as u64, before - cache.len());
 }
 
-/// No lock is held: a listener may call the cache. What it makes leave itself is told after it.
+/// No lock is held, so a listener may call the cache. Its own removals are reported after it
+/// returns.
 #[test]
 fn a_listener_may_call_the_cache() {
     let handle: Arc<Mutex<Option<Cache>>> = Arc::default();
@@ -170,7 +172,7 @@ fn the_thread_that_tends_outlives_a_panic() {
     }
 }
 
-/// A fetch that replaces nothing tells of what it evicts, and holds no lock while it does.
+/// A fetch that replaces nothing reports its evictions, and holds no lock while it does.
 #[test]
 fn a_fetch_tells_of_what_it_evicts() {
     let (cache, log) = listened(cache(1 << 20));

@@ -1,8 +1,8 @@
 //! The table of docs/results/attach.md: memcached with `lama` attached, beside the same memcached
 //! with its own mover, under the same load at the same time.
 //!
-//! It takes minutes, and `cargo x bench memcached` runs it; without `ATTACH_SECONDS` nothing is
-//! done.
+//! The benchmark takes minutes, and `cargo x bench memcached` runs it. Without `ATTACH_SECONDS` the
+//! test does nothing.
 
 use super::Attached;
 use super::load::{Load, Next, Random};
@@ -10,17 +10,18 @@ use super::memcached::{even, stats};
 use crate::capture::Stranger;
 use std::time::Duration;
 
-/// Reads a second of each server.
+/// Reads a second for each server.
 const PER_S: u32 = 4_000;
 /// Memory of each server, in megabytes.
 const MEMORY: u32 = 64;
-/// Watched a fifth of the time, in short steps: the memory is small, and turns over fast.
+/// A fifth of the time is watched, in short windows, because the memory is small and turns over
+/// fast.
 const RHYTHM: &str = "--window 2s --every 10s --act --act-before-1-6-43";
 
-/// A load, and what is asked of it.
+/// A row of the table: a load and its name.
 struct Row {
     name: &'static str,
-    /// The load; it changes after so many reads.
+    /// Begins the load, which changes after the given number of reads.
     load: fn(u64) -> Next,
 }
 
@@ -31,10 +32,10 @@ const ROWS: [Row; 4] = [
     Row { name: "nothing to gain", load: |_| even(PAIRS) },
 ];
 
-/// Keys of a page more than fits, twice: see [`even`].
+/// Factor on the key counts of [`even`], so that the keys exceed the memory.
 const PAIRS: u64 = 2;
 
-/// Small values that fit; then every other read is for one of far more large ones.
+/// Small values that fit; later every other read is for one of far more keys with large values.
 fn large_come(shift: u64) -> Next {
     let (mut random, mut count) = (Random(1), 0u64);
     Box::new(move || {
@@ -47,7 +48,7 @@ fn large_come(shift: u64) -> Next {
     })
 }
 
-/// Small values by a power law; then others, four times as large.
+/// Small values by a power law; later others, four times as large.
 fn all_grow(shift: u64) -> Next {
     let (mut random, mut count) = (Random(2), 0u64);
     Box::new(move || {
@@ -57,7 +58,7 @@ fn all_grow(shift: u64) -> Next {
     })
 }
 
-/// Facebook's ETC, scaled so that the memory holds a part; it does not change.
+/// Facebook's ETC, scaled so that the memory holds a part of it; it does not change.
 fn etc(_: u64) -> Next {
     let text = "etc:keys=600000:requests=100000000:skew=0.6:seed=1";
     let mut source = trace::synth::open(text, &trace::Options::default()).unwrap();

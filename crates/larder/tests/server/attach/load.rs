@@ -1,5 +1,5 @@
-//! A client of memcached that looks aside, at a steady pace: reads in bunches, and writes what
-//! missed.
+//! A cache-aside client of memcached at a steady pace: it reads in bunches, and writes the missing
+//! keys.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 /// Reads sent at once.
 const BUNCH: usize = 64;
 
-/// What is asked for next: a key, and the bytes of its value.
+/// The next request: a key, and the size of its value in bytes.
 pub(super) type Next = Box<dyn FnMut() -> (u64, usize) + Send>;
 
-/// A load under way; it ends when this is dropped.
+/// A running load; it ends when this is dropped.
 pub(super) struct Load {
     counts: Arc<Counts>,
     thread: Option<JoinHandle<()>>,
@@ -28,7 +28,7 @@ struct Counts {
 }
 
 impl Load {
-    /// Begins to ask the server at `port`, so many times a second.
+    /// Begins to send `per_s` reads a second to the server at `port`.
     pub(super) fn begin(port: u16, per_s: u32, next: Next) -> Self {
         let counts = Arc::new(Counts::default());
         let own = counts.clone();
@@ -42,7 +42,7 @@ impl Load {
         (of(&self.counts.reads), of(&self.counts.misses))
     }
 
-    /// The share of the reads that miss within a time.
+    /// The miss ratio of the reads during the next `time`.
     pub(super) fn misses_within(&self, time: Duration) -> f64 {
         let (reads, misses) = self.counts();
         std::thread::sleep(time);
@@ -60,7 +60,7 @@ impl Drop for Load {
     }
 }
 
-/// Asks until it is to end, or the server is gone.
+/// Sends requests until the load must end, or the server is gone.
 fn ask(port: u16, per_s: u32, mut next: Next, counts: &Counts) {
     let Ok(stream) = TcpStream::connect(("127.0.0.1", port)) else { return };
     stream.set_nodelay(true).unwrap();
@@ -78,7 +78,8 @@ fn ask(port: u16, per_s: u32, mut next: Next, counts: &Counts) {
     }
 }
 
-/// Reads a bunch and writes what missed: how many. Nothing where the server is gone.
+/// Reads a bunch and writes the missing keys; returns their number, or `None` if the server is
+/// gone.
 fn bunch_of(
     stream: &mut BufReader<TcpStream>,
     bunch: &[(u64, usize)],
@@ -114,17 +115,17 @@ fn bunch_of(
     Some(missed.len() as u64)
 }
 
-/// Numbers that are the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    /// From 0 to below 1.
+    /// A number from 0 to below 1.
     pub(super) fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         (base::hash::mix(self.0) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// One of `keys` numbers, all alike.
+    /// One of `keys` numbers, all equally likely.
     pub(super) fn below(&mut self, keys: u64) -> u64 {
         (self.unit() * keys as f64) as u64
     }

@@ -1,4 +1,4 @@
-//! memcached, attached: what is moved, when nothing is, and what is left behind.
+//! memcached, attached: which pages move, when none move, and which settings are restored.
 
 use super::Attached;
 use super::load::{Load, Next, Random};
@@ -10,12 +10,12 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Watched without a pause, so that a test is short.
+/// Windows without a pause, so that a test is short.
 const ALWAYS: &str = "--window 1s --every 1s";
-/// The same, acting on a version that is only watched by default.
+/// Windows without a pause, and permission to act on a version that is only watched by default.
 const ACTING: &str = "--window 1s --every 1s --act --act-before-1-6-43";
 
-/// What a form of `stats` tells.
+/// The names and values in the answer to a form of `stats`.
 pub(super) fn stats(port: u16, form: &str) -> HashMap<String, String> {
     let mut stream = BufReader::new(TcpStream::connect(("127.0.0.1", port)).unwrap());
     stream.get_mut().write_all(format!("{form}\r\n").as_bytes()).unwrap();
@@ -35,8 +35,8 @@ fn automove(port: u16) -> String {
     stats(port, "stats settings")["slab_automove"].clone()
 }
 
-/// Small values that nearly fit; from `shift` reads on every other read is for one of far more
-/// large values, which takes all the pages it can get and hits hardly ever.
+/// Small values that nearly fit. After `shift` reads, every other read is for one of far more keys
+/// with large values, which take every page they can get and hardly ever hit.
 fn shifting(shift: u64) -> Next {
     let (mut random, mut count) = (Random(1), 0u64);
     Box::new(move || {
@@ -49,14 +49,14 @@ fn shifting(shift: u64) -> Next {
     })
 }
 
-/// Without --act everything is seen and nothing is done; the same once it is told to act.
+/// Without --act the tool advises and moves nothing; with --act it moves pages.
 #[test]
 fn pages_move_when_told_and_only_then() {
-    // Its own mover takes no part.
+    // memcached's own mover is off.
     let Some(server) = Stranger::memcached("-m 32 -o no_slab_automove") else { return };
     let port = server.port;
     let url = format!("memcached://127.0.0.1:{port}");
-    // Large values first: small ones then have too few pages.
+    // Large values come first, so small ones have too few pages later.
     let mut random = Random(7);
     let large = move || (1 << 40 | random.below(60_000), 4_000);
     let fill = Load::begin(port, 40_000, Box::new(large));
@@ -90,7 +90,7 @@ fn pages_move_when_told_and_only_then() {
     assert_eq!(automove(port), "0", "as it was found");
 }
 
-/// memcached's own mover is off while pages are moved, and as it was found afterwards.
+/// memcached's own mover is off while pages are moved, and restored afterwards.
 #[test]
 fn automove_is_put_back() {
     let Some(server) = Stranger::memcached("-m 16") else { return };
@@ -104,7 +104,7 @@ fn automove_is_put_back() {
     assert_eq!(automove(port), "1");
     drop(server);
 
-    // After an error, too: this one refuses to be watched.
+    // It is restored after an error, too: this server refuses to be watched.
     let Some(server) = Stranger::memcached("-m 16 -W") else { return };
     let words = format!("attach memcached://127.0.0.1:{} {ACTING}", server.port);
     let output = larder(&words).output().unwrap();
@@ -113,7 +113,8 @@ fn automove_is_put_back() {
     assert_eq!(automove(server.port), "1");
 }
 
-/// What nobody reads any more gives its pages at once, whether a burst was watched or not.
+/// A size class that nobody reads any more gives up its pages at once, whether a window was watched
+/// or not.
 #[test]
 fn pages_of_old_sizes_go_by_what_is_counted() {
     let Some(server) = Stranger::memcached("-m 16 -o no_slab_automove") else { return };
@@ -153,7 +154,7 @@ fn pages_of_old_sizes_go_by_what_is_counted() {
     assert!(acting.interrupt().0.success());
 }
 
-/// Every division is as good as any other: twice the bytes for twice the reads.
+/// Every division is as good as any other: twice the bytes bring twice the reads.
 #[test]
 fn nothing_moves_where_nothing_is_to_gain() {
     let Some(server) = Stranger::memcached("-m 32 -o no_slab_automove") else { return };
@@ -163,14 +164,14 @@ fn nothing_moves_where_nothing_is_to_gain() {
     }
     let acting = Attached::begin(&format!("memcached://127.0.0.1:{} {ACTING}", server.port));
     let last = acting.until("epoch", |one| one["epoch"].as_u64() >= Some(25));
-    // The curves of a second are noisy; nobody gains by a page.
+    // The curves of one second are noisy, and a page more or less makes no difference.
     assert!(moved(server.port) <= 4, "{last:#}");
     drop(load);
     assert!(acting.interrupt().0.success());
 }
 
-/// Values of two sizes, whose items take 304 and 1 184 bytes of their pages, and nearly four times
-/// the reads for each of the larger: so a page brings as many hits in either class.
+/// Values of two sizes, whose items take 304 and 1 184 bytes of a page. Each larger item gets
+/// nearly four times the reads, so a page brings as many hits in either class.
 pub(super) fn even(times: u64) -> Next {
     let mut random = Random(3);
     let keys = [80_000 * times, 20_000 * times];
@@ -184,7 +185,7 @@ pub(super) fn even(times: u64) -> Next {
     })
 }
 
-/// A server that is started anew is another cache.
+/// A restarted server counts as a new cache.
 #[test]
 fn a_restarted_server_is_told() {
     let Some(server) = Stranger::memcached("-m 16") else { return };
@@ -203,7 +204,7 @@ fn a_restarted_server_is_told() {
     assert_eq!(automove(port), "1");
 }
 
-/// A version before 1.6.43 is only watched, and the sentence says why.
+/// A version before 1.6.43 is only watched, and the message says why.
 #[test]
 fn old_versions_are_only_watched() {
     let Some(server) = Stranger::memcached("-m 16") else { return };

@@ -1,5 +1,5 @@
-//! `larder attach`, against the memcached and the redis-server of the PATH (or the one that
-//! `MEMCACHED` names). Where they are not installed a test says so and passes.
+//! `larder attach`, against the memcached and the redis-server of the PATH (or the memcached that
+//! `MEMCACHED` names). A test skips a server that is not installed: it says so and passes.
 
 mod beside;
 mod load;
@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A `larder attach` under way; it is killed with its test.
+/// A running `larder attach`; it is killed at the end of its test.
 struct Attached {
     child: Child,
-    /// What it said so far, an object a line.
+    /// The objects that it has printed so far, one a line.
     said: Arc<Mutex<Vec<Value>>>,
     reader: Option<JoinHandle<()>>,
 }
@@ -39,13 +39,13 @@ impl Attached {
         Self { child, said, reader: Some(reader) }
     }
 
-    /// All it said of a kind.
+    /// All printed objects of one kind.
     fn said(&self, event: &str) -> Vec<Value> {
         let said = self.said.lock().unwrap();
         said.iter().filter(|one| one["event"] == event).cloned().collect()
     }
 
-    /// Waits until it says something of a kind of which something is true.
+    /// Waits until it prints an object of this kind for which `is_it` holds.
     fn until(&self, event: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
@@ -58,13 +58,13 @@ impl Attached {
         }
     }
 
-    /// Ends it by Ctrl-C.
+    /// Ends it with SIGINT, as Ctrl-C does.
     fn interrupt(self) -> (ExitStatus, Vec<Value>) {
         interrupt(&self.child);
         self.wait()
     }
 
-    /// Waits until it has ended: how, and all it said.
+    /// Waits until it has ended; returns its status and all printed objects.
     fn wait(mut self) -> (ExitStatus, Vec<Value>) {
         let status = self.child.wait().unwrap();
         self.reader.take().unwrap().join().unwrap();

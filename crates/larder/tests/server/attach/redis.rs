@@ -1,4 +1,4 @@
-//! Redis without the module, attached: two settings, set and put back.
+//! Redis without the module, attached: two settings are changed and restored.
 
 use super::Attached;
 use crate::capture::Stranger;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What CONFIG GET tells of a setting.
+/// The value of a setting, from CONFIG GET.
 fn setting(server: &Stranger, name: &str) -> String {
     let answer = server.client().ask(&format!("CONFIG GET {name}"));
     answer.split("\r\n").nth(4).unwrap_or_default().to_owned()
 }
 
-/// A loop over more than fits: LRU with many candidates misses nearly all of it, one candidate a
-/// part.
+/// A loop over more keys than fit. LRU with many candidates misses nearly all of them, with one
+/// candidate only a part.
 #[test]
 fn candidates_are_set_and_put_back() {
     let Some(server) = Stranger::redis("--maxmemory 6mb --maxmemory-policy allkeys-lru") else {
@@ -31,13 +31,14 @@ fn candidates_are_set_and_put_back() {
             if client.ask(&format!("GET key:{key}")) == "$-1\r\n" {
                 client.ask(&format!("SET key:{key} {value}"));
             }
-            // Of a server with time to spare enough of so few keys are watched for a curve.
+            // The pause leaves the server time, so that enough of these few keys are sampled for a
+            // curve.
             std::thread::sleep(Duration::from_micros(150));
         }
     });
     let url = format!("redis://127.0.0.1:{}", server.port);
     let watching = Attached::begin(&format!("{url} --window 1s --every 1s"));
-    // Before it has seen the loop to its end it may take many candidates for right.
+    // Until it has seen the whole loop, the tool may advise many candidates.
     watching.until("epoch", |one| one["decision"] == "advised" && one["wanted"] == 1);
     assert!(watching.interrupt().0.success());
     assert_eq!(setting(&server, "maxmemory-samples"), "5", "nothing is set without --act");
@@ -53,7 +54,7 @@ fn candidates_are_set_and_put_back() {
     load.join().unwrap();
 }
 
-/// What cannot be had is said in a sentence that names the fix.
+/// An error about an unsuitable server names the fix.
 #[test]
 fn a_server_that_evicts_nothing_is_no_cache() {
     let Some(server) = Stranger::redis("--maxmemory 0") else { return };

@@ -1,4 +1,4 @@
-//! What `--http` serves of an attached server: the dashboard, metrics, and the same as a document.
+//! The pages of `--http` for an attached server: the dashboard, metrics, and the report as JSON.
 
 use super::Attached;
 use super::load::{Load, Random};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Where it said that it serves.
+/// The address of the HTTP server, from its message.
 fn address(attached: &Attached) -> SocketAddr {
     let said = attached.until("http", |_| true);
     let says = said["says"].as_str().unwrap();
@@ -23,7 +23,7 @@ fn report(address: SocketAddr) -> Value {
     serde_json::from_str(&body).unwrap()
 }
 
-/// Asks until a report is as it should be.
+/// Fetches reports until one satisfies `is_it`.
 fn until(address: SocketAddr, is_it: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
@@ -49,13 +49,13 @@ fn a_memcached_has_a_dashboard() {
     let attached = Attached::begin(&words);
     let address = address(&attached);
     assert_eq!(fetch(address, "GET /healthz").1, "alive\n");
-    // A forecast is there after an epoch, and reads after two looks.
+    // A forecast exists after an epoch, and counts of reads after two ticks.
     attached.until("epoch", |one| one["epoch"].as_u64() >= Some(3));
     let known = until(address, |report| report["recent"]["reads"].as_u64() > Some(5_000));
     let class = &known["tenants"][0];
     assert_eq!(class["name"], "class 384 B", "{known:#}");
     assert!(class["used"].as_u64() >= Some(14 << 20) && class["curve"].is_object(), "{class:#}");
-    // Random keys of which a part fits: as many miss as the server counts.
+    // Random keys of which a part fits: the report has the miss ratio that the load measures.
     let recent = &known["recent"];
     let ratio = recent["misses"].as_f64().unwrap() / recent["reads"].as_f64().unwrap();
     let counted = load.misses_within(Duration::from_secs(3));
@@ -87,7 +87,7 @@ fn a_memcached_has_a_dashboard() {
     assert!(std::net::TcpStream::connect(address).is_err(), "it ends with the pilot");
 }
 
-/// What happens to an attached Redis stands on the page of plans.
+/// The dashboard of an attached Redis lists events on its page of plans.
 #[test]
 fn a_redis_has_a_dashboard() {
     let Some(server) = Stranger::redis("--maxmemory 6mb --maxmemory-policy allkeys-lru") else {

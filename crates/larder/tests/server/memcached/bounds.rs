@@ -1,4 +1,5 @@
-//! Refusals of memcached's protocol: values and lengths beyond a limit, strangers, HTTP.
+//! Refusals of memcached's protocol: values and lengths beyond a limit, clients without a password,
+//! HTTP.
 
 use super::Text;
 use crate::process::serve_both;
@@ -43,7 +44,7 @@ fn nothing_is_reached_without_a_token_when_one_is_set() {
     assert_eq!(client.ask("get a"), "END");
 }
 
-/// A page in a browser can make it send a request here, with commands in its body.
+/// A web page can make a browser send requests to this port, with commands in the body.
 #[test]
 fn http_requests_are_closed_and_nothing_in_them_is_run() {
     let (server, port) = serve_both("");
@@ -51,7 +52,7 @@ fn http_requests_are_closed_and_nothing_in_them_is_run() {
         let mut client = Text::new(port);
         client.send(format!("{head}set a 0 0 1\r\nx\r\n").as_bytes());
         let mut rest = vec![];
-        // Bytes that were not read may make this a reset.
+        // Bytes that the server did not read may turn the close into a reset.
         let _ = client.stream.read_to_end(&mut rest);
         assert_eq!(rest, b"", "{head}");
     }
@@ -62,8 +63,8 @@ fn http_requests_are_closed_and_nothing_in_them_is_run() {
     assert_eq!(server.log().matches("HTTP request").count(), 1, "once a minute is enough");
 }
 
-/// A block that is announced is not read over for a client that nobody knows, nor beyond the length
-/// that memcached reads over.
+/// The server skips an announced data block only for a client that has logged in, and only up to
+/// the length that memcached skips.
 #[test]
 fn lengths_that_cannot_be() {
     let (_server, port) = serve_both("--requirepass pw");
@@ -78,7 +79,7 @@ fn lengths_that_cannot_be() {
     }
 }
 
-/// Joining is held to the same limit as storing.
+/// Append and prepend obey the same limit as storing.
 #[test]
 fn joined_values_are_within_the_limit() {
     let (_server, port) = serve_both("--memcached-item-size-max 1000");

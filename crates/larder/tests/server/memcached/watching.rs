@@ -36,7 +36,7 @@ fn watchers_see_what_others_do() {
     }
 }
 
-/// Whom the store makes room of, whoever wrote it.
+/// `watch evictions` shows every eviction, also of items that Redis clients wrote.
 #[test]
 fn evictions_can_be_watched() {
     let (server, port) = serve_both("--maxmemory 1mb");
@@ -52,7 +52,7 @@ fn evictions_can_be_watched() {
     assert!(line.ends_with(" clsid=1 size=1000"), "{line}");
 }
 
-/// A watcher that does not read is told later how much it has missed.
+/// A watcher that does not read is told later how many lines it has missed.
 #[test]
 fn slow_watchers_stay() {
     let (_server, port) = serve_both("");
@@ -68,7 +68,7 @@ fn slow_watchers_stay() {
     }
     let mut shown = 0;
     let missed = loop {
-        // While it reads, lines go on.
+        // Lines go on while the watcher reads.
         client.ask("get again");
         match watcher.line() {
             line if line.starts_with("skipped=") => break line[8..].parse::<u64>().unwrap(),
@@ -80,7 +80,7 @@ fn slow_watchers_stay() {
     assert!(watcher.line().contains("type=item_get"));
 }
 
-/// Every socket with its state.
+/// `stats conns` lists every socket with its state.
 #[test]
 fn connections_are_listed_with_their_states() {
     let folder = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ fn connections_are_listed_with_their_states() {
     }
 }
 
-/// It begins anew, the prefixes as well.
+/// `stats reset` also clears the counts of prefixes.
 #[test]
 fn reset_forgets_prefixes() {
     let (_server, port) = serve_both("");
@@ -121,7 +121,7 @@ fn reset_forgets_prefixes() {
     assert_eq!(client.ask("stats detail dump"), "END");
 }
 
-/// An age in seconds, also where nothing happened meanwhile.
+/// The last access is an age in seconds, and it grows without any request.
 #[test]
 fn the_last_access_is_told_in_seconds() {
     let (_server, port) = serve_both("");
@@ -133,7 +133,7 @@ fn the_last_access_is_told_in_seconds() {
     assert!(["HD l2", "HD l3", "HD l4"].contains(&age.as_str()), "{age}");
 }
 
-/// What is dumped can be sent back, whatever the key is.
+/// The lines of a dump can be sent back as requests, whatever the keys are.
 #[test]
 fn dumps_can_be_replayed() {
     let (_server, port) = serve_both("");

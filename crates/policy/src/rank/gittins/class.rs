@@ -1,12 +1,14 @@
-//! What a key's past tells of its future: how long its hits lay apart, and how long ago the last.
+//! The class of a key from its past: the mean interval between its hits, and their number or its
+//! size.
 //!
-//! Three fields of a live item's [stamps](crate::rank::Stamps) suffice, here without the time of
-//! the last use: when it was made, in steps of 512 requests, and how often it was hit. The same
-//! two are kept of a watched key and of one that was evicted, so that simulator, store and
-//! learner class a key alike.
+//! Three fields of a live item's [stamps](crate::rank::Stamps) suffice. Two of them are here,
+//! without the time of the last use: the birth, in steps of 512 requests, and the number of hits. A
+//! watched key and an evicted one keep the same two, so simulator, store and learner class a key
+//! alike.
 //!
-//! A class is the octave of the mean interval, and a part of it: of keys never hit their size by
-//! the mean one, of others the number of their hits, for a mean of many is to be trusted more.
+//! A class is the octave of the mean interval, and a part of it. For keys never hit, the part is
+//! their size relative to the mean size. For others it is the number of hits, as a mean of many
+//! intervals is more reliable.
 //!
 //! ```text
 //! part          0           1            2          3
@@ -14,8 +16,8 @@
 //! hit           once        2 to 3       4 and more
 //! ```
 //!
-//! Ages fall into buckets, eight an octave. Counted from eight below, an age has its bucket in its
-//! first bits as a float: a processor finds those of several at once.
+//! Ages fall into buckets, eight an octave. With eight added, the first bits of an age as a float
+//! are its bucket, so a processor finds several buckets at once.
 //!
 //! ```text
 //! age       0  1 …  7 │  8  10 …  22 │ 24  28 …  52 │ 56 …
@@ -36,35 +38,35 @@ pub const AGES: usize = 28 << FRACTION;
 
 /// Buckets an octave, as a power of two.
 pub(super) const FRACTION: u32 = 3;
-/// Width of the buckets of the first octave is one.
+/// The width of the buckets of the first octave is one.
 const FIRST: u32 = 1 << FRACTION;
-/// Ages from here on are all alike; the room below 2^31 is for what a float rounds up.
+/// Ages from here on share one bucket; the rest below 2^31 allows for a float that rounds up.
 const AGE_MAX: u32 = (1 << 31) - 1024;
-/// Lives longer than this, in steps, are halved before they wrap.
+/// Longer lives, in steps, are halved before they wrap.
 const LIFE_MAX: u16 = 1 << 15;
 
-/// The class of an item by the mean interval between its hits: 0 if it was never hit, else one more
-/// than the octave of the interval.
+/// The class of an item by the mean interval between its hits: 0 without a hit, else the octave of
+/// the interval plus one.
 #[inline]
 pub const fn interval_class(last_minus_born: u32, hits: u8) -> u8 {
     if hits == 0 {
         return 0;
     }
     let (time, hits) = (last_minus_born, hits as u32);
-    // The octave of the quotient, without dividing.
+    // The octave of the quotient, without a division.
     let octave = (time | 1).ilog2().saturating_sub(hits.ilog2());
     let below = octave > 0 && time >> octave < hits;
     let class = 1 + octave - below as u32;
     if class < OCTAVES as u32 { class as u8 } else { OCTAVES as u8 - 1 }
 }
 
-/// The size of an item by the mean one: below a quarter, below it, below four times as much, more.
+/// The size class relative to the mean size: below a quarter, below one, below four times, or more.
 #[inline]
 pub fn size_class(size: f32, mean: f32) -> u8 {
     u8::from(4.0 * size >= mean) + u8::from(size >= mean) + u8::from(size >= 4.0 * mean)
 }
 
-/// The class of an item of an interval class, hit so often, of such a size.
+/// The class of an item with this interval class, number of hits and size class.
 #[inline]
 pub const fn class_of(octave: u8, hits: u8, size_class: u8) -> u8 {
     let part = if hits == 0 { size_class } else { (if hits < 4 { hits } else { 4 }).ilog2() as u8 };
@@ -98,24 +100,24 @@ pub(super) const fn age_of(bucket: usize) -> u32 {
     ((FIRST + bucket as u32 % FIRST) << (bucket >> FRACTION)) - FIRST
 }
 
-/// When a key was first used, to a step, and how often it was hit since.
+/// The birth of a key, to a step, and its hits since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// In steps of 512 requests, wrapping.
+    /// The birth in steps of 512 requests, wrapping.
     pub born: u16,
-    /// Halved before they no longer fit.
+    /// The number of hits, halved before it overflows.
     pub hits: u8,
 }
 
 impl Past {
-    /// That of a key used for the first time.
+    /// The past of a key at its first use.
     #[inline]
     pub const fn new(now: u64) -> Self {
         Self { born: (now >> BORN_STEP) as u16, hits: 0 }
     }
 
-    /// Hit now. Where the hits no longer fit, both they and their time are halved: the mean
-    /// interval stays, and what is new weighs more.
+    /// Counts a hit at `now`. Where the hits or the life would overflow, both are halved: the mean
+    /// interval stays, and new hits weigh more.
     #[inline]
     pub const fn hit(&mut self, now: u64) {
         let step = (now >> BORN_STEP) as u16;
@@ -127,14 +129,14 @@ impl Past {
         }
     }
 
-    /// The interval class of a key that was last used then.
+    /// The interval class of a key with its last use at `last`.
     #[inline]
     pub const fn octave(self, last: u32) -> u8 {
         let steps = ((last >> BORN_STEP) as u16).wrapping_sub(self.born);
         interval_class((steps as u32) << BORN_STEP, self.hits)
     }
 
-    /// The class of a key of such a size that was last used then.
+    /// The class of a key with its last use at `last` and this size class.
     #[inline]
     pub const fn class(self, last: u32, size_class: u8) -> u8 {
         class_of(self.octave(last), self.hits, size_class)
@@ -166,7 +168,8 @@ mod tests {
         assert!(usize::from(class_of(31, 0, 3)) < CLASSES && octave_of(73) == 9);
     }
 
-    /// Every age has its bucket, buckets are adjacent, and none is wider than its age by eight.
+    /// Every age has its bucket, buckets are adjacent, and none is wider than an eighth of its age
+    /// plus one.
     #[test]
     fn buckets_cover_all_ages() {
         let mut start = 0u64;
@@ -174,7 +177,7 @@ mod tests {
             let width = u64::from(width(at));
             assert_eq!(u64::from(age_of(at)), start);
             assert_eq!(bucket(start as u32), at);
-            // A float of many bits may be rounded up.
+            // A float of many bits may round up.
             let last = start + width - 1 - (start >> 20);
             assert_eq!(bucket(last as u32), at);
             assert!(width == 1 || width << FRACTION <= start + 8, "{at}: {width} at {start}");
@@ -194,7 +197,7 @@ mod tests {
                 })
                 .collect();
             let want = 1 + interval.ilog2() as u8;
-            // By whose halves and steps the octave of a power of two may be missed.
+            // Halving and steps can shift the result by one octave at a power of two.
             assert!(classes.iter().all(|&class| class.abs_diff(want) <= 1), "{classes:?}");
         }
     }

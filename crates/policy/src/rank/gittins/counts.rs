@@ -1,12 +1,12 @@
 //! Hits, ends and exposure of watched keys, by the age at which they happened.
 //!
-//! Of each bucket of ages it is counted how many keys were hit in it, how many ended there
-//! otherwise, and how many passed it: the *exposure*, in whole keys, of a bucket that is passed in
-//! part that part. So what is counted of a period is complete in itself, whatever became of the
-//! keys before and after, and a period that is long ago may weigh less in all three counts alike.
+//! Each bucket of ages counts the keys that were hit in it, the keys that ended there otherwise,
+//! and the keys that passed it. The last count is the *exposure*, in whole keys: a key that passes
+//! part of a bucket adds that part. So the counts of a period are complete in themselves, whatever
+//! happens to the keys before and after. All three counts of an old period may be discounted alike.
 //!
-//! A key that lives through a period passes all buckets between two ages. Only the ends of its way
-//! are noted, as differences, so that each key costs the same:
+//! A key that lives through a period passes all buckets between two ages. Only the two ends of that
+//! span are noted, as differences, so that each key costs the same:
 //!
 //! ```text
 //! ages           a0                          a1
@@ -16,20 +16,20 @@
 
 use super::class::{age_of, bucket, width};
 
-/// Buckets by which counts grow.
+/// Number of buckets by which counts grow.
 const GROWTH: usize = 16;
 
-/// Counts by bucket of ages, as far as any key came.
+/// Counts by bucket of ages, up to the highest age that any key reached.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Counts {
     pub(super) hits: Vec<f32>,
-    /// As many as hits.
+    /// Has the length of `hits`.
     pub(super) risk: Vec<f32>,
-    /// Up to as many: most loads have none.
+    /// Up to the length of `hits`; most loads have no ends.
     pub(super) ends: Vec<f32>,
 }
 
-/// Adds numbers, each for so much.
+/// Adds the other numbers, multiplied by `weight`.
 fn add(own: &mut [f32], other: &[f32], weight: f32) {
     for (own, other) in own.iter_mut().zip(other) {
         *own += weight * other;
@@ -44,13 +44,13 @@ fn grow(counts: &mut Vec<f32>, len: usize) {
 }
 
 impl Counts {
-    /// Room for buckets below that.
+    /// Makes room for this number of buckets.
     fn reach(&mut self, buckets: usize) {
         grow(&mut self.hits, buckets);
         grow(&mut self.risk, buckets);
     }
 
-    /// Others, each for so much.
+    /// Adds other counts, multiplied by `weight`.
     pub(super) fn add(&mut self, other: &Self, weight: f32) {
         self.reach(other.hits.len());
         grow(&mut self.ends, other.ends.len());
@@ -59,7 +59,8 @@ impl Counts {
         add(&mut self.ends, &other.ends, weight);
     }
 
-    /// Adds others, `by` buckets later; those that would come before the first are left out.
+    /// Adds other counts, shifted by `by` buckets. Counts that would fall before the first bucket
+    /// are left out.
     pub(super) fn add_later(&mut self, other: &Self, by: isize) {
         let (from, to) = (by.min(0).unsigned_abs(), by.max(0).unsigned_abs());
         let rest = |counts: &[f32]| counts.len().saturating_sub(from);
@@ -77,14 +78,14 @@ impl Counts {
         }
     }
 
-    /// All weighs so much less.
+    /// Multiplies all counts by `decay`.
     pub(super) fn forget(&mut self, decay: f32) {
         for count in self.hits.iter_mut().chain(&mut self.risk).chain(&mut self.ends) {
             *count *= decay;
         }
     }
 
-    /// Whether nothing was seen, or next to nothing is left of it.
+    /// Whether the exposure is zero, or nearly zero, everywhere.
     pub(super) fn is_empty(&self) -> bool {
         self.risk.iter().all(|risk| *risk < 1e-6)
     }
@@ -95,16 +96,16 @@ impl Counts {
     }
 }
 
-/// Counts of the period since the last look, of which the exposure is noted as differences.
+/// Counts of the period since the last look, with the exposure as differences.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Window(Counts);
 
 impl Window {
-    /// A key grew older. It may have been hit at the later age or have `ended` there otherwise:
-    /// then it passed that bucket whole.
+    /// Notes that a key grew older. If it was hit at the later age, or `ended` there otherwise, it
+    /// counts as having passed that bucket whole.
     #[inline]
     pub(super) fn pass(&mut self, from: u32, to: u32, fate: Fate) {
-        // An age below the one noted before passes nothing more.
+        // An age below the one noted before adds no exposure.
         let to = to.max(from);
         let (first, last) = (bucket(from), bucket(to));
         if self.0.hits.len() < last + 2 {
@@ -133,7 +134,7 @@ impl Window {
         self.0.reach(buckets.next_multiple_of(GROWTH));
     }
 
-    /// Ends the period: its counts.
+    /// Ends the period and returns its counts.
     pub(super) fn close(&mut self) -> Counts {
         let mut counts = std::mem::take(&mut self.0);
         let mut exposed = 0.0f32;
@@ -144,7 +145,7 @@ impl Window {
         counts
     }
 
-    /// Counts of a period that goes on.
+    /// The counts so far of a period that continues.
     pub(super) fn so_far(&self) -> Counts {
         self.clone().close()
     }
@@ -158,7 +159,7 @@ impl Window {
 /// The fate of a watched key at an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is only older.
+    /// It only grew older.
     Lasts,
     /// It was hit.
     Hit,
@@ -170,7 +171,7 @@ pub(super) enum Fate {
 mod tests {
     use super::*;
 
-    /// Ages 3, within bucket 9 (10 and 11) and in bucket 16: what lies between is passed whole.
+    /// Ages 3, within bucket 9 (10 and 11) and in bucket 16: the buckets between are passed whole.
     #[test]
     fn a_key_is_exposed_to_what_it_passes() {
         let mut window = Window::default();

@@ -1,14 +1,14 @@
-//! From counts to indices: what keeping an item earns at best for the time it takes.
+//! From counts to indices: the best rate of hits that keeping an item can earn over time.
 //!
-//! Hazards first: of all keys that passed a bucket of ages, the share that was hit there, and the
+//! Hazards come first: among all keys that passed a bucket of ages, the share hit there, and the
 //! share that ended otherwise.
 //!
 //! ```text
 //! h[a] = hits[a] / exposure[a],     e[a] = ends[a] / exposure[a]
 //! ```
 //!
-//! Few keys say little, so each hazard is shrunk towards that of the next larger group, which has
-//! the weight of [`PRIOR`] keys. The groups, from the largest:
+//! A few keys are weak evidence, so each hazard is shrunk towards that of the next larger group,
+//! which has the weight of [`PRIOR`] keys. The groups, from the largest:
 //!
 //! ```text
 //! tail         as often as what is younger by one and by two octaves: so nothing never seen
@@ -21,8 +21,8 @@
 //! part         of the octave, with those beside it
 //! ```
 //!
-//! Then the index: one may give an item up at any later age, and the best is where most hits come
-//! by time,
+//! The index follows. A policy may give an item up at any later age, and the best age has the most
+//! hits for the time,
 //!
 //! ```text
 //! S[0] = 1,   S[a+1] = S[a] · (1 - h[a] - e[a])                              survivors
@@ -30,31 +30,31 @@
 //! index[a] = max over b > a of (hits[a] + … + hits[b-1]) / (time[a] + … + time[b-1])
 //! ```
 //!
-//! the index of Gittins for an item of this class and age \[1\]. All maxima come from one pass over
-//! the ages from the right: the sums from a to its best stopping age are the first edge of an upper
-//! hull, and to prepend a bucket is to merge it with the edges that are steeper than it.
+//! This is the index of Gittins for an item of this class and age \[1\]. All maxima come from one
+//! pass over the ages from the right. The sums from a to its best stopping age are the first edge
+//! of an upper hull. A new bucket in front is merged with the edges that are steeper than it.
 //!
 //! \[1\] Gittins. Bandit Processes and Dynamic Allocation Indices. JRSS B 1979.
 
 use super::class::{AGES, FRACTION, OCTAVES, width};
 use super::counts::Counts;
 
-/// Keys that a larger group weighs in a smaller one: a whole in its parts a little more.
+/// Weight of a larger group in a smaller one, in keys; a whole weighs a little more in its parts.
 pub(super) const PRIOR: f32 = 15.0;
 pub(super) const PRIOR_OF_PARTS: f32 = 20.0;
-/// Keys that the slow rate weighs in the fast one.
+/// Weight of the slow rate in the fast one, in keys.
 pub(super) const PRIOR_OF_RATES: f32 = 60.0;
-/// Buckets of younger ages that the tail is as: two octaves.
+/// Buckets of younger ages from which the tail takes its hazard: two octaves.
 const YOUNGER: usize = 2 << FRACTION;
-/// Hits by bucket where there are no younger ages: 0.3 an octave, 1 - 0.7^(1/8).
+/// Hazard of a bucket without younger ages: 0.3 an octave, 1 - 0.7^(1/8).
 const TAIL: f32 = 0.043_604_1;
-/// Weight in an octave of those beside it.
+/// Weight of the neighbours of an octave in its counts.
 const NEIGHBOUR: f32 = 0.5;
-/// Beyond this a hazard is no probability.
+/// Limit of a hazard, which is a probability.
 const HAZARD_MAX: f32 = 0.98;
 
-/// The counts of an octave with some of those beside it, where `of` has those of each. What was
-/// never hit stands alone.
+/// The counts of an octave with a part of its neighbours' counts; `of` gives those of each octave.
+/// The octave of keys never hit stands alone.
 pub(super) fn with_neighbours<'a>(
     octave: usize,
     of: impl Fn(usize) -> Option<&'a Counts>,
@@ -70,7 +70,7 @@ pub(super) fn with_neighbours<'a>(
     own
 }
 
-/// Shares of the keys that reach a bucket: those hit in it, and those that end there.
+/// Shares of the keys that reach a bucket: keys hit in it, and keys that end there.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Hazards {
     pub(super) hit: Vec<f32>,
@@ -78,16 +78,16 @@ pub(super) struct Hazards {
 }
 
 impl Hazards {
-    /// None at so many ages.
+    /// Zero hazards for this number of ages.
     pub(super) fn none(ages: usize) -> Self {
         Self { hit: vec![0.0; ages], end: vec![0.0; ages] }
     }
 
-    /// Hazards of everything, at so many ages, with the tail or without.
+    /// Hazards of all keys, for this number of ages, with or without the tail.
     pub(super) fn of_all(counts: &Counts, ages: usize, has_tail: bool) -> Self {
         let first = if has_tail { TAIL } else { 0.0 };
         let mut all = Self { hit: vec![first; ages], end: vec![0.0; ages] };
-        // Of the last two octaves.
+        // Hazards of the last two octaves.
         let mut sum = 0.0f32;
         for age in 0..ages {
             let is_first = age < YOUNGER || !has_tail;
@@ -101,7 +101,7 @@ impl Hazards {
         all
     }
 
-    /// Hazards of a group within the one that these are of, which weighs as much as so many keys.
+    /// Hazards of a group within the group of these, which weighs as much as `prior` keys.
     #[must_use]
     pub(super) fn within(&self, counts: &Counts, prior: f32) -> Self {
         let mut own = self.clone();
@@ -109,7 +109,7 @@ impl Hazards {
         own
     }
 
-    /// Makes these those of a group within them.
+    /// Turns these hazards into those of a group within their own.
     pub(super) fn shrink(&mut self, counts: &Counts, prior: f32) {
         let of_group = counts.hits.iter().zip(&counts.risk);
         for ((hit, end), (hits, risk)) in self.hit.iter_mut().zip(&mut self.end).zip(of_group) {
@@ -122,7 +122,7 @@ impl Hazards {
         }
     }
 
-    /// Adds others, each for so much.
+    /// Adds other hazards, multiplied by `weight`.
     pub(super) fn add(&mut self, other: &Self, weight: f32) {
         for (own, other) in self.hit.iter_mut().zip(&other.hit) {
             *own += weight * other;
@@ -132,7 +132,7 @@ impl Hazards {
         }
     }
 
-    /// The index at each age: with the best stopping age, or without ever giving up.
+    /// The index at each age: with the best stopping age, or without ever giving up the item.
     pub(super) fn indices(&self, stops: bool, into: &mut [f32]) {
         let mut room = [Edge::default(); AGES];
         let edges = &mut room[..into.len()];
@@ -142,7 +142,7 @@ impl Hazards {
             let (hit, end) = (f64::from(hit), f64::from(self.end[age].min(HAZARD_MAX - hit)));
             let time = f64::from(width(age)) * survivors * (1.0 - f64::midpoint(hit, end));
             *edge = Edge { hits: survivors * hit, time };
-            // Above zero, however many buckets end everything.
+            // Stays above zero, however many buckets end everything.
             survivors = (survivors * (1.0 - hit - end)).max(1e-200);
         }
         if stops {
@@ -157,7 +157,7 @@ impl Hazards {
     }
 }
 
-/// Hits and time over some buckets.
+/// Hits and time over consecutive buckets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Edge {
     hits: f64,
@@ -175,7 +175,8 @@ impl Edge {
     }
 }
 
-/// From each bucket the steepest way on. The hull so far is kept in place, behind the bucket.
+/// Finds the steepest edge from each bucket on. The hull so far is kept in place, behind the
+/// bucket.
 fn steepest(edges: &mut [Edge], into: &mut [f32]) {
     let mut hull = edges.len();
     for at in (0..edges.len()).rev() {
@@ -208,7 +209,7 @@ mod tests {
         made
     }
 
-    /// As counted, without a larger group.
+    /// Hazards as counted, without a larger group.
     fn counted(counts: &Counts) -> Hazards {
         let mut own = Hazards::none(AGES);
         own.shrink(counts, 1e-9);
@@ -232,8 +233,8 @@ mod tests {
         assert_eq!(own.hit[35], group.hit[35], "none came so far");
     }
 
-    /// Of a million keys that are old, one in a hundred was hit an octave: what is older still is
-    /// hit no more often. Where nothing was seen at all it is 0.3 an octave, and without a tail 0.
+    /// Out of a million old keys, one in a hundred was hit an octave: still older keys are hit no
+    /// more often. Without any observation the hazard is 0.3 an octave, and without a tail it is 0.
     #[test]
     fn what_was_never_seen_is_as_what_is_younger() {
         let hits: Vec<_> = (0..100).map(|age| (age, 1e4 / 8.0)).collect();
@@ -289,8 +290,9 @@ mod tests {
         }
     }
 
-    /// Of a thousand 450 are hit at age 1 and 450 never, 100 at bucket 32: the best is to keep it
-    /// for the first and give it up, and who is past that keeps it for the second.
+    /// Among a thousand keys, 450 are hit at age 1, 100 at bucket 32, and 450 never. The best
+    /// choice is to keep a key for the first hit and then give it up. A key past that age is kept
+    /// for the second.
     #[test]
     fn the_best_stopping_age_of_a_mix_of_two() {
         let mut risk = vec![1000.0; 2];

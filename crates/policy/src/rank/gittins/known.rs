@@ -1,7 +1,7 @@
-//! What was learnt, for another run: lifetimes, fetches and watched keys as plain numbers.
+//! The learnt state for another run: lifetimes, fetches and watched keys as plain numbers.
 //!
-//! Times are in requests as they were counted, so whoever recalls it goes on counting where the
-//! other stopped. Of the counts only those that are not zero are kept.
+//! Times are in requests as counted, so the next run continues the count of the last one. Only
+//! counts above zero are kept.
 
 use super::class::{AGES, CLASSES, Past};
 use super::counts::Counts;
@@ -10,10 +10,10 @@ use super::table::app;
 use base::Filter;
 use serde::{Deserialize, Serialize};
 
-/// What a [`Learner`] knows.
+/// The state of a [`Learner`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Known {
-    /// The keys that are watched, as the threshold of a filter.
+    /// The threshold of the filter that chooses the watched keys.
     threshold: u64,
     look_at: u64,
     looked: u64,
@@ -21,12 +21,12 @@ pub struct Known {
     keys: Vec<KnownKey>,
 }
 
-/// What is known of a tenant.
+/// The learnt counts of one tenant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct KnownTenant {
-    /// Class, bucket of ages, and how many were hit there, ended, and passed it.
+    /// Class, bucket of ages, and the counts there: hits, ends and exposure.
     lifetimes: Vec<(u8, u8, [f32; 3])>,
-    /// Class of a fetch, that of the next, and how often it was that.
+    /// Class of a fetch, class of the next fetch, and the count of that pair.
     fetches: Vec<(u8, u8, f32)>,
 }
 
@@ -45,7 +45,7 @@ struct KnownKey {
 const _: () = assert!(AGES <= 1 << u8::BITS, "a bucket is a byte");
 
 impl Learner {
-    /// All that was learnt.
+    /// The learnt state, for another run.
     pub fn known(&self) -> Known {
         let tenant = |at: usize| {
             let lifetimes = self.lived.get(at).into_iter().flat_map(|lived| {
@@ -77,7 +77,7 @@ impl Learner {
             KnownKey { key, last, born, hits, tenant, size_class, penalty }
         };
         let mut keys: Vec<_> = self.watched.iter().map(key).collect();
-        // So that the same knowledge is the same bytes.
+        // Sorted, so that the same knowledge gives the same bytes.
         keys.sort_by_key(|known| known.key);
         Known {
             threshold: self.filter.threshold(),
@@ -88,8 +88,8 @@ impl Learner {
         }
     }
 
-    /// Goes on with what another run knew. A tenant of that run has the number that `number_of`
-    /// says here, if any: what was known of others is forgotten.
+    /// Continues with the state of another run. `number_of` maps a tenant's number there to its
+    /// number here; the state of tenants without one is dropped.
     pub fn recall(&mut self, known: &Known, number_of: impl Fn(u16) -> Option<u16>) {
         self.filter = Filter::below(known.threshold);
         (self.look_at, self.looked) = (known.look_at, known.looked);
@@ -121,7 +121,7 @@ impl Learner {
     }
 }
 
-/// Counts of each class, which were written one class after the other.
+/// Counts of each class, from entries that list one class after the other.
 fn by_class(known: &[(u8, u8, [f32; 3])]) -> impl Iterator<Item = (usize, Counts)> {
     known.chunk_by(|a, b| a.0 == b.0).map(|of_class| {
         let len = of_class.iter().map(|&(_, age, _)| usize::from(age) % AGES + 1).max();
@@ -143,8 +143,8 @@ mod tests {
     use super::*;
     use base::hash::mix;
 
-    /// Two tenants change their numbers between two runs, and a third is gone: the tables are those
-    /// of before, and a lifetime that began in the first run ends in the second.
+    /// Two tenants change their numbers between two runs, and a third is gone. The tables equal the
+    /// earlier ones, and a lifetime that began in the first run ends in the second.
     #[test]
     fn another_run_goes_on() {
         let mut before = Learner::new(3);

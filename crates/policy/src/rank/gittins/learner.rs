@@ -1,16 +1,17 @@
-//! Learning: what becomes of watched keys, whether they are in the cache or not.
+//! Learning from watched keys, whether they are in the cache or not.
 //!
-//! A share of the keys, chosen by hash, is watched: all while they are few, then ever fewer, and
-//! more again when they are few. Of each the time of its last use is kept and its past and size,
-//! which tell its class. The next use ends that lifetime, by a hit or otherwise. At each look it is
-//! counted which ages each key passed since the look before. To learn from residents only and count
-//! an eviction as an end would be circular: what is evicted early would seem not to be hit late.
+//! A share of the keys, chosen by hash, is watched: all while they are few, then a falling share.
+//! The share rises when the watched keys are few again. The learner keeps each key's last use, past
+//! and size, which give its class. The next use ends that lifetime, by a hit or otherwise. Each
+//! look counts the ages that each key passed since the last look. To learn from residents only, and
+//! count an eviction as an end, would be circular: keys evicted early would seem never to be hit
+//! late.
 //!
-//! A key that was idle for 64 times as many requests as there are residents is forgotten.
+//! A key is forgotten when it was idle for 64 times as many requests as there are residents.
 //!
-//! The indices are computed first after 256 requests, then whenever a twelfth has been added to the
-//! requests seen, and at least every 8 192 requests, or every quarter of as many as there are
-//! residents. Nothing here knows where the requests come from.
+//! The indices are computed first after 256 requests, then whenever the count of requests has grown
+//! by a twelfth. The interval is at most 8 192 requests, or a quarter of the number of residents if
+//! that is more. The module does not depend on the source of the requests.
 
 use super::class::{AGES, FRACTION, Past};
 use super::counts::{Counts, Fate};
@@ -24,58 +25,58 @@ use base::penalty;
 
 /// Requests before the first look.
 const FIRST_LOOK: u64 = 1 << 8;
-/// Requests seen, by the requests to the next look, and how many those are at least.
+/// Requests seen by requests until the next look, and the fewest requests until then.
 const LOOK_SHARE: u64 = 12;
 const LOOK_MIN: u64 = 32;
-/// How many they are at most, and by residents where there are many.
+/// The most requests until the next look; a large cache waits its residents divided by the second.
 const LOOK_MAX: u64 = 8_192;
 const LOOK_RESIDENTS: u64 = 4;
-/// Half-life of the slow rate, by the requests seen so far, and at most.
+/// Half-life of the slow rate: a share of the requests seen so far, and its maximum.
 const SLOW_SHARE: f64 = 0.8;
 const SLOW_MAX: f64 = 6.6e6;
 /// Half-life of the fast rate, in turnovers.
 const FAST: f64 = 6.0;
-/// Buckets of ages beyond those that any key reached.
+/// Buckets of ages in a table beyond the highest age that any key reached.
 const BEYOND: usize = 2 << FRACTION;
-/// Requests by resident after which an idle key is forgotten.
+/// Requests, for each resident, after which an idle key is forgotten.
 const PATIENCE: u64 = 64;
 
-/// Keys that are all watched as long as there are no more.
+/// The number of keys up to which all keys are watched.
 const WATCHED_ALL: usize = 12_000;
-/// The share grows again where so few keys are watched, as a divisor of as many as may be.
+/// The share grows when fewer keys are watched than the maximum divided by this.
 const FEW: usize = 3;
 
-/// Classes of penalties, the unknown first.
+/// Number of penalty classes, the unknown class first.
 pub const PENALTIES: usize = 1 + penalty::CLASSES as usize;
-/// Fetches that the mean of a class weighs against what came after fetches of that class.
+/// Weight of a class's mean, in fetches, against the fetches that followed one of that class.
 const FETCHES: f32 = 20.0;
 
-/// What happened to a watched key.
+/// An event of a watched key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It was read, found or not.
     Read,
-    /// It was read and not found, by a client who will write what is to be found: that write is of
-    /// the same access.
+    /// A read did not find it, and the client will write the value: that write belongs to the same
+    /// access.
     Missed,
-    /// It was written: the value that was there ends unread.
+    /// It was written: the value before the write ends unread.
     Write,
-    /// It was deleted, or its time was over.
+    /// It was deleted or expired.
     Gone,
 }
 
-/// Twelve bytes with the padding, by key.
+/// The state of a watched key: twelve bytes with the padding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watched {
-    /// Wrapping.
+    /// Request count at its last use, wrapping.
     pub(super) last: u32,
     pub(super) past: Past,
     pub(super) app: u8,
-    /// Its size by the mean one when it was met.
+    /// Its size class at its first use, relative to the mean size.
     pub(super) size_class: u8,
-    /// The class of its last fetch, 0 where none was timed.
+    /// The penalty class of its last fetch; 0 without a timed fetch.
     pub(super) penalty: u8,
-    /// Whether it is about to be filled.
+    /// Whether the client is about to write it after a miss.
     pub(super) missed: bool,
 }
 
@@ -84,38 +85,38 @@ impl Watched {
         (now as u32).wrapping_sub(self.last)
     }
 
-    /// Its age at the last look; 0 where it was used since.
+    /// Its age at the last look; 0 if it was used since.
     const fn seen(self, looked: u64) -> u32 {
         let age = (looked as u32).wrapping_sub(self.last);
         if age < u32::MAX / 2 { age } else { 0 }
     }
 }
 
-/// How indices are computed: as described, or without a part of it.
+/// Options of the computation of indices: as described, or without some parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each leaves out a part of its own")]
 pub struct Options {
-    /// Whether what was never seen may be hit all the same.
+    /// Whether ages without any observation have a hazard above zero.
     pub tail: bool,
-    /// Whether an item may be given up at its best age.
+    /// Whether a policy may give an item up at its best age.
     pub stops: bool,
     /// Whether octaves have parts.
     pub parts: bool,
-    /// Whether octaves learn from each other by age relative to the interval.
+    /// Whether octaves learn from each other, by age relative to the interval.
     pub profile: bool,
-    /// Whether there is a fast rate beside the slow one.
+    /// Whether a fast rate of forgetting exists beside the slow one.
     pub fast: bool,
-    /// Whether what is young counts while nothing is known.
+    /// Whether young items get a bonus while nothing is known.
     pub recency: bool,
 }
 
 impl Options {
-    /// Rates of forgetting.
+    /// Number of rates of forgetting.
     pub(super) const fn rates(self) -> usize {
         if self.fast { RATES } else { 1 }
     }
 
-    /// The class that a key is counted in.
+    /// The class in which a key is counted.
     #[inline]
     const fn class(self, known: &Watched) -> u8 {
         if self.parts {
@@ -132,23 +133,23 @@ impl Default for Options {
     }
 }
 
-/// What was learnt of watched keys, and when to look next.
+/// The learnt counts of watched keys, and the time of the next look.
 #[derive(Debug)]
 pub struct Learner {
     options: Options,
     pub(super) watched: KeyMap<Watched>,
     pub(super) filter: Filter,
-    /// The least share that is watched, however many keys that are.
+    /// The smallest share of keys to watch, however many keys that is.
     least: Filter,
-    /// Keys that may be watched in any case.
+    /// The most keys to watch, whatever the share.
     keys_max: usize,
-    /// By tenant, as far as any was seen.
+    /// Lifetimes by tenant, up to the highest tenant seen.
     pub(super) lived: Vec<Lived>,
-    /// By tenant: after a fetch of a class, of which class the next of the same key was.
+    /// By tenant: counts of fetches by the class of the key's fetch before and by their own class.
     pub(super) fetches: Vec<[[f32; PENALTIES]; PENALTIES]>,
     pub(super) tenants: usize,
     pub(super) look_at: u64,
-    /// When the last look was.
+    /// Request count at the last look.
     pub(super) looked: u64,
     /// Evictions until the last look.
     evicted: u64,
@@ -156,12 +157,12 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// Knows nothing yet; tenants beyond 32 share what is learnt.
+    /// A learner without knowledge. Tenants beyond 32 share their counts.
     pub fn new(tenants: usize) -> Self {
         Self::with(tenants, Options::default())
     }
 
-    /// The learner without some parts.
+    /// A learner without some parts.
     pub fn with(tenants: usize, options: Options) -> Self {
         let tenants = tenants.clamp(1, TENANTS);
         Self {
@@ -180,47 +181,48 @@ impl Learner {
         }
     }
 
-    /// Watches a share of many keys, down to the least.
+    /// Lets the watched share fall to `least` when there are many keys.
     #[must_use]
     pub fn watching(self, least: Filter) -> Self {
         Self { least, ..self }
     }
 
-    /// Learns with other parts from now on.
+    /// Changes the options from now on.
     pub const fn set_options(&mut self, options: Options) {
         self.options = options;
     }
 
-    /// Watches so many keys at most, and below the least share for that.
+    /// Watches at most `keys_max` keys, even if the share falls below the least one for that.
     pub const fn set_keys_max(&mut self, keys_max: usize) {
         self.keys_max = keys_max;
     }
 
-    /// The keys that are watched.
+    /// The filter that chooses the watched keys.
     pub const fn filter(&self) -> Filter {
         self.filter
     }
 
-    /// There are so many tenants now; what was learnt of new ones until now was another's.
+    /// Sets the number of tenants. Until now the keys of new tenants counted for the last known
+    /// tenant.
     pub fn set_tenants(&mut self, tenants: usize) {
         self.tenants = tenants.clamp(1, TENANTS);
     }
 
-    /// Keys that are watched at present.
+    /// Number of keys watched at present.
     pub fn watched(&self) -> usize {
         self.watched.len()
     }
 
-    /// Bytes that it takes, without the tables it made.
+    /// Bytes that the learner takes, without the tables it made.
     pub fn bytes(&self) -> usize {
-        // A byte of the map beside each place.
+        // The map has one byte of its own for each place.
         let place = size_of::<(u64, Watched)>() + 1;
         let counts = self.lived.iter().map(Lived::bytes).sum::<usize>();
         let fetches = self.fetches.len() * PENALTIES * PENALTIES * size_of::<f32>();
         self.watched.capacity() * 8 / 7 * place + counts + fetches
     }
 
-    /// Something happened to a watched key of such a size, after so many requests.
+    /// Notes an event of a watched key of this size class, after `now` requests.
     #[inline]
     pub fn access(&mut self, tenant: u16, key: u64, kind: Kind, now: u64, size_class: u8) {
         let Some(known) = self.watched.get_mut(&key) else {
@@ -231,7 +233,7 @@ impl Learner {
             return;
         };
         if std::mem::replace(&mut known.missed, kind == Kind::Missed) && kind == Kind::Write {
-            // Before it is filled nobody knows how large it is.
+            // A key's size is unknown until its value is written.
             known.size_class = size_class;
             return;
         }
@@ -258,7 +260,7 @@ impl Learner {
         self.watched.insert(key, watched);
     }
 
-    /// Counts of a tenant, as of those before it.
+    /// Makes counts for a tenant and all tenants before it.
     pub(super) fn make_room(&mut self, app: usize) {
         while self.lived.len() <= app {
             self.lived.push(Lived::default());
@@ -273,7 +275,7 @@ impl Learner {
         &mut self.fetches[app]
     }
 
-    /// A watched key was fetched at a cost of this class.
+    /// Notes that a watched key was fetched at a cost of this class.
     pub fn fetched(&mut self, key: u64, class: u8) {
         let Some(known) = self.watched.get_mut(&key) else { return };
         let before = std::mem::replace(&mut known.penalty, class);
@@ -284,9 +286,9 @@ impl Learner {
         self.fetches_of(app)[before as usize % PENALTIES][class as usize % PENALTIES] += 1.0;
     }
 
-    /// What the next fetch of a key is to cost whose last was of a class, where `means` are those
-    /// of all fetches of each class. Where penalties are a matter of the key it is the same; where
-    /// they are a matter of chance, all classes have one.
+    /// The expected cost of a key's next fetch, by the class of its last one; `means` are the mean
+    /// costs of all fetches of each class. Where each key has its own penalty, the class keeps its
+    /// mean. Where penalties are random, all classes get the same cost.
     pub fn expected(&self, tenant: u16, means: &[f32; PENALTIES]) -> [f32; PENALTIES] {
         let mut expected = *means;
         let Some(fetches) = self.fetches.get(app(tenant).min(self.tenants - 1)) else {
@@ -303,7 +305,7 @@ impl Learner {
         expected
     }
 
-    /// Watches fewer keys where they are too many; whether it does.
+    /// Watches fewer keys if they are too many; returns whether it did.
     #[inline]
     pub fn narrow(&mut self) -> bool {
         let watched = self.watched.len();
@@ -326,21 +328,22 @@ impl Learner {
         self.watched.shrink_to_fit();
     }
 
-    /// Watches more keys where they have become few.
+    /// Watches more keys if they have become few.
     fn widen(&mut self) {
         if self.watched.len() < self.keys_max.min(WATCHED_ALL) / FEW {
             self.filter = Filter::with_rate((self.filter.rate() * 4.0 / 3.0).min(1.0));
         }
     }
 
-    /// Whether it is time to look, after so many requests. Of a cache that holds nothing there is
-    /// nothing to learn.
+    /// Whether the next look is due after `now` requests. A cache without residents teaches
+    /// nothing.
     #[inline]
     pub const fn is_due(&self, now: u64, residents: usize) -> bool {
         now >= self.look_at && residents > 0
     }
 
-    /// Computes the indices anew, for a cache with so many residents which evicted so many so far.
+    /// Computes the indices anew, for a cache with this number of residents and of evictions so
+    /// far.
     pub fn learn(&mut self, now: u64, residents: usize, evicted: u64) -> Table {
         let most = LOOK_MAX.max(residents as u64 / LOOK_RESIDENTS);
         self.look_at = now + (now / LOOK_SHARE).min(most).max(LOOK_MIN);
@@ -369,7 +372,7 @@ impl Learner {
         self.tables(residents, turnovers)
     }
 
-    /// The indices of what is known, for a cache that has long been full.
+    /// The indices of the present state, for a cache that has long been full.
     pub fn table(&mut self) -> Table {
         self.recency.end();
         for lived in &mut self.lived {
@@ -386,7 +389,7 @@ impl Learner {
             sum.add(&pooled.all[0], 1.0);
         }
         let reached = pooled.iter().map(Pooled::ages).max().unwrap_or_default();
-        // What is never given up is kept through all ages.
+        // Without stopping ages an item is kept through all ages.
         let ages = if self.options.stops { (reached + BEYOND).min(AGES) } else { AGES };
         let recency = self.recency.look(turnovers, residents, &sum, ages);
         let recency = if self.options.recency { &recency[..] } else { &[] };
@@ -409,8 +412,8 @@ mod tests {
     use super::*;
     use base::hash::mix;
 
-    /// Tenant 1 reads a loop of 100 keys, tenant 0 what it never reads again: what is learnt is
-    /// told apart by who asks, by class and by age.
+    /// Tenant 1 reads a loop of 100 keys, and tenant 0 reads each key once: the learner
+    /// distinguishes tenants, classes and ages.
     #[test]
     fn what_is_seen_is_learnt() {
         let mut learner = Learner::new(2);
@@ -427,14 +430,14 @@ mod tests {
         assert!(!learner.is_due(43_332, 200) && learner.is_due(43_333, 200));
         let class = super::super::class::interval_class(200, 1);
         let index = |tenant, class, age| table.index(tenant, class, age);
-        // Hit after 200 requests, all of them.
+        // All of these keys are hit after 200 requests.
         assert!((index(1, class, 0) * 200.0 - 1.0).abs() < 0.1, "{}", index(1, class, 0));
         assert!(index(1, class, 150) > 2.0 * index(1, class, 0), "near its hit it is worth more");
         assert!(index(0, 0, 0) < 0.01 * index(1, class, 0), "{}", index(0, 0, 0));
         assert!(index(1, 31, 0) > 10.0 * index(0, 31, 0), "a class not seen is as its tenant");
     }
 
-    /// A tenant that came later is told apart from there on.
+    /// A tenant that appears later has its own counts from then on.
     #[test]
     fn tenants_may_come_later() {
         let mut learner = Learner::new(1);
@@ -450,7 +453,7 @@ mod tests {
         assert!(table.index(1, 0, 0) > 50.0 * table.index(0, 0, 0), "as its tenant");
     }
 
-    /// Residents only, with evictions as ends: nothing is ever hit late, for all left early.
+    /// With evictions counted as ends, residents alone show no late hit, for all are evicted early.
     #[test]
     fn evicted_keys_stay_watched() {
         let index = |gone: bool| {
@@ -467,7 +470,7 @@ mod tests {
         assert!(index(true) * 950.0 < 0.01, "{}", index(true));
     }
 
-    /// Keys of a scan are forgotten, and are not taken for keys that were hit.
+    /// Keys of a scan are forgotten, and do not count as keys that were hit.
     #[test]
     fn forgotten_keys_were_never_hit() {
         let mut learner = Learner::new(1);
@@ -480,12 +483,12 @@ mod tests {
         }
         let table = learner.learn(200_000, 10, 200_000);
         assert!(learner.watched() < 5_000 && learner.bytes() < 1 << 20);
-        // One in ten thousand of those never hit is hit after a hundred.
+        // One in ten thousand of the keys never hit is hit after a hundred requests.
         assert!(table.index(0, 0, 50) < 2e-4, "{}", table.index(0, 0, 50));
         assert!(table.index(0, 7, 50) > 0.009, "{}", table.index(0, 7, 50));
     }
 
-    /// A fill is part of the read that missed; another write ends what it finds.
+    /// A fill belongs to the read that missed; another write ends the value before it.
     #[test]
     fn a_fill_ends_nothing() {
         let ends = |kind| {
@@ -499,8 +502,8 @@ mod tests {
         assert_eq!([Kind::Missed, Kind::Read].map(ends), [0.0, 3_000.0]);
     }
 
-    /// Two kinds of keys, of 1 and of 4: each costs again what it cost. Fetches that are of 1 or of
-    /// 4 by chance: each is to cost 2.5, whatever the last one did.
+    /// With two kinds of keys, of cost 1 and of cost 4, each fetch costs the same as the one
+    /// before. With costs of 1 or 4 by chance, the expected cost is 2.5 for every key.
     #[test]
     fn a_penalty_is_what_the_next_one_is_to_be() {
         let expected = |is_chance: bool| {
@@ -538,7 +541,7 @@ mod tests {
         assert!((700..=1_000).contains(&learner.watched()), "{}", learner.watched());
     }
 
-    /// A load of many keys, and then one of few: of the few all are watched in the end.
+    /// A load of many keys, and then one of few: in the end all of the few are watched.
     #[test]
     fn the_share_follows_the_keys() {
         let mut learner = Learner::new(1).watching(Filter::with_rate(0.02));

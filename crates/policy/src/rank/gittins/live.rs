@@ -1,14 +1,14 @@
-//! The rank in the live store: the same indices, looked up by what an item keeps anyway.
+//! The rank in the live store: the same indices, by the fields that an item stores anyway.
 //!
-//! Candidates are drawn by their [tags](Tag), which have three bits for a class. In these the store
-//! keeps how far the hits lie apart relative to the number of items
-//! ([`hit_class`](crate::rank::lhd::hit_class)), two octaves a class. So tags rank by the mean of
-//! two octaves, those never hit by their size too, and those that come out lowest are looked at and
-//! ranked by their stamps.
+//! Candidates are drawn by their [tags](Tag), which have three bits for a class. In these bits the
+//! store keeps the interval between hits relative to the number of items
+//! ([`hit_class`](crate::rank::lhd::hit_class)), two octaves a class. So a tag ranks by the mean of
+//! two octaves. Without a hit it ranks by the item's size too. The candidates whose tags rank
+//! lowest are then ranked by their stamps.
 //!
-//! A penalty is known by its class, and the price is what the next fetch of such a key is to cost
-//! ([`Learner::expected`](super::Learner::expected)). Of an item of which no fetch was timed it is
-//! the tenant's mean.
+//! A penalty is known by its class. The price is the expected cost of the next fetch of such a key
+//! ([`Learner::expected`](super::Learner::expected)). An item without a timed fetch has the
+//! tenant's mean price.
 
 use super::class::{BORN_STEP, OCTAVES, PARTS, bucket, class_of, interval_class, size_class};
 use super::learner::PENALTIES;
@@ -19,51 +19,51 @@ use crate::rank::{Learnt, Lessons, Meta, Rank, Tag};
 use base::{TenantId, Tick, penalty};
 use std::sync::Arc;
 
-/// Classes that fit into a tag.
+/// Hit classes that fit into a tag.
 const KEPT: usize = 8;
-/// Rows by tag: what was never hit by its size, then the other classes.
+/// Rows by tag: keys never hit by their size class, then the other hit classes.
 const ROWS: usize = PARTS + KEPT - 1;
-/// The part of an octave of hits that no item is of, whose row is that of the octave.
+/// The part that no item of a hit octave has, so that its row is the row of the whole octave.
 const WHOLE: u8 = ((PARTS - 1) * OCTAVES) as u8;
 
-/// What a miss of a tenant costs.
+/// The cost of a miss of one tenant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// In the mean, in microseconds; 0 where no fetch was timed.
+    /// The mean cost, in microseconds; 0 without a timed fetch.
     pub mean: f32,
-    /// By class of the last fetch, in microseconds; 0 where there was none of it.
+    /// By class of the last fetch, in microseconds; 0 without a fetch of that class.
     pub by_class: [f32; PENALTIES],
-    /// How much its waiting counts.
+    /// Weight of the tenant's waiting.
     pub factor: f32,
 }
 
 impl Default for Cost {
-    /// Of a tenant of which nothing is known.
+    /// The cost for a tenant without any timed fetch.
     fn default() -> Self {
         Self { mean: 0.0, by_class: [0.0; PENALTIES], factor: 1.0 }
     }
 }
 
-/// What is known of one moment: indices, and prices.
+/// The learnt state of one moment: indices and prices.
 #[derive(Debug)]
 pub struct Indices {
     table: Table,
-    /// By tenant, row of a tag and bucket of ages.
+    /// Indices by tenant, row of a tag and bucket of ages.
     by_tag: Box<[f32]>,
     /// The mean size of an item.
     mean_size: f32,
-    /// By tenant and class of penalties, in microseconds.
+    /// Prices by tenant and penalty class, in microseconds.
     prices: Box<[[f32; PENALTIES]]>,
 }
 
 impl Indices {
-    /// A table with the classes of tags, where a shard holds so many items of each tenant, of such
-    /// a mean size, and with what a miss costs by tenant.
+    /// Adds the classes of tags to a table. `objects` are the items of each tenant in a shard,
+    /// `mean_size` is the mean size of an item, and `costs` are the costs of a miss by tenant.
     pub fn new(table: Table, objects: &[usize], mean_size: f32, costs: &[Cost]) -> Self {
         let all: usize = objects.iter().sum();
         let mut by_tag = Vec::with_capacity(table.len() * ROWS * table.ages());
         for tenant in 0..table.len() {
-            // Hits of a tag lie apart relative to the items of its tenant.
+            // Intervals between hits in a tag are relative to the items of its tenant.
             let own = objects.get(tenant).copied().unwrap_or(all);
             for row in 0..ROWS {
                 let [one, other] = classes_of_row(row, own);
@@ -75,7 +75,7 @@ impl Indices {
         Self { by_tag: by_tag.into(), prices: prices(costs), mean_size, table }
     }
 
-    /// The same indices, where misses cost something else.
+    /// Copies the indices with other costs of a miss.
     #[must_use]
     pub fn with_costs(&self, costs: &[Cost]) -> Self {
         let (table, by_tag) = (self.table.clone(), self.by_tag.clone());
@@ -87,20 +87,19 @@ impl Indices {
         self.mean_size
     }
 
-    /// Bytes that it takes.
+    /// Bytes that the indices and prices take.
     pub const fn bytes(&self) -> usize {
         self.table.bytes() + size_of_val(&*self.by_tag) + size_of_val(&*self.prices)
     }
 
-    /// By class of penalties, of a tenant.
+    /// The prices of a tenant by penalty class.
     #[inline]
     fn prices(&self, tenant: TenantId) -> &[f32; PENALTIES] {
         &self.prices[(tenant as usize).min(self.prices.len() - 1)]
     }
 }
 
-/// By tenant and class of penalties. A tenant of which no fetch was timed has the mean of the
-/// others.
+/// Prices by tenant and penalty class. A tenant without a timed fetch has the mean of the others.
 fn prices(costs: &[Cost]) -> Box<[[f32; PENALTIES]]> {
     let timed = || costs.iter().map(|cost| cost.mean).filter(|mean| *mean > 0.0);
     let usual = timed().sum::<f32>().max(1.0) / timed().count().max(1) as f32;
@@ -115,7 +114,7 @@ fn prices(costs: &[Cost]) -> Box<[[f32; PENALTIES]]> {
     if costs.is_empty() { [of(&Cost::default())].into() } else { costs.iter().map(of).collect() }
 }
 
-/// The classes of a row of tags.
+/// The two classes that a row of tags stands for.
 fn classes_of_row(row: usize, objects: usize) -> [u8; 2] {
     match row.checked_sub(PARTS - 1) {
         Some(class @ 1..) => {
@@ -125,7 +124,7 @@ fn classes_of_row(row: usize, objects: usize) -> [u8; 2] {
     }
 }
 
-/// Price times index by byte, of one moment.
+/// Price times index per byte, as of one moment.
 #[derive(Clone, Debug)]
 pub struct Gittins {
     indices: Arc<Indices>,
@@ -133,7 +132,7 @@ pub struct Gittins {
 }
 
 impl Gittins {
-    /// Before anything is known; whether waiting counts, or hits.
+    /// The rank before anything is learnt. `has_price` ranks by waiting, else by hits.
     pub fn unlearnt(has_price: bool) -> Self {
         let indices = Indices::new(Table::default(), &[1 << 12], 0.0, &[]);
         Self { indices: Arc::new(indices), has_price }
@@ -149,7 +148,7 @@ impl Rank for Gittins {
     fn rank_in(&self, tenant: TenantId, _: u8, item: &Meta, _: Tick) -> f32 {
         let age = item.age.min(u64::from(u32::MAX)) as u32;
         let in_use = (item.life - item.age.min(item.life)).min(u64::from(u32::MAX)) as u32;
-        // In whole steps, as a past has it: within one nobody knows when an item was made.
+        // In whole steps, as in a past: the time of birth within a step is unknown.
         let in_use = in_use >> BORN_STEP << BORN_STEP;
         let hits = item.hits.min(u32::from(u8::MAX)) as u8;
         let of_size = size_class(item.size as f32, self.indices.mean_size);
@@ -203,7 +202,7 @@ impl Rank for Gittins {
 
     fn competes_from(&self) -> Option<f32> {
         let mean = self.indices.mean_size;
-        // Before anything is learnt nobody knows.
+        // The mean size is unknown before the first look.
         (mean > 0.0).then_some(LARGE as f32 * mean)
     }
 
@@ -219,7 +218,7 @@ mod tests {
     use crate::rank::gittins::Past;
     use crate::rank::lhd::hit_class;
 
-    /// Stamps tell the class that a watched key of the same past has.
+    /// Stamps give the same class as a watched key with the same past.
     #[test]
     fn an_item_is_of_the_class_of_its_past() {
         for interval in [700u64, 5_000, 40_000] {
@@ -237,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Tags rank about as the stamps they are of, and by price and size alike.
+    /// A tag ranks about like its stamps, with the same effect of price and size.
     #[test]
     fn a_tag_ranks_as_its_item() {
         let table = Table::default();

@@ -1,11 +1,11 @@
-//! A tenant's counts of each class, at two rates of forgetting.
+//! A tenant's counts by class, at two rates of forgetting.
 //!
-//! Loads change, and what is counted longest is known best, so there are two memories of the same
-//! counts. The *slow* one has a half-life of most of what was seen. The *fast* one has a half-life
-//! of six turnovers of the cache, and few keys, so it is shrunk towards the slow one, class by
-//! class. Each foretells what happens until the next look, and the two are mixed by how well they
-//! did: the weight of each is multiplied by a power of the likelihood of what came \[1\], and a
-//! little of each is always kept, so that either may win again.
+//! Loads change, and long counts are the most certain, so there are two memories of the same
+//! counts. The half-life of the *slow* one is most of the requests seen. The half-life of the
+//! *fast* one is six turnovers of the cache. It has few keys, so it is shrunk towards the slow one,
+//! class by class. Each predicts the events until the next look, and their weights follow their
+//! success. Each weight is multiplied by a power of the likelihood of the actual counts \[1\]. A
+//! little of each weight always stays, so that either rate can win again.
 //!
 //! \[1\] Cesa-Bianchi, Lugosi. Prediction, Learning, and Games. 2006.
 
@@ -18,26 +18,26 @@ use std::array::from_fn;
 
 /// The slow rate and the fast one.
 pub(super) const RATES: usize = 2;
-/// The power of the likelihood.
+/// The power of the likelihood in a weight.
 const ETA: f64 = 0.3;
 /// The least weight of a rate.
 const WEIGHT_MIN: f64 = 0.025;
-/// Buckets by which the profile lies later than the ages of a class hit at every request.
+/// Buckets by which the profile is later than the ages of a class hit at every request.
 const LATER: isize = (OCTAVES as isize) << FRACTION;
 
-/// Counts of a class.
+/// Counts of one class at both rates.
 #[derive(Clone, Debug, Default)]
 struct Class {
     window: Window,
     counts: [Counts; RATES],
 }
 
-/// Lessons of a tenant.
+/// Counts and weights of one tenant.
 #[derive(Clone, Debug)]
 pub(super) struct Lived {
-    /// As far as any key was of them.
+    /// By class; `None` for a class without keys.
     classes: Vec<Option<Box<Class>>>,
-    /// Foretold by each rate at the last look: the hazard of a hit by octave and age.
+    /// The prediction of each rate at the last look: the hazard of a hit by octave and age.
     foretold: Vec<[Vec<f32>; RATES]>,
     weights: [f64; RATES],
 }
@@ -50,15 +50,15 @@ impl Default for Lived {
 }
 
 impl Lived {
-    /// A key of a class grew older, and what became of it.
+    /// Notes that a key of a class grew older, and its fate at the later age.
     #[inline]
     pub(super) fn note(&mut self, class: u8, from: u32, to: u32, fate: Fate) {
         let class = &mut self.classes[usize::from(class) % CLASSES];
         class.get_or_insert_default().window.pass(from, to, fate);
     }
 
-    /// Ends the period: what it brought is counted, and what was before weighs less, at each rate
-    /// that is named.
+    /// Ends the period: adds its counts at each rate, after multiplying earlier counts by that
+    /// rate's decay.
     pub(super) fn end_period(&mut self, decays: &[f32]) {
         let mut came: [Counts; OCTAVES] = from_fn(|_| Counts::default());
         for (at, class) in self.classes.iter_mut().enumerate() {
@@ -78,7 +78,7 @@ impl Lived {
         }
     }
 
-    /// Weighs the rates by what they foretold of what came.
+    /// Weighs the rates by the likelihood of the actual counts under their predictions.
     fn weigh(&mut self, came: &[Counts]) {
         let mut likelihood = [0.0f64; RATES];
         for (foretold, came) in self.foretold.iter().zip(came) {
@@ -95,7 +95,7 @@ impl Lived {
         self.weights = self.weights.map(|weight| kept * weight / sum + WEIGHT_MIN);
     }
 
-    /// Its counts by octave, and of all octaves.
+    /// The tenant's counts by octave, and their sum.
     pub(super) fn pooled(&self, rates: usize) -> Pooled {
         let mut pooled = Pooled::default();
         for (at, class) in self.classes.iter().enumerate() {
@@ -112,8 +112,8 @@ impl Lived {
         pooled
     }
 
-    /// Adds its rows to a table, within the hazards of everything. With `recency`, if any, added
-    /// to each row.
+    /// Adds the tenant's rows to a table, shrunk towards the hazards of everything. Each row has
+    /// `recency` added, if it is not empty.
     pub(super) fn rows(
         &mut self,
         pooled: &Pooled,
@@ -192,7 +192,7 @@ impl Lived {
         });
     }
 
-    /// Hits, ends and exposure by age, of each class.
+    /// Hits, ends and exposure by age, for each class.
     pub(super) fn known(&self) -> impl Iterator<Item = (usize, Counts)> {
         let known = self.classes.iter().enumerate();
         known.filter_map(|(at, class)| {
@@ -203,7 +203,7 @@ impl Lived {
         })
     }
 
-    /// Goes on with what was known of a class.
+    /// Adds the counts of a class from another run.
     pub(super) fn recall(&mut self, class: usize, known: &Counts) {
         let class = self.classes[class % CLASSES].get_or_insert_default();
         class.counts.iter_mut().for_each(|counts| counts.add(known, 1.0));
@@ -223,7 +223,7 @@ impl Lived {
     }
 }
 
-/// The counts of a tenant by rate, and of all its octaves.
+/// The counts of a tenant by rate: for each octave, and their sum.
 #[derive(Debug)]
 pub(super) struct Pooled {
     octaves: [[Counts; OCTAVES]; RATES],
@@ -249,13 +249,13 @@ impl Pooled {
         profile
     }
 
-    /// Ages that anything was seen at.
+    /// Number of buckets of ages with any count.
     pub(super) fn ages(&self) -> usize {
         self.all[0].hits.len().min(AGES)
     }
 }
 
-/// How likely hazards say what came is, as a logarithm.
+/// The logarithm of the likelihood of the actual counts under these hazards.
 fn log_likelihood(hazards: &[f32], came: &Counts) -> f64 {
     let mut sum = 0.0;
     for ((&hazard, &hits), &risk) in hazards.iter().zip(&came.hits).zip(&came.risk) {
@@ -266,7 +266,7 @@ fn log_likelihood(hazards: &[f32], came: &Counts) -> f64 {
         if hits > 0.0 {
             sum += hits * hazard.ln();
         }
-        // -ln(1 - h), to a percent or so.
+        // -ln(1 - h), to about a percent.
         let series = hazard * (1.0 + hazard * (0.5 + hazard * (0.333 + 0.4 * hazard)));
         sum -= (risk - hits).max(0.0) * series;
     }
@@ -278,8 +278,8 @@ mod tests {
     use super::*;
     use crate::rank::gittins::class::bucket;
 
-    /// For a long time keys come back after a hundred requests, then hardly any does: the slow rate
-    /// still says that they will, the fast one does not, and soon all is as that one says.
+    /// For a long time keys come back after a hundred requests, then hardly any does. The slow rate
+    /// still predicts hits and the fast one does not. Soon the fast rate has nearly all the weight.
     #[test]
     fn the_rate_that_foretells_better_weighs_more() {
         let mut lived = Lived::default();

@@ -1,22 +1,22 @@
-//! A memory of evicted keys: a key that returns goes on with its birth and its hits.
+//! A memory of evicted keys: a key that returns keeps its birth and its hits.
 //!
-//! Without it a key that is hit now and then but leaves in between would begin each time as one
-//! never hit. Of a key its fingerprint is kept, and its [`Past`]: five bytes. One key in eight
-//! thousand is taken for another, and then has a class that is not its own.
+//! Without it, a key that is hit now and then but evicted in between would look like a new key each
+//! time. The memory keeps a key's fingerprint and its [`Past`]: five bytes. One key in eight
+//! thousand is mistaken for another, and then has a wrong class.
 //!
 //! ```text
 //! bucket of 8:   fingerprints 8 × 2 │ births 8 × 2 │ hits 8 × 1      the newest first
 //! ```
 //!
-//! The low bits of the hash choose a bucket, which forgets its oldest. To grow, the table is
-//! doubled with its contents: of the two copies of a key one is never found again, and is forgotten
-//! in its turn. So no hash is kept, and each bucket is used as far as the bound says.
+//! The low bits of the hash choose a bucket, which forgets its oldest key. To grow, the table is
+//! doubled with its contents: one of the two copies of a key is never found again, and is forgotten
+//! like any other. So no hash is stored, and the bound limits the used places of every bucket.
 
 use super::class::Past;
 
-/// Keys of a bucket.
+/// Keys in a bucket.
 const WAYS: usize = 8;
-/// The fingerprint of no key.
+/// The fingerprint of an empty place.
 const NONE: u16 = 0;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +35,7 @@ impl Bucket {
         (self.prints[way], self.born[way], self.hits[way]) = (print, past.born, past.hits);
     }
 
-    /// Moves those before `way` on by one.
+    /// Moves the entries before `way` back by one place.
     fn shift(&mut self, way: usize) {
         self.prints.copy_within(..way, 1);
         self.born.copy_within(..way, 1);
@@ -47,12 +47,12 @@ impl Bucket {
     }
 }
 
-/// What is remembered of keys that were evicted.
+/// The pasts of evicted keys.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// A power of two of them.
+    /// A power of two in number.
     buckets: Vec<Bucket>,
-    /// Keys of a bucket that are used.
+    /// Places used in each bucket.
     ways: usize,
 }
 
@@ -62,20 +62,20 @@ impl Default for Memory {
     }
 }
 
-/// The top bits, which say nothing about the bucket.
+/// The fingerprint of a hash: its top bits, which are independent of the bucket.
 const fn print(hash: u64) -> u16 {
     let print = (hash >> 48) as u16;
     if print == NONE { 1 } else { print }
 }
 
 impl Memory {
-    /// Bytes of a remembered key.
+    /// Bytes of one remembered key.
     pub const ENTRY: usize = Self::BUCKET / WAYS;
-    /// Bytes of a bucket.
+    /// Bytes of one bucket.
     pub const BUCKET: usize = size_of::<Bucket>();
 
-    /// Remembers so many keys from now on, to the eighth of a bucket; the oldest are forgotten, and
-    /// half of all where it becomes much smaller.
+    /// Remembers up to `keys` keys from now on, rounded up to a whole number of places a bucket.
+    /// Shrinking forgets the oldest keys, and halving the table forgets half of all keys.
     pub fn resize(&mut self, keys: usize) {
         while keys > self.buckets.len() * WAYS {
             self.buckets.extend_from_within(..);
@@ -96,7 +96,7 @@ impl Memory {
         &mut self.buckets[at]
     }
 
-    /// A key with this hash was evicted.
+    /// Remembers an evicted key with this hash.
     pub fn insert(&mut self, hash: u64, past: Past) {
         if let Some(oldest) = self.ways.checked_sub(1) {
             let bucket = self.bucket(hash);
@@ -105,24 +105,24 @@ impl Memory {
         }
     }
 
-    /// A key with this hash returns: what is known of it, which is forgotten here.
+    /// The past of a returning key with this hash, which the memory then forgets.
     pub fn take(&mut self, hash: u64) -> Option<Past> {
         let bucket = self.bucket(hash);
         let way = bucket.prints.iter().position(|&known| known == print(hash))?;
         let past = bucket.past(way);
-        // Where it was, so that the order of the others stays.
+        // The gap moves to the front, so that the order of the others stays.
         bucket.put(way, NONE, past);
         bucket.shift(way);
         bucket.put(0, NONE, past);
         Some(past)
     }
 
-    /// Its buckets, a power of two.
+    /// Number of buckets, a power of two.
     pub const fn buckets(&self) -> usize {
         self.buckets.len()
     }
 
-    /// Up to so many of its buckets from one on, for [`Memory::recall`].
+    /// Up to `most` buckets from number `at` on, as bytes for [`Memory::recall`].
     pub fn piece(&self, at: usize, most: usize) -> Vec<u8> {
         let mut bytes = vec![];
         for bucket in self.buckets.iter().skip(at).take(most) {
@@ -132,7 +132,8 @@ impl Memory {
         bytes
     }
 
-    /// Remembers a piece of what another did that had so many buckets; nothing where that is none.
+    /// Takes in a piece of another memory that had this number of buckets. Ignores bytes that are
+    /// no such piece.
     pub fn recall(&mut self, at: usize, buckets: usize, bytes: &[u8]) {
         let (pieces, []) = bytes.as_chunks::<{ Self::BUCKET }>() else { return };
         if !buckets.is_power_of_two() || at + pieces.len() > buckets {
@@ -177,7 +178,7 @@ mod tests {
             keys.filter(|&key| memory.take(mix(key)) == Some(past(key))).count()
         };
         assert!(known(&mut memory, 0..1_000) < 50);
-        // Buckets are not filled alike: of the last eighth of a thousand nearly all are there.
+        // Buckets do not fill evenly: nearly all keys of the last eighth of a thousand are there.
         assert!(known(&mut memory, 2_875..3_000) > 120);
         assert!(known(&mut memory, 2_000..2_875) > 600);
         assert!(known(&mut memory, 2_000..3_000) < 5, "taken");

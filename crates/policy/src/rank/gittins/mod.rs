@@ -1,39 +1,41 @@
-//! Gittins: of all ways to keep an item until some age and then give it up, what the best earns.
+//! Gittins: ranks an item by the best rate of hits over all ages at which it may be given up.
 //!
 //! ```text
 //! rank = price · index[tenant][interval class][age] / size
 //! index = max over stopping ages of    hits until then / time until then
 //! ```
 //!
-//! An item is a machine that one may play or leave: kept, it costs its bytes for a while, and it
-//! may pay its price, the waiting that a hit saves. Which of many such machines to play at a time
-//! has an exact answer where each goes its own way: the one with the highest index, the best ratio
-//! of what is earned to what is spent until one gives up, if one gives up at the best time \[1\].
-//! Here a set of them is held, and the lowest of a sample of 64 goes.
+//! An item is a machine that one may play or leave. Kept, it costs its bytes for a while, and it
+//! may pay its price, the waiting that a hit saves. Where the machines are independent, there is an
+//! exact answer to which of them to play: the one with the highest index. The index is the best
+//! ratio of earnings to costs over all times to give up \[1\]. A cache holds a set of items, and
+//! evicts the lowest of a sample of 64.
 //!
-//! LHD is the special case that never gives up, and learns from what the cache holds. Stopping
-//! tells an item that is hit soon or never from one that is hit at leisure: their hit densities may
-//! be alike, but the first need be kept for a moment only.
+//! LHD is the special case that never gives up, and learns from the content of the cache. Stopping
+//! distinguishes an item that is hit soon or never from one that is hit at leisure. Their hit
+//! densities may be alike, but the first is worth keeping only for a moment.
 //!
-//! - *Classes* are by what three fields of an item's stamps tell, and its size: the octave of the
-//!   mean interval between its hits, and how many those were ([`class_of`]).
+//! - *Classes* follow from three fields of an item's stamps, and its size: the octave of the mean
+//!   interval between its hits, and the number of hits ([`class_of`]).
 //! - *Learning* is from watched keys, resident or not ([`Learner`]), at two rates of forgetting;
-//!   `index` has the formulas. A table of one moment is swapped whole ([`Table`]).
-//! - *Candidates*: half of them are drawn by bytes where sizes differ, for what takes much memory
-//!   should be looked at often; and the eight newest always, so that large useless items leave at
-//!   once.
-//! - *Newcomers compete*: a large one evicts many before it is itself a candidate. So one of at
-//!   least [`LARGE`] mean sizes enters only where it is worth more than those that would leave.
-//! - *Evicted* keys are remembered, as many as there are residents, so that a key which returns
-//!   goes on with its birth and its hits ([`Memory`]).
+//!   `index` has the formulas. The table of one moment is replaced as a whole ([`Table`]).
+//! - *Candidates*: where sizes differ, half of them are drawn by bytes, so that large items are
+//!   examined often. The eight newest are always candidates, so that large useless items are
+//!   evicted at once.
+//! - *Newcomers compete*: a large one evicts many items before it is itself a candidate. So a
+//!   newcomer of at least [`LARGE`] mean sizes enters only if it ranks above the items evicted for
+//!   it.
+//! - *Evicted* keys are remembered, as many as there are residents, so that a returning key keeps
+//!   its birth and its hits ([`Memory`]).
 //!
-//! All of it can be left out, to see what it gives: `cost=0` counts hits in place of waiting;
-//! `tail=0` takes ages that were never seen for hopeless; `stop=0` never gives up; `watch` is the
-//! share of the keys that is watched at least (all while they are few), 0 to learn from residents;
-//! `tenants=0` has one table for all; `bytes=0` draws all candidates alike; `newest` and `memory`
-//! are the numbers of those; `compete=0` lets all in; `parts=0` has one class an octave;
-//! `profile=0` lets octaves learn from those beside them only; `fast=0` forgets slowly only;
-//! `recency=0` believes what little is known at the start.
+//! Each part can be left out, to measure its effect. `cost=0` counts hits in place of waiting.
+//! `tail=0` takes ages without observations for hopeless. `stop=0` never gives up. `watch` is the
+//! least share of the keys to watch (all while they are few); with 0 the policy learns from
+//! residents. `tenants=0` has one table for all tenants. `bytes=0` draws all candidates alike.
+//! `newest` and `memory` are the numbers of newest candidates and, by residents, of remembered
+//! keys. `compete=0` lets every newcomer in. `parts=0` has one class an octave. With `profile=0`
+//! octaves learn only from their neighbours. `fast=0` has only the slow rate of forgetting.
+//! `recency=0` adds nothing to the indices at the start.
 //!
 //! \[1\] Gittins. Bandit Processes and Dynamic Allocation Indices. JRSS B 1979.
 

@@ -1,14 +1,14 @@
-//! Whether a large newcomer is worth more than those that would have to leave for it.
+//! Whether a large newcomer is worth more than the items that would be evicted for it.
 //!
-//! An item that is let in is a candidate of the next eviction at the earliest, and by then a large
-//! one has evicted many, each of which may be worth more by its bytes. So some residents are drawn
-//! first, and those ranked below the newcomer are counted by their bytes: where they are less of
-//! what was drawn than the room it needs is of all that is held, it does not enter.
+//! A new item is a candidate of the next eviction at the earliest. By then a large one has evicted
+//! many items, each of which may be worth more per byte. So some residents are drawn first, and the
+//! bytes of those ranked below the newcomer are counted. It does not enter if their share of the
+//! bytes drawn is less than the share of all held bytes that it needs.
 
-/// A newcomer of so many mean sizes at least competes.
+/// The size, in mean sizes, from which on a newcomer competes.
 pub const LARGE: u64 = 4;
 
-/// The bytes of residents drawn that a newcomer is worth more than.
+/// The bytes of drawn residents, in total and ranked at most as high as a newcomer.
 #[derive(Clone, Copy, Debug)]
 pub struct Lower {
     rank: f32,
@@ -17,19 +17,19 @@ pub struct Lower {
 }
 
 impl Lower {
-    /// Before any is drawn, for a newcomer of such a rank.
+    /// Starts the count for a newcomer of this rank.
     pub const fn than(rank: f32) -> Self {
         Self { rank, drawn: 0, below: 0 }
     }
 
-    /// A resident was drawn.
+    /// Counts a drawn resident of this rank and size.
     #[inline]
     pub fn draw(&mut self, rank: f32, size: u64) {
         self.drawn += size;
         self.below += if rank <= self.rank { size } else { 0 };
     }
 
-    /// Whether the newcomer may enter where it needs so many of all the bytes held.
+    /// Whether the newcomer may enter, if it needs `need` of the `held` bytes.
     pub fn yields(self, need: u64, held: u64) -> bool {
         u128::from(self.below) * u128::from(held) >= u128::from(self.drawn) * u128::from(need)
     }

@@ -1,28 +1,28 @@
-//! Recency stands for knowledge while nothing is known: what is young may still come back.
+//! Recency as a rank while nothing is known: young items may still come back.
 //!
-//! Where hardly a key came back yet and first returns take as long as the memory holds, all indices
-//! are next to nothing and noise would choose who leaves. What is young has all its chances before
-//! it. So to each index is added
+//! At the start hardly any key has come back, and a first return may take as long as the memory
+//! lasts. All indices are then close to zero, and noise would choose the victim. A young item still
+//! has all its chances. So each index gets the addition
 //!
 //! ```text
 //! 4 · cold³ · 2^(-2 · turnovers) / (age + later)
 //! ```
 //!
-//! *Cold* is the share of the requests that met a key for the first time, fading by half each half
-//! turnover; *later* is the number of residents, or the median age of hits if that is more: a loop
-//! that hits late must not be given up for its youngest part.
+//! *Cold* is the share of the requests to keys never seen before; counts fade by half each half
+//! turnover. *Later* is the number of residents, or the median age of hits if that is more: a loop
+//! that hits late must not be evicted in favour of its youngest part.
 
 use super::class::{age_of, width};
 use super::counts::Counts;
 
-/// Its weight where every key is new.
+/// The weight where every key is new.
 const MOST: f64 = 4.0;
-/// Turnovers by which half of it is forgotten.
+/// Turnovers after which half of the weight is gone.
 const HALF: f64 = 0.5;
-/// Less than this is nothing.
+/// A smaller weight counts as zero.
 const LEAST: f64 = 1e-5;
 
-/// How far a cache is from its beginning.
+/// The progress of a cache from its start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recency {
     met: f64,
@@ -31,20 +31,20 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// A watched key was asked for, for the first time or not.
+    /// Counts a request to a watched key; `is_new` for its first.
     #[inline]
     pub(super) fn see(&mut self, is_new: bool) {
         self.seen += 1.0;
         self.met += f64::from(u8::from(is_new));
     }
 
-    /// All has begun before.
+    /// Ends the start: from now on there is no addition.
     pub(super) const fn end(&mut self) {
         self.turnovers = 1e9;
     }
 
-    /// The addition to indices of so many buckets of ages, after so many more turnovers;
-    /// nothing where that is next to nothing.
+    /// The addition to the indices of `ages` buckets, after `turnovers` more turnovers. Empty where
+    /// it is next to nothing.
     pub(super) fn look(
         &mut self,
         turnovers: f64,
@@ -65,7 +65,7 @@ impl Recency {
     }
 }
 
-/// The age that half of all hits have not reached.
+/// The age below which half of all hits fall.
 fn median_age(seen: &Counts) -> f32 {
     let half = seen.hits.iter().sum::<f32>() / 2.0;
     let mut sum = 0.0;

@@ -1,8 +1,8 @@
-//! The rank in the simulator: residents without gaps, and which of them an eviction looks at.
+//! The rank in the simulator: residents without gaps, and the candidates of an eviction.
 //!
-//! Entries lie in no order (the last fills every gap), so a run of neighbours is as good as single
-//! draws, and costs fewer cache lines. Draws by bytes go along longer runs: of all bytes that they
-//! pass, those at equal distances from a random one are drawn, and with each its item. So an item
+//! Entries are in no order (the last fills every gap), so a run of neighbours is as good as single
+//! draws, and costs fewer cache lines. Draws by bytes use longer runs. Among the bytes of a run,
+//! they draw those at equal distances from a random start, and the items that hold them. So an item
 //! is drawn in proportion to its size, and never twice, however large.
 
 use super::{Kind, LARGE, Learner, Lower, Memory, Options, Past, TENANTS, Table, size_class};
@@ -13,27 +13,27 @@ use base::{Bytes, Filter, Prng, Size};
 
 /// Neighbours read at each draw.
 const RUN: usize = 8;
-/// Neighbours along which draws by bytes go.
+/// Neighbours in one run of draws by bytes.
 const WALK: usize = 64;
-/// Residents passed for each that is drawn by its bytes.
+/// Residents passed for each item drawn by bytes.
 const PASSED: usize = 8;
-/// Bits of a fraction of the bytes between two draws.
+/// Bits of the fraction that counts the bytes between two draws.
 const APART: u32 = 44;
-/// Sizes that vary less than this, as the square of their deviation by their mean, are all alike.
+/// Sizes whose variance, relative to the square of their mean, is below this count as equal.
 const ALIKE: f64 = 0.02;
 
-/// With its slot 24 bytes, so that a run of eight is three cache lines.
+/// The entry of a resident: 24 bytes with its slot, so that a run of eight is three cache lines.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Tick of the last use, wrapping: ages beyond 2^32 requests are mistaken.
+    /// Tick of the last use, wrapping: ages beyond 2^32 requests are wrong.
     last: u32,
-    /// Price by byte.
+    /// Price per byte.
     worth: f32,
     size: Size,
     past: Past,
     tenant: u8,
     class: u8,
-    /// By the mean when it entered.
+    /// Size class by the mean at its entry.
     size_class: u8,
 }
 
@@ -54,7 +54,7 @@ fn bytes(size: Size) -> f32 {
     size.max(Size::ONE).as_f32()
 }
 
-/// The sum of the residents' sizes and that of their squares.
+/// The sum of the residents' sizes, and the sum of their squares.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sizes {
     sum: u64,
@@ -72,19 +72,19 @@ impl Sizes {
         self.squares -= u128::from(size.get()).pow(2);
     }
 
-    /// The class of a size, of so many items.
+    /// The class of a size among this number of items.
     fn class_of(&self, size: Size, items: usize) -> u8 {
         let mean = self.sum as f32 / items.max(1) as f32;
         size_class(bytes(size), if items == 0 { bytes(size) } else { mean })
     }
 
-    /// Whether so many items are of different sizes.
+    /// Whether the sizes of this number of items differ.
     fn differ(&self, items: usize) -> bool {
         self.squares as f64 * items as f64 > (1.0 + ALIKE) * (self.sum as f64).powi(2)
     }
 }
 
-/// The residents, what was learnt, and what is remembered.
+/// The residents, the learnt state, and the memory of evicted keys.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
 pub(super) struct Gittins {
@@ -93,7 +93,7 @@ pub(super) struct Gittins {
     memory: Memory,
     dense: Dense<Entry>,
     sizes: Sizes,
-    /// The newest, in a ring; those that left since are passed over.
+    /// The newest items, in a ring; a victim search skips slots that are empty.
     newest: Vec<Slot>,
     newest_at: usize,
     prng: Prng,
@@ -101,7 +101,7 @@ pub(super) struct Gittins {
     has_price: bool,
     by_tenant: bool,
     by_bytes: bool,
-    /// The least share of the keys that is watched; none where only residents are.
+    /// The least share of the keys to watch; `None` to learn only from residents.
     watch_min: Option<Filter>,
     remembered: f64,
     /// Whether large newcomers compete.
@@ -148,7 +148,7 @@ impl Gittins {
         if self.by_tenant { access.tenant } else { 0 }
     }
 
-    /// Learns from a request, and looks when it is time.
+    /// Learns from a request, and computes the indices when they are due.
     #[inline]
     fn see(&mut self, access: &Access, now: Tick) {
         if self.learner.filter().keeps(access.key) {
@@ -162,7 +162,7 @@ impl Gittins {
         }
     }
 
-    /// The entry of what is let in.
+    /// The entry of an object that enters.
     fn entry(&self, access: &Access, past: Past, now: Tick) -> Entry {
         let last = now.0 as u32;
         let price = if self.has_price { access.penalty.0.max(1) as f32 } else { 1.0 };
@@ -178,7 +178,7 @@ impl Gittins {
         }
     }
 
-    /// Whether a newcomer is worth more than those that would leave for it.
+    /// Whether a newcomer is worth more than the items that would be evicted for it.
     fn enters(&mut self, access: &Access, now: Tick) -> bool {
         let (len, held, size) = (self.dense.len() as u64, self.sizes.sum, access.size.get());
         let need = (held + size).saturating_sub(self.capacity);
@@ -201,7 +201,7 @@ impl Gittins {
             }
         }
         let enters = lower.yields(need, held);
-        // What is refused is remembered as if it had been here, or it would be new for ever.
+        // A refused object is remembered as if it had been resident, or it would be new for ever.
         if let Some(past) = if enters { known } else { Some(past) } {
             self.memory.insert(hash, past);
         }
@@ -209,7 +209,7 @@ impl Gittins {
     }
 }
 
-/// The lowest rank so far, and whose it is.
+/// The lowest rank so far, and its slot.
 struct Lowest<'a> {
     table: &'a Table,
     now: u32,
@@ -310,7 +310,7 @@ impl Policy for Gittins {
             let start = prng.below(len as u64) as usize;
             let mut passed = prng.next_u64() >> (u64::BITS - APART);
             for part in dense.run(start, WALK) {
-                // First those that are drawn, without a branch that nobody could predict.
+                // First finds the drawn items, without a branch that a processor could not predict.
                 let (mut drawn, mut n) = ([0u8; WALK], 0);
                 for (at, (_, entry)) in part.iter().enumerate() {
                     let before = passed >> APART;

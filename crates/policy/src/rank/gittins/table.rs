@@ -1,9 +1,9 @@
-//! The indices of one moment: what is looked up for every candidate of an eviction.
+//! The indices of one moment, for every candidate of an eviction.
 //!
-//! Nobody changes a table. Whoever learns makes another and puts it in the place of the old one,
-//! whole, so that any number of threads read without a lock. Most classes are never met, so a
-//! tenant has rows of those that were, and for each class the place of the row that stands for it:
-//! its own, that of its octave, or that of the nearest octave met. Rows reach as far as ages did.
+//! A table never changes. The learner makes another and replaces the old one as a whole, so that
+//! any number of threads read without a lock. Most classes never occur, so a tenant has rows only
+//! for the classes that did. Each class has the place of its row: its own, that of its octave, or
+//! that of the nearest octave that occurred. Rows reach up to the highest age seen.
 //!
 //! ```text
 //! places    tenant 0: 128 classes │ tenant 1: … │ everything: all one row
@@ -12,10 +12,10 @@
 
 use super::class::{AGES, CLASSES, OCTAVES, age_of, bucket, octave_of, width};
 
-/// Tenants with a table of their own; those beyond share them.
+/// Tenants with their own table; tenants beyond share these.
 pub const TENANTS: usize = 32;
 
-/// Whose table a tenant has.
+/// The number of the table that a tenant uses.
 #[inline]
 pub(super) const fn app(tenant: u16) -> usize {
     tenant as usize % TENANTS
@@ -24,8 +24,8 @@ pub(super) const fn app(tenant: u16) -> usize {
 /// Indices by tenant, class and age.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// By tenant, as far as any was seen, and by class: where its row begins. The last tenant is
-    /// everything.
+    /// The beginning of the row, by tenant, up to the highest seen, and by class. The last tenant
+    /// stands for everything.
     places: Box<[[u32; CLASSES]]>,
     rows: Box<[f32]>,
     /// The last bucket of a row.
@@ -33,7 +33,7 @@ pub struct Table {
 }
 
 impl Default for Table {
-    /// Before anything is known: (hits + 1) / life, of an item hit once or never.
+    /// The table before anything is learnt: (hits + 1) / life, for an item hit once or never.
     fn default() -> Self {
         let index = |octave: usize, age: usize| {
             let age = age_of(age) as f32 + width(age) as f32 / 2.0;
@@ -53,23 +53,23 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Hits to come by request to come, at the best stopping age.
+    /// Expected hits a request, at the best stopping age.
     #[inline]
     pub fn index(&self, tenant: u16, class: u8, age: u32) -> f32 {
         self.at(app(tenant), class, bucket(age))
     }
 
-    /// Tenants with indices of their own, and everything.
+    /// Number of tenants with their own indices, plus one for everything.
     pub(super) const fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Buckets of ages of a row.
+    /// Number of buckets of ages in a row.
     pub(super) const fn ages(&self) -> usize {
         self.oldest + 1
     }
 
-    /// The same of a bucket of ages.
+    /// The index for a table number, a class and a bucket of ages.
     #[inline]
     pub(super) fn at(&self, app: usize, class: u8, bucket: usize) -> f32 {
         let place = self.places[app.min(self.places.len() - 1)][usize::from(class) % CLASSES];
@@ -82,7 +82,7 @@ impl Table {
     }
 }
 
-/// A table that is being made, row by row.
+/// A table under construction, row by row.
 #[derive(Debug)]
 pub(super) struct Making {
     places: Vec<[u32; CLASSES]>,
@@ -91,24 +91,24 @@ pub(super) struct Making {
 }
 
 impl Making {
-    /// With rows of so many buckets.
+    /// An empty table whose rows have `ages` buckets.
     pub(super) const fn new(ages: usize) -> Self {
         Self { places: vec![], rows: vec![], ages }
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub(super) const fn rows(&self) -> usize {
         self.rows.len() / self.ages
     }
 
-    /// The next row, to be filled.
+    /// Adds a row of zeros and returns it.
     pub(super) fn row(&mut self) -> &mut [f32] {
         let start = self.rows.len();
         self.rows.resize(start + self.ages, 0.0);
         &mut self.rows[start..]
     }
 
-    /// The next tenant: the row of each of its classes.
+    /// Adds a tenant, with the row of each of its classes.
     pub(super) fn tenant(&mut self, row_of: impl Fn(usize) -> usize) {
         self.places.push(std::array::from_fn(|class| (row_of(class) * self.ages) as u32));
     }

@@ -1,4 +1,4 @@
-//! LHD over a store that many threads use: counting, learning and ranking taken apart.
+//! LHD over a store with many threads: separate counting, learning and ranking.
 //!
 //! ```text
 //!   threads: Lived ──┐ taken, now and then             swapped whole
@@ -6,16 +6,16 @@
 //!   threads: Lived ──┘                  (Model)
 //! ```
 //!
-//! Few threads count in one place, mostly one; somebody in the background takes the counts,
-//! learns, and hands out a table that nobody changes any more. The counters are fuzzy: of two
-//! threads that count at once one may not be heard. The store keeps three bits an item:
-//! the class of the age at its last hit, relative to the number of items, each class a factor of
-//! four (the paper's class; its code, and the simulator here, add the age at the hit before).
+//! Few threads share one set of counters, mostly one thread. A background thread takes the counts,
+//! learns, and publishes a table that never changes. The counters are approximate: when two threads
+//! count at once, one count may be lost. The store keeps three bits an item: the class of the age
+//! at its last hit, relative to the number of items. Each class spans a factor of four. (This is
+//! the paper's class; its code, and the simulator here, add the age at the hit before.)
 //!
-//! Whether an item is an explorer is not kept at all: it follows from the time of its last use, of
-//! which one in so many makes one. How many is set at each look, so that explorers hold the share
-//! of the bytes that they may: where most items are never hit, those that are spared pile up. With
-//! fewer explorers some of those there are cease to be, and none of the others becomes one.
+//! Whether an item is an explorer is not stored. It follows from the time of its last use: one time
+//! in N makes an explorer. Each look sets N so that explorers hold their share of the bytes: where
+//! most items are never hit, explorers pile up, as nothing evicts them. A larger N turns some
+//! explorers back into ordinary items, and makes no item an explorer.
 
 use super::model::{AGES, APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
 use super::{
@@ -27,19 +27,20 @@ use base::hash::mix;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// One explorer in so many newcomers and hits at least.
+/// The largest number of newcomers and hits for one explorer.
 const EXPLORE_MOST: f64 = 1e6;
 
-/// Classes by the age of the last hit: what fits three bits.
+/// Classes by the age at the last hit; their number fits three bits.
 const KEPT: usize = 8;
 
-/// The class of an item that was hit at this age among so many; 0 is for those never hit.
+/// The class of an item hit at this age, in a store of `objects` items; 0 stands for items never
+/// hit.
 #[inline]
 pub const fn hit_class(age: u32, objects: usize) -> u8 {
     hit_class_of((age | 1).ilog2(), objects)
 }
 
-/// The class of an age of this octave.
+/// The class for an age in this octave.
 #[inline]
 pub const fn hit_class_of(octave: u32, objects: usize) -> u8 {
     let reach = (objects | 1).ilog2() + 5;
@@ -48,73 +49,73 @@ pub const fn hit_class_of(octave: u32, objects: usize) -> u8 {
     if class < KEPT as u32 { class as u8 } else { KEPT as u8 - 1 }
 }
 
-/// The octaves of ages that a [`hit_class`] other than 0 stands for, the older first.
+/// The octaves of ages of a [`hit_class`] other than 0, the older octave first.
 pub(crate) const fn octaves(class: u8, objects: usize) -> [u8; 2] {
     let reach = (objects | 1).ilog2() as u8 + 5;
     let older = reach.saturating_sub(2 * (class - 1));
     [older, older.saturating_sub(1)]
 }
 
-/// Whose classes a tenant has, of so many.
+/// The number, below `apps`, of the classes that a tenant uses.
 #[inline]
 const fn app(apps: usize, tenant: u16) -> usize {
     let tenant = tenant as usize;
-    // A division takes as long as all else.
+    // A division would take as long as everything else.
     if tenant < apps { tenant } else { tenant % apps }
 }
 
-/// Who asks, and the class of the last hit, as one number.
+/// The tenant and the class of the last hit, as one number.
 #[inline]
 const fn row(apps: usize, tenant: u16, class: u8) -> usize {
     app(apps, tenant) * KEPT + class as usize % KEPT
 }
 
-/// Lifetimes that ended since they were last taken: by class and age, those that ended in a hit and
-/// the others.
+/// Lifetimes that ended since the last take: by class and age, separately for hits and other ends.
 #[derive(Debug)]
 pub struct Lived {
     apps: usize,
-    /// Apart, for hits come by many at once, and then no line is of use that counts the others.
+    /// Separate from `ends`: hits come many at a time, and then a cache line with other counts is
+    /// no use.
     hits: Box<[AtomicU32]>,
     ends: Box<[AtomicU32]>,
 }
 
 impl Lived {
-    /// Nothing counted yet; tenants beyond sixteen share classes.
+    /// Zero counts; tenants beyond sixteen share classes.
     pub fn new(tenants: usize) -> Self {
         let apps = tenants.clamp(1, APP_CLASSES);
         let none = || (0..apps * KEPT * AGES).map(|_| AtomicU32::new(0)).collect();
         Self { apps, hits: none(), ends: none() }
     }
 
-    /// Bytes that it takes, for so many tenants.
+    /// Bytes that it takes for this number of tenants.
     pub const fn bytes(tenants: usize) -> u64 {
         let apps = if tenants > APP_CLASSES { APP_CLASSES } else { tenants };
         (apps * KEPT * AGES * 2 * size_of::<AtomicU32>()) as u64
     }
 
-    /// A lifetime ended at this age, in a hit or otherwise.
+    /// Counts a lifetime that ended at this age, in a hit or otherwise.
     #[inline]
     pub fn count(&self, tenant: u16, class: u8, age: u32, hit: bool) {
         let at = row(self.apps, tenant, class) * AGES + bucket(age);
         let count = if hit { &self.hits[at] } else { &self.ends[at] };
-        // One who counts alone loses nothing, and does not pay for who does not.
+        // A thread that counts alone loses no count, and does not pay for an atomic addition.
         count.store(count.load(Relaxed).saturating_add(1), Relaxed);
     }
 }
 
-/// Bits of an age's binary fraction that make its step: those of the model's buckets.
+/// Bits of an age's binary fraction that are part of its step, as in the buckets of the model.
 const FRACTION: u32 = 5;
-/// Steps of a row: as many octaves of ages as there are, and to a power of two.
+/// Steps of a row: all octaves of ages, rounded up to a power of two.
 const STEPS: usize = 32 << FRACTION;
-/// Younger and older ages are as these.
+/// Ages outside these limits count as the nearest limit.
 const AGE_MIN: u32 = 8;
 const AGE_MAX: u32 = i32::MAX as u32;
 /// Tags ranked side by side.
 const SIDE: usize = 16;
 
-/// The step of an age between the two: its exponent and the first bits of its fraction, as they
-/// stand in a float. A processor does that to several at once.
+/// The step of an age between the two limits: its exponent and the first bits of its fraction, as
+/// in a float. A processor computes several at once.
 #[inline]
 const fn step(age: u32) -> u32 {
     const fn top(age: f32) -> u32 {
@@ -125,7 +126,7 @@ const fn step(age: u32) -> u32 {
 
 const _: () = assert!(step(AGE_MAX) < STEPS as u32 && step(16) == 1 << FRACTION);
 
-/// The youngest age of a step.
+/// The youngest age in a step.
 const fn age_of(step: usize) -> u32 {
     let (octave, fraction) = (step >> FRACTION, step as u64 % (1 << FRACTION));
     let age = ((1 << FRACTION) + fraction) * AGE_MIN as u64;
@@ -133,22 +134,22 @@ const fn age_of(step: usize) -> u32 {
     if age < AGE_MAX as u64 { age as u32 } else { AGE_MAX }
 }
 
-/// The densities of a tenant, by class and step.
+/// The hit densities of a tenant, by class and step.
 #[derive(Debug)]
 struct Table(Box<[f32; KEPT * STEPS]>);
 
 /// Hit densities as of one moment.
 #[derive(Debug)]
 pub struct Ranks {
-    /// By tenant.
+    /// By number of a tenant's classes.
     tables: Box<[Table]>,
-    /// What the hash of an explorer's last use is below.
+    /// An explorer's last use has a hash below this.
     explore_below: u64,
     explorer_age_max: u64,
 }
 
 impl Ranks {
-    /// Whether an item that has been idle for so long is spared whatever its rank.
+    /// Whether an item idle for `age` is an explorer, which is spared whatever its rank.
     #[inline]
     pub fn explores(&self, age: u64, now: Tick) -> bool {
         let last_use = now.0 - age.min(now.0);
@@ -160,7 +161,7 @@ impl Ranks {
     }
 }
 
-/// Where a class has the density of an age.
+/// The place of the density for a class and an age.
 #[inline]
 const fn place(class: u8, age: u32) -> u32 {
     class as u32 * STEPS as u32 + step(age)
@@ -174,7 +175,7 @@ impl Table {
 }
 
 impl Default for Ranks {
-    /// Before anything is known.
+    /// The ranks before anything is learnt.
     fn default() -> Self {
         Learner::new(1).ranks(usize::MAX)
     }
@@ -211,7 +212,7 @@ impl Rank for Ranks {
         let (lines, rest) = tags.as_chunks::<SIDE>();
         let (mut line_by_line, scored) = (into.iter_mut(), tags.len());
         for line in lines {
-            // First all places, by what the processor does to several at once.
+            // All places first: a processor computes several at once.
             let places = line.map(place);
             for ((&tag, place), into) in line.iter().zip(places).zip(&mut line_by_line) {
                 *into = score(tag, place);
@@ -243,7 +244,7 @@ impl Rank for Ranks {
     }
 }
 
-/// What was learnt of all shards, and when to look next.
+/// The model learnt from all shards, and the time of the next look.
 #[derive(Debug)]
 pub struct Learner {
     model: Model,
@@ -253,7 +254,7 @@ pub struct Learner {
 }
 
 impl Learner {
-    /// Knows nothing yet.
+    /// A learner without knowledge.
     pub fn new(tenants: usize) -> Self {
         let apps = tenants.clamp(1, APP_CLASSES);
         Self {
@@ -264,26 +265,27 @@ impl Learner {
         }
     }
 
-    /// Whether it may be time to look, after so many requests.
+    /// Whether a look may be due after `requests` requests.
     pub const fn is_time(&self, requests: u64) -> bool {
         requests >= self.look_at
     }
 
-    /// Whether it is time to look: after so many requests and evictions, among so many items.
+    /// Whether a look is due, after these requests and evictions, with `objects` items in the
+    /// store.
     pub const fn is_due(&self, requests: u64, evictions: u64, objects: u64) -> bool {
         let turned_over = 4 * evictions >= 3 * objects || requests >= PATIENCE * objects;
         self.is_time(requests) && turned_over
     }
 
-    /// Bytes that it and its ranks take, for so many tenants.
+    /// Bytes that it and its ranks take for this number of tenants.
     pub const fn bytes(tenants: usize) -> u64 {
         let apps = if tenants > APP_CLASSES { APP_CLASSES } else { tenants };
-        // Counts and densities, and two tables of ranks while one takes the other's place.
+        // Counts and densities, and two tables of ranks while one replaces the other.
         let table = size_of::<[f32; KEPT * STEPS]>();
         (apps * (3 * HIT_CLASSES * AGES * size_of::<f32>() + 2 * table)) as u64
     }
 
-    /// Takes the counts, which begin anew.
+    /// Takes the counts and sets them to zero.
     pub fn take(&mut self, lived: &Lived) {
         for (at, (hits, ends)) in lived.hits.iter().zip(&lived.ends).enumerate() {
             let take = |count: &AtomicU32| match count.load(Relaxed) {
@@ -297,9 +299,9 @@ impl Learner {
         }
     }
 
-    /// Computes the ranks anew at this number of requests. `lasting` are lifetimes that still last,
-    /// by tenant, class and age, each standing for so many; a shard holds so many items, and
-    /// explorers this share of the bytes.
+    /// Computes the ranks anew at this number of requests. `lasting` are lifetimes that still last:
+    /// tenant, class, age, and the number of items that each stands for. `objects` are the items of
+    /// a shard, and `explorers` is their share of the bytes.
     pub fn learn(
         &mut self,
         requests: u64,
@@ -307,7 +309,7 @@ impl Learner {
         objects: usize,
         explorers: f64,
     ) -> Ranks {
-        // A half at most when there are too few: they take long to come.
+        // At most halves the interval when explorers are too few: new ones take long to appear.
         let off = (explorers * EXPLORE_SHARE as f64).max(0.5);
         let most = self.explore_one_in * off;
         self.explore_one_in = most.clamp(EXPLORE_ONE_IN as f64, EXPLORE_MOST);
@@ -336,7 +338,7 @@ impl Learner {
     }
 }
 
-/// The model's class of a row.
+/// The model's class for a row.
 const fn class_of(row: usize) -> Class {
     (row / KEPT * HIT_CLASSES + row % KEPT) as Class
 }
@@ -350,7 +352,7 @@ mod tests {
     fn steps_are_the_buckets_of_the_model() {
         for age in (8..5_000).chain([1 << 20, (1 << 28) - 1, 1 << 30, AGE_MAX]) {
             let first = age_of(step(age) as usize);
-            // A float of many bits may be rounded up.
+            // A float of many bits may round up.
             assert!(first <= age.saturating_add(age >> 24), "{age} {first}");
             assert!(age.saturating_sub(first) <= age >> FRACTION, "{age} {first}");
             let is_exact = (64..1 << 24).contains(&age);
@@ -358,7 +360,7 @@ mod tests {
         }
     }
 
-    /// Quick hits make high classes, whatever the number of items.
+    /// Quick hits give high classes, for any number of items.
     #[test]
     fn classes_are_relative_to_the_number_of_items() {
         for objects in [1_000, 16_000, 256_000] {
@@ -370,8 +372,8 @@ mod tests {
         assert_eq!(hit_class(0, 0), 3);
     }
 
-    /// Tenant 1 is hit at age 100 every time, tenant 0 never: what is learnt is told apart, by who
-    /// asks and by age, and counted once.
+    /// Tenant 1 is hit at age 100 every time, tenant 0 never. The learner distinguishes tenants and
+    /// ages, and counts each lifetime once.
     #[test]
     fn what_is_counted_is_learnt() {
         let lived = Lived::new(2);
@@ -387,7 +389,7 @@ mod tests {
         let ranks = learner.learn(FIRST_LOOK, &[], 10, 0.01);
         assert!(!learner.is_due(FIRST_LOOK, 10, 10));
         let meta = |age| Meta { age, life: age, hits: 0, size: 10, penalty: Micros(0) };
-        // No tick is an explorer's here: the age is beyond what explorers are kept for.
+        // No tick makes an explorer here: the age is beyond the limit for explorers.
         let rank = |tenant, age| ranks.rank_in(tenant, 0, &meta(age), Tick(1 << 20));
         assert!(rank(1, 99) > 5.0 * rank(0, 99), "{} {}", rank(1, 99), rank(0, 99));
         assert!(rank(1, 99) > rank(1, 5), "near its hit it is worth more");
@@ -397,7 +399,7 @@ mod tests {
         assert!((50..200).contains(&explorers.count()), "one in a hundred");
     }
 
-    /// In a scan nothing is hit, and explorers stay longest: kept to their share they are few.
+    /// In a scan nothing is hit, and explorers stay longest. Limited to their share they are few.
     #[test]
     fn explorers_hold_their_share_of_the_bytes() {
         let held = |bounded: bool| {
@@ -411,7 +413,7 @@ mod tests {
             for now in 1..200_000u64 {
                 items.push(now);
                 if items.len() > 2_000 {
-                    // The oldest that is no explorer goes.
+                    // The oldest item that is no explorer is evicted.
                     let stays = |item: u64| ranks.explores(now - item, Tick(now));
                     let goes = items.iter().position(|&item| !stays(item));
                     items.remove(goes.unwrap_or(0));

@@ -1,28 +1,29 @@
-//! LHD: keep what will earn the most hits for the bytes and the time it will take.
+//! LHD: keeps the items with the most expected hits for their bytes and their remaining time.
 //!
 //! ```text
 //! rank = hit density(class, age) / size            hits to come / (bytes · time to come)
 //! ```
 //!
-//! How an object's future depends on its age is not assumed but measured (in `model`), for classes
-//! of objects that behave alike: by who asks, and by how soon the last two hits came. The lowest of
-//! a sample goes: 32 by default, for with 64 nothing more is gained on any trace tried. Loops,
-//! scans and recency all come out of the same measured curve.
+//! An object's future by its age is measured, not assumed (in `model`). Objects that behave alike
+//! form a class: by tenant, and by the ages of the last two hits. The lowest of a sample is
+//! evicted: 32 by default, for 64 gains nothing more on any trace tried. One measured curve covers
+//! loops, scans and recency.
 //!
-//! What cannot be seen cannot be learnt, so some newcomers are *explorers*: a hundredth of the
-//! bytes is held by objects that stay, whatever their rank, until they are hit or too old to be
-//! seen. And the most recent newcomers that ranked below the usual victim are always among the
-//! candidates: large useless objects then leave at once instead of waiting to be drawn.
+//! An age that no item reaches teaches nothing, so some newcomers are *explorers*. Objects that
+//! hold a hundredth of the bytes stay, whatever their rank, until they are hit or too old. The most
+//! recent newcomers that ranked below the usual victim are always candidates: large useless objects
+//! are then evicted at once instead of waiting for a draw.
 //!
-//! Learning: the densities are computed first when the cache has turned over, then whenever an
-//! eighth has been added to the requests seen, but at least once in eight requests by object cached
-//! (or 4096) and every 2^20 requests, with the past weighing 0.9. So a short trace is learnt from
-//! at all (the released code looks first after a million requests), and a long one is not read as
-//! if its beginning were its present: neither by a large cache nor by one of a few hundred objects,
-//! for which a million requests are an age.
+//! Learning: the densities are computed first when the cache has turned over, then whenever the
+//! requests seen have grown by an eighth. The interval is at most eight requests for each object
+//! cached (4096 at least) and at most 2^20 requests. At each look the past weighs 0.9. So a short
+//! trace is long enough to learn from (the released code looks first after a million requests). A
+//! long trace is not ranked by its beginning, neither by a large cache nor by one of a few hundred
+//! objects, for which a million requests are an age.
 //!
-//! Here it is not a [`crate::Rank`]: it needs the ages of the last two hits and tables that follow
-//! the cache. The live store ranks by [`Ranks`], a table of one moment, with less kept an item.
+//! In the simulator LHD is not a [`crate::Rank`]: it needs the ages of the last two hits, and
+//! tables that follow the cache. The live store ranks by [`Ranks`], a table of one moment, with
+//! fewer bits an item.
 //!
 //! \[1\] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
@@ -55,37 +56,37 @@ pub const SPEC: Spec = Spec {
 
 /// Requests before the densities are computed first.
 const FIRST_LOOK: u64 = 1 << 12;
-/// Requests by object cached after which the first look comes all the same.
+/// Requests, for each object cached, after which the first look comes even before a turnover.
 const PATIENCE: u64 = 8;
 /// Requests between two looks, at most.
 const LOOK_MAX: u64 = 1 << 20;
-/// Requests by object cached between two looks, at most: the looks remembered are ten, and a cache
-/// that turned over hundreds of times in these would answer to traffic long gone.
+/// The most requests between two looks, for each object cached. The model remembers about ten
+/// looks: a cache that turned over hundreds of times in these would follow traffic of long ago.
 const LOOK_OBJECTS: u64 = 8;
-/// Requests seen, by the requests to the next look.
+/// Requests seen, divided by the requests until the next look.
 const LOOK_SHARE: u64 = 8;
-/// What the past weighs at each look.
+/// Weight of the past at each look.
 const DECAY: f32 = 0.9;
-/// A newcomer or a hit becomes an explorer one time in so many, while there is room for one.
+/// One newcomer or hit in this many becomes an explorer, while there is room for one.
 const EXPLORE_ONE_IN: u64 = 32;
-/// Share of the capacity that explorers may hold.
+/// The capacity divided by the bytes that explorers may hold.
 const EXPLORE_SHARE: u64 = 100;
-/// Age, in requests by object cached, at which an explorer has seen enough.
+/// Age, in requests for each object cached, at which an explorer becomes an ordinary item.
 const EXPLORE_AGE: u32 = 64;
 /// Recent newcomers that are always candidates.
 const RECENT: usize = 8;
-/// Neighbours read at each draw. Entries lie in no order (the last fills every gap), so a run is as
+/// Neighbours read at each draw. Entries are in no order (the last fills every gap), so a run is as
 /// good as single draws, and costs fewer cache lines.
 const RUN: usize = 8;
-/// What an earlier victim weighs in the usual victim's rank.
+/// Weight of the earlier victims in the usual victim's rank.
 const VICTIM_MEMORY: f32 = 0.9;
 
-/// 20 bytes, so that a draw seldom reads two cache lines.
+/// The entry of a resident: 20 bytes, so that a draw seldom reads two cache lines.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Tick of the last use, wrapping: ages beyond 2^32 requests are mistaken.
+    /// Tick of the last use, wrapping: ages beyond 2^32 requests are wrong.
     last: u32,
-    /// Age at the last hit; [`NEVER_HIT`] before there was one.
+    /// Age at the last hit; [`NEVER_HIT`] without one.
     last_hit: u32,
     size: Size,
     cost: f32,
@@ -102,19 +103,20 @@ impl Entry {
     }
 }
 
-/// The residents, and what was learnt.
+/// The residents and the learnt model.
 #[derive(Debug)]
 pub struct Lhd {
     model: Model,
     dense: Dense<Entry>,
     prng: Prng,
     k: usize,
-    /// Whether what a miss costs multiplies the rank.
+    /// Whether the penalty multiplies the rank.
     cost: bool,
-    /// Whether all residents are candidates: an ideal to compare with, slow beyond thousands.
+    /// Whether all residents are candidates: an ideal for comparison, slow beyond thousands.
     global: bool,
     explore_budget: i64,
-    /// Copies, so that ranking them reads nothing else; what they show is checked when one wins.
+    /// Copies, so that ranking them reads no other memory; an entry is checked when it ranks
+    /// lowest.
     recent: [Option<(Slot, Entry)>; RECENT],
     recent_at: usize,
     usual_victim: f32,
@@ -144,7 +146,7 @@ impl Lhd {
         }
     }
 
-    /// Hit density by byte; explorers above everything.
+    /// Hit density per byte; explorers rank above everything.
     #[inline]
     fn rank(&self, entry: &Entry, now: Tick) -> f32 {
         let age = entry.age(now);
@@ -154,7 +156,7 @@ impl Lhd {
         entry.cost * self.model.density(entry.class, bucket(age)) / entry.size.as_f32()
     }
 
-    /// The entry of an object just used, and whether it is an explorer now.
+    /// The entry of an object just used. Decides whether the object is an explorer.
     fn enter(&mut self, access: &Access, last_hit: u32, sum: Option<u64>, now: Tick) -> Entry {
         let app = match access.tenant {
             0 => 0,
@@ -170,8 +172,8 @@ impl Lhd {
         Entry { last: now.0 as u32, last_hit, size, cost, class, explorer }
     }
 
-    /// The recent newcomer that ranks lowest, and below `limit`. Those that were used or left since
-    /// are dropped.
+    /// The recent newcomer with the lowest rank, if that is below `limit`. Drops an entry that
+    /// would win but was used or removed since.
     fn best_recent(&mut self, mut limit: f32, now: Tick) -> Option<Slot> {
         let mut best = None;
         for at in 0..RECENT {
@@ -201,8 +203,8 @@ impl Lhd {
 }
 
 impl Lhd {
-    /// Whether enough lifetimes have ended for a look: a cache that only just filled has seen hits
-    /// alone, and learns that everything is hit.
+    /// Whether enough lifetimes have ended for a look. A cache that has only just filled knows only
+    /// hits, and would learn that everything is hit.
     fn has_turned_over(&self, now: Tick) -> bool {
         let objects = self.dense.len() as u64;
         4 * self.evictions >= 3 * objects || now.0 >= PATIENCE * objects
@@ -225,7 +227,7 @@ impl Policy for Lhd {
         let old = *self.dense.get_mut(slot);
         let age = old.age(now);
         if access.op == crate::Op::Set {
-            // The value that was there ends its life unread.
+            // The value before the write ends its life unread.
             self.model.count_end(old.class, age);
         } else {
             self.model.count_hit(old.class, age);
@@ -290,8 +292,9 @@ impl Policy for Lhd {
 mod tests {
     use super::*;
 
-    /// Age begins anew at each hit: an object that comes at T, is hit at T + 4 and T + 6 and leaves
-    /// at T + 12 has hit ages of 4 and 2 and an age of 6 at its eviction (the paper, section 3.1).
+    /// Age begins anew at each hit. An object that enters at T, is hit at T + 4 and T + 6, and is
+    /// evicted at T + 12, has hit ages of 4 and 2 and an age of 6 at its eviction (the paper,
+    /// section 3.1).
     #[test]
     fn ages_count_from_the_last_hit() {
         let (names, values) = (SPEC.params, &[1.0, 0.0, 0.0]);

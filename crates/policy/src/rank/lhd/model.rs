@@ -1,4 +1,4 @@
-//! What LHD learns: hits and ends of lifetimes by class and age, and the hit density they give.
+//! The model of LHD: hits and ends of lifetimes by class and age, and their hit density.
 //!
 //! For each class, with h(a) lifetimes that ended in a hit at age a and v(a) that ended otherwise,
 //!
@@ -6,34 +6,35 @@
 //! density(a) = Σ h(y) / Σ (y - a + 1) · (h(y) + v(y)),    both sums over y ≥ a,
 //! ```
 //!
-//! hits to come by time to come, from one backward pass over the ages.
+//! The density is the hits to come divided by the time to come, from one backward pass over the
+//! ages.
 //!
-//! Ages fall into buckets that widen with the age: 2^P buckets an octave. Why not buckets of one
-//! width, as the paper has them? On a loop over M objects, the worst case, an object may stay one
-//! bucket too long, which costs the share bucket / M of the hits \[1, appendix\]; and a loop longer
-//! than the buckets reach is not seen at all. With one width both together ask for 1/ε² buckets and
-//! for a width that follows the number of objects. With widths in proportion to the age the loss is
-//! at most ε = 2^-P for a loop of any length, with 32 · 2^P buckets, and nothing needs to follow.
+//! Ages fall into buckets that widen with the age: 2^P buckets an octave. The paper has buckets of
+//! one width. On a loop over M objects, the worst case, an object may stay one bucket too long,
+//! which costs the share bucket / M of the hits \[1, appendix\]. A loop longer than the range of
+//! the buckets is not visible at all. With one width, both together need 1/ε² buckets and a width
+//! that follows the number of objects. With widths in proportion to the age the loss is at most ε =
+//! 2^-P for a loop of any length, with 32 · 2^P buckets and nothing to adjust.
 //!
-//! Lifetimes that still last count as well, as if they ended now. Without them a young cache looks
-//! as if every old object were hit at last: those that were not are still there.
+//! Lifetimes that still last count as well, as if they ended now. Without them every old object of
+//! a young cache would seem to be hit in the end: objects never hit are still resident.
 
-/// Buckets an octave, as a power of two: at most 1/32 of the hits is lost to them.
+/// Buckets an octave, as a power of two: they cost at most 1/32 of the hits.
 const PRECISION: u32 = 5;
 /// Buckets that cover every age below 2^32 requests.
 pub(super) const AGES: usize = (33 - PRECISION as usize) << PRECISION;
 /// Classes by the ages of the last two hits.
 pub(super) const HIT_CLASSES: usize = 16;
-/// Classes by who asks.
+/// Classes by tenant.
 pub(super) const APP_CLASSES: usize = 16;
 
-/// Lifetimes that the whole weighs in each class: fewer, and a class with few of its own ranks by
-/// chance; many more, and classes are all alike.
+/// Weight of the whole in each class, in lifetimes. With a lower weight, a class with few lifetimes
+/// ranks by chance; with a much higher one, all classes are alike.
 const PRIOR: f32 = 60.0;
-/// What the classes beside it weigh in a class: hit ages lie on a scale, and neighbours on it are
-/// like each other. The gain is on short traces.
+/// Weight of the neighbours of a class in its counts: hit ages are a scale, and neighbours on it
+/// behave alike. Short traces gain from it.
 const NEIGHBOUR: f32 = 0.5;
-/// Sums of two ages from here on, in requests by object cached, make the slowest class.
+/// Sum of two ages, in requests for each object cached, from which on the class is the slowest.
 const REACH: u64 = 32;
 
 const _: () = assert!(APP_CLASSES * HIT_CLASSES <= 256);
@@ -46,7 +47,7 @@ pub(super) const fn bucket(age: u32) -> usize {
     ((shift << PRECISION) + (age >> shift)) as usize
 }
 
-/// Requests that a bucket spans.
+/// Requests in the width of a bucket.
 fn width(bucket: usize) -> f32 {
     let octave = bucket >> PRECISION;
     if octave < 2 { 1.0 } else { (1u64 << (octave - 1)) as f32 }
@@ -58,7 +59,7 @@ struct Count {
     ends: f32,
 }
 
-/// An app class and a hit class: the row of the tables.
+/// An app class and a hit class: the row in the tables.
 pub(super) type Class = u8;
 
 const fn row(class: Class) -> usize {
@@ -68,16 +69,16 @@ const fn row(class: Class) -> usize {
 /// Hits, ends and densities by app class, hit class and age.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
-    /// By app class; most caches have one.
+    /// Counts by app class; most caches have one.
     counts: [Option<Box<[Count]>>; APP_CLASSES],
     densities: Vec<f32>,
-    /// Sums of ages from here on fall into the class of the slowest.
+    /// Sums of two ages from here on belong to the slowest class.
     reach: u64,
 }
 
 impl Model {
-    /// Before anything is known, of so many app classes: old is bad, and not to have been hit is
-    /// worse.
+    /// A model without counts for `apps` app classes: density falls with age, and is lowest for
+    /// objects never hit.
     pub(super) fn new(apps: usize) -> Self {
         let row = |class: usize| {
             let worth = (class % HIT_CLASSES + 1) as f32;
@@ -94,8 +95,9 @@ impl Model {
         }
     }
 
-    /// The hit class of an object whose last two hits came after `sum` requests together; `None` if
-    /// it was never hit. Each class spans a factor of two, relative to the number of objects.
+    /// The hit class of an object whose last two hits had ages of `sum` requests together; `None`
+    /// stands for an object never hit. Each class spans a factor of two, relative to the number of
+    /// objects.
     #[inline]
     pub(super) fn hit_class(&self, sum: Option<u64>) -> u8 {
         let Some(sum) = sum else { return 0 };
@@ -116,7 +118,7 @@ impl Model {
         self.count(class, age).ends += 1.0;
     }
 
-    /// Lifetimes that ended at this age, in a hit and otherwise, of all classes.
+    /// Lifetimes that ended at this age, in a hit and otherwise, over all classes.
     #[cfg(test)]
     pub(super) fn ended(&self, age: u32) -> (f32, f32) {
         let all = self.counts.iter().flatten().flat_map(|counts| counts.chunks(AGES));
@@ -141,8 +143,9 @@ impl Model {
         &mut counts[usize::from(class) % HIT_CLASSES * AGES + bucket]
     }
 
-    /// Forgets by `decay` and computes the densities anew, with the classes and ages of
-    /// lifetimes that still last, each standing for so many, of `objects` in all.
+    /// Multiplies the counts by `decay` and computes the densities anew. `lasting` are lifetimes
+    /// that still last: class, age, and the number of items that each stands for, among `objects`
+    /// in all.
     pub(super) fn learn(
         &mut self,
         decay: f32,
@@ -184,8 +187,8 @@ impl Model {
     }
 }
 
-/// The counts of a hit class with some of those beside it. The class of what was never hit stands
-/// alone.
+/// The counts of a hit class with a part of its neighbours' counts. The class of objects never hit
+/// stands alone.
 fn with_neighbours(counts: &[Count], hit: usize) -> Vec<Count> {
     let of = |class: usize| &counts[class * AGES..][..AGES];
     let mut own = of(hit).to_vec();
@@ -199,7 +202,7 @@ fn with_neighbours(counts: &[Count], hit: usize) -> Vec<Count> {
     own
 }
 
-/// Sums over the ages from one on.
+/// Sums over all ages from one bucket on.
 #[derive(Clone, Copy, Default)]
 struct Tail {
     hits: f32,
@@ -208,7 +211,7 @@ struct Tail {
 }
 
 impl Tail {
-    /// Takes in the next younger bucket. What happens in it happens in its middle.
+    /// Adds the next younger bucket. Its events count as in its middle.
     fn extend(&mut self, count: Count, width: f32) {
         let events = count.hits + count.ends;
         self.time += width * self.events + f32::midpoint(width, 1.0) * events;
@@ -236,7 +239,7 @@ mod tests {
         hits.into_iter().zip(ends).map(|(hits, ends)| Count { hits, ends }).collect()
     }
 
-    /// Three hits at age 1, one at age 3, and two evictions at age 3: by hand, from age 0 there are
+    /// Three hits at age 1, one at age 3, and two evictions at age 3. By hand: from age 0 there are
     /// 4 hits in 18 request-lives, and so on.
     #[test]
     fn densities_of_a_hand_made_class() {
@@ -257,7 +260,7 @@ mod tests {
         assert!((got[0] - 2.0 / 9.0).abs() < 1e-6, "{got:?}");
     }
 
-    /// Every age has a bucket, buckets are adjacent, and none is wider than its age by 2^P.
+    /// Every age has a bucket, buckets are adjacent, and none is wider than its age divided by 2^P.
     #[test]
     fn buckets_cover_all_ages_to_their_precision() {
         let mut start = 0u64;

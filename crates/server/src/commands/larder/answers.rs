@@ -1,5 +1,5 @@
-//! LARDER ADVISE, WHY, MEMORY, SIZE, POLICIES, HISTORY and REPORT: what the report says, in
-//! sentences for people and as a document for programs.
+//! LARDER ADVISE, WHY, MEMORY, SIZE, POLICIES, HISTORY and REPORT: the report as sentences for
+//! people, and as a document for programs.
 
 use super::{document, lines, number_of, wants_json};
 use crate::commands::{Call, Done, Failure, SYNTAX};
@@ -11,10 +11,10 @@ use base::{Bytes, Cause};
 use serde_json::{Value, json};
 use wire::resp::parse_double;
 
-/// How far back HISTORY looks unless told otherwise, in seconds.
+/// The time that HISTORY goes back by default, in seconds.
 const HISTORY_S: u64 = 3_600;
 
-/// The tenant that an argument names, out of the report.
+/// The tenant in the report that an argument names.
 fn tenant_of<'a>(call: &Call<'_>, report: &'a Report, at: usize) -> Result<&'a Tenant, Failure> {
     let name = call.text(at).into_owned();
     number_of(call, &name)?;
@@ -135,7 +135,7 @@ fn memory_of(text: &str, present: u64) -> Result<u64, Failure> {
     wanted.filter(|wanted| *wanted > 0).ok_or_else(refusal)
 }
 
-/// A miss ratio as `0.05` or as `5%`.
+/// Reads a miss ratio in the form `0.05` or `5%`.
 fn ratio(text: &str) -> Result<f64, Failure> {
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number, 100.0),
@@ -158,7 +158,7 @@ pub(super) fn policies(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// The changes, and with JSON the figures too, of the last hour or as far back as is asked.
+/// The changes of the last hour or of the given time; with JSON the figures too.
 pub(super) fn history(call: &mut Call<'_>) -> Done {
     let seconds = match call.args.len() {
         2 => None,
@@ -188,7 +188,7 @@ pub(super) fn history(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// A length of time as `600`, `10m`, `2h` or `1d`, in seconds.
+/// Reads a length of time in the form `600`, `10m`, `2h` or `1d`. Returns seconds.
 fn back(text: &str) -> Result<u64, Failure> {
     let (number, scale) = match text.to_ascii_lowercase() {
         text if text.ends_with('d') => (text[..text.len() - 1].to_owned(), 86_400),
@@ -203,7 +203,7 @@ fn back(text: &str) -> Result<u64, Failure> {
     })
 }
 
-/// The whole report.
+/// Replies with the whole report.
 pub(super) fn whole(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
     if !as_json {

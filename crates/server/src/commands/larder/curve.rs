@@ -11,7 +11,8 @@ use serde_json::json;
 use tune::recipe::Pools;
 use tune::snapshot::{Candidate, best};
 
-/// Sizes to show a tenant's curves at: even steps to where they end, or to the limit.
+/// The sizes at which a tenant's curves are shown: even steps up to the end of the curves, or up to
+/// the limit if that is larger.
 fn sizes(candidates: &[Candidate], limit: Bytes) -> Vec<Bytes> {
     let extents = candidates.iter().map(|candidate| candidate.curve.extent());
     let end = extents.max().unwrap_or_default().max(limit);

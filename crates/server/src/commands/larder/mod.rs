@@ -1,4 +1,4 @@
-//! LARDER: what the server knows of its own workload, and what it makes of it.
+//! LARDER: the server's knowledge of its own workload, and its decisions.
 //!
 //! Replies are lines for people; with JSON as the last argument they are one document for programs.
 
@@ -14,7 +14,7 @@ use super::{Call, Command, Done, Failure, SYNTAX};
 use base::{Bytes, TenantId};
 use serde_json::Value;
 
-/// This family.
+/// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[Command::container("larder", 0, SUBCOMMANDS).doc(
     "server",
     "8.0.0",
@@ -99,7 +99,7 @@ const SUBCOMMANDS: &[Command] = &[
     ),
 ];
 
-/// Points of a curve that are shown.
+/// The number of points at which a curve is shown.
 const POINTS: u64 = 40;
 
 fn help(call: &mut Call<'_>) -> Done {
@@ -140,7 +140,7 @@ fn help(call: &mut Call<'_>) -> Done {
     ])
 }
 
-/// Whether the arguments from `at` on ask for JSON.
+/// Whether the arguments from `at` on ask for JSON. An error if they are anything else.
 pub(super) fn wants_json(call: &Call<'_>, at: usize) -> Result<bool, Failure> {
     match call.args.len().checked_sub(at) {
         Some(0) => Ok(false),
@@ -152,7 +152,7 @@ pub(super) fn wants_json(call: &Call<'_>, at: usize) -> Result<bool, Failure> {
 pub(super) fn lines(call: &mut Call<'_>, lines: &[String]) {
     call.out.array(lines.len());
     for line in lines {
-        // A line must not break the protocol, whatever a tenant is called.
+        // Control characters in a tenant's name must not break the protocol.
         call.out.simple(&line.replace(|c: char| c.is_control(), " "));
     }
 }

@@ -1,4 +1,4 @@
-//! LARDER PLAN and EPOCHS: the plan in force, and what became of each epoch's.
+//! LARDER PLAN and EPOCHS: the plan in force, and the outcome of each epoch.
 
 use super::{document, lines, price, ratio, wants_json};
 use crate::commands::{Call, Done};
@@ -65,7 +65,7 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// The epochs the pilot remembers, the newest last.
+/// The epochs that the pilot remembers, the newest last.
 pub(super) fn epochs(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
     let shown = call.shared.published.shown();

@@ -1,8 +1,8 @@
-//! The price of memory where tenants share a pool: what a MiB more would save, who holds how much
-//! of it, and what floors cost the others.
+//! The price of memory if tenants share a pool: the saving by one more MiB, each tenant's share, and
+//! the cost of floors to other tenants.
 //!
-//! All of it is of the report, as every other answer is: the curve of each tenant says what a
-//! little more than it holds would save.
+//! All of it comes from the report, as every other answer does: the curve of each tenant shows the
+//! saving by a little more memory than it holds.
 
 use super::share;
 use ::report::claim::{self, Claim, What};
@@ -11,7 +11,7 @@ use ::report::{Report, Tenant};
 use base::Bytes;
 use serde_json::{Value, json};
 
-/// Tenants that are told of.
+/// The largest number of tenants in the reply.
 const SHOWN_MAX: usize = 64;
 
 /// The weight of each tenant's waiting.

@@ -1,4 +1,4 @@
-//! LARDER TENANTS: what each tenant has and does.
+//! LARDER TENANTS: the memory and the requests of each tenant.
 
 use super::{document, lines, share, wants_json};
 use crate::commands::{Call, Done};
@@ -28,7 +28,7 @@ pub(super) fn tenants(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Counts are since the start, `recent` is of the last minutes.
+/// One row of the reply. Counts are since the start; `recent` is about the last minutes.
 fn row(tenant: &Tenant, used: Bytes, k: u8) -> Value {
     let counters = &tenant.counters;
     let reads = counters.reads();

@@ -1,4 +1,4 @@
-//! LARDER DUMP, LOAD and TIDES: what is away on the disk, and whose load comes and goes.
+//! LARDER DUMP, LOAD and TIDES: items that are on the disk, and tenants with a periodic load.
 
 use super::{lines, number_of, wants_json};
 use crate::commands::{Call, Done, Failure};
@@ -15,7 +15,7 @@ pub(super) fn load(call: &mut Call<'_>) -> Done {
     ask(call, Turn::Peak, "Loading has begun: LARDER TIDES shows what comes of it")
 }
 
-/// Asks for a tenant's items, or everybody's, to leave or to come back.
+/// Asks for the items of one tenant, or of all tenants, to move to the disk or back.
 fn ask(call: &mut Call<'_>, turn: Turn, answer: &str) -> Done {
     if call.view.settings.dump_max == Bytes(0) {
         return Err(Failure::err(

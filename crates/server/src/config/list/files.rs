@@ -1,4 +1,4 @@
-//! Files that the server keeps.
+//! Directives about files and folders of the server.
 
 use crate::config::directive::When::Always;
 use crate::config::directive::{Directive, Shape, word};

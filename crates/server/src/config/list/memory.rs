@@ -1,4 +1,4 @@
-//! How much memory there is, for whom, and who leaves.
+//! Directives about memory: how much there is, each tenant's share, and eviction.
 
 use crate::config::directive::When::{Always, Start};
 use crate::config::directive::{Directive, Shape, number, word};

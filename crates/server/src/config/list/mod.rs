@@ -1,7 +1,7 @@
-//! Every directive, by what it concerns.
+//! Every directive, grouped by subject.
 //!
-//! Names are those of Redis where it has the thing. What Redis has and this server does not need
-//! stands in `ignored.rs`.
+//! A directive has Redis' name if Redis has one for the same purpose. Redis' directives that this
+//! server does not need are in `ignored.rs`.
 
 mod files;
 mod memcached;
@@ -15,7 +15,7 @@ use super::directive::Directive;
 pub(super) const ALL: &[&[Directive]] =
     &[network::ALL, memcached::ALL, users::ALL, memory::ALL, observe::ALL, files::ALL];
 
-/// Words that say something.
+/// The words that are not empty.
 fn not_empty(words: &[String]) -> Vec<String> {
     words.iter().filter(|word| !word.is_empty()).cloned().collect()
 }

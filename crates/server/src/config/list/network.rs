@@ -1,4 +1,4 @@
-//! Where clients come in, and how many.
+//! Directives about ports, sockets, TLS and the number of clients.
 
 use super::not_empty;
 use crate::config::directive::When::{Always, Start};

@@ -22,7 +22,7 @@ pub(super) const ALL: &[Directive] = &[
             Ok(())
         }),
     )
-    // Without one, the line of the user default says what lets it in.
+    // Without a password here, the line of the user `default` defines its passwords.
     .in_file(|settings| Some(settings.requirepass.clone()).filter(|password| !password.is_empty())),
     Directive::new(
         "user",
@@ -41,7 +41,7 @@ pub(super) const ALL: &[Directive] = &[
             Ok(())
         }),
     )
-    // ACL SAVE writes them where they have a file of their own.
+    // With an aclfile, ACL SAVE writes the users instead.
     .in_file(|settings| settings.aclfile.is_empty().then(|| show_users(settings))),
     number!(
         "auth-delay-max",

@@ -1,9 +1,9 @@
-//! What CONFIG REWRITE leaves is read back as it was.
+//! A file that CONFIG REWRITE wrote restores the settings.
 
 use super::*;
 use base::Bytes;
 
-/// A folder with files, of which `larder.conf` is the first.
+/// A folder with these files, one of them `larder.conf`.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -12,7 +12,8 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     dir
 }
 
-/// Changes what `text` says and writes it anew; what was written brings it all back.
+/// Reads the settings, changes them and rewrites the file. Checks that the new file restores all of
+/// them.
 fn rewritten(files: &[(&str, &str)], change: impl FnOnce(&mut Settings)) -> Result<String, Error> {
     let dir = folder(files);
     let path = dir.path().join("larder.conf");
@@ -58,7 +59,7 @@ fn a_rewritten_file_says_what_is_set() {
     }
 }
 
-/// The last line of a setting that has two names counts, and what was set since.
+/// A setting with two names: its last line counts, or a later CONFIG SET.
 #[test]
 fn a_setting_of_two_names_is_written_once() {
     let text = "hash-max-listpack-entries 20\nsave 900 1\nHASH-MAX-ZIPLIST-ENTRIES 21\n\
@@ -109,7 +110,7 @@ fn what_an_included_file_says_is_not_said_again() {
     assert!(added.len() == 5 && added[4].starts_with("user bob on nopass"), "{added:?}");
 }
 
-/// A line before, one of an include, and one behind it: each stays where it is.
+/// Lines before an include, in it and behind it stay where they are.
 #[test]
 fn lines_stay_before_and_behind_an_include() {
     let text = "tenant a match db 3\ninclude more.conf\ntenant c match db 4\n";
@@ -129,7 +130,7 @@ fn what_no_line_can_take_back_is_refused() {
     assert!(error.contains("'requirepass'") && !error.contains("secret"), "{error}");
 }
 
-/// Each directive alone, with a value that is not its default, in the file and in an include.
+/// Each directive alone, with a value other than its default, in the file and in an include.
 #[test]
 fn every_directive_survives() {
     let values = [

@@ -1,4 +1,4 @@
-//! memcached's own flags, as directives: what `larder serve --memcached` is given.
+//! memcached's own flags, translated to directives: the arguments of `larder serve --memcached`.
 
 mod process;
 mod table;
@@ -10,12 +10,13 @@ use crate::config::Error;
 use std::fmt::Write;
 use table::{Act, ELSEWHERE, FLAGS, Flag, Value, WORDS};
 
-/// As memcached without a flag: 64 MiB, all addresses, 1024 connections, no certificates of
-/// clients; and no port that memcached would not open.
+/// The defaults of memcached: 64 MiB, all addresses, 1024 connections, no certificates of clients.
+/// No port that memcached would not open is opened.
 const BEGIN: &str = "--port 0 --http-port 0 --bind * -::* --maxmemory 64mb --maxclients 1024 \
                      --tls-auth-clients no";
 const PORT: &str = "11211";
-/// Bytes that a value may have at most: from, up to, and of the memory.
+/// The limits for the largest value in bytes: the least, the most, and its part of the memory (one
+/// in `ITEM_SHARE`).
 const ITEM_MIN: u64 = 1 << 10;
 const ITEM_MAX: u64 = 1 << 30;
 const ITEM_SHARE: u64 = 2;
@@ -23,9 +24,9 @@ const ITEM_SHARE: u64 = 2;
 /// The meaning of the flags.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// A text, and nothing else.
+    /// Print this text and end.
     Text(String),
-    /// A server.
+    /// Run this server.
     Serve(Serve),
 }
 
@@ -34,7 +35,7 @@ pub(crate) enum Asked {
 pub(crate) struct Serve {
     /// Directives and their words, as on the command line.
     pub(crate) directives: Vec<String>,
-    /// Changes of the process rather than the server.
+    /// Changes to the process, not to the server.
     pub(crate) process: Process,
     /// Differences from memcached, for the log.
     pub(crate) notes: Vec<String>,
@@ -67,7 +68,7 @@ impl Value {
     }
 }
 
-/// Flags as they are read.
+/// The flags read so far.
 #[derive(Default)]
 struct Reader {
     serve: Serve,
@@ -75,7 +76,7 @@ struct Reader {
     listen: Vec<String>,
     megabytes: Option<u64>,
     item_max: Option<u64>,
-    /// Flags that change nothing.
+    /// Flags that change nothing here.
     idle: Vec<String>,
     text: Option<String>,
 }
@@ -92,7 +93,7 @@ pub(crate) fn translate(words: &[String]) -> Result<Asked, Error> {
                 None => (long, None),
             };
             let Some(flag) = FLAGS.iter().find(|flag| flag.long == name) else {
-                // A directive of the server, with the word behind it.
+                // This is a directive of the server, and the next word is its value.
                 reader.serve.directives.push(word.clone());
                 reader.serve.directives.extend(rest.next().cloned());
                 continue;
@@ -106,7 +107,7 @@ pub(crate) fn translate(words: &[String]) -> Result<Asked, Error> {
         let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
             return fail(format!("'{word}' is no flag: memcached's begin with -"));
         };
-        // -vv is -v twice, -p11211 a value.
+        // -vv means -v twice, but -p11211 is -p with a value.
         while let Some(letter) = letters.chars().next() {
             letters = &letters[letter.len_utf8()..];
             let Some(flag) = FLAGS.iter().find(|flag| flag.short == letter) else {
@@ -129,7 +130,7 @@ impl Reader {
         self.serve.directives.extend([format!("--{directive}"), value.into()]);
     }
 
-    /// Obeys a flag.
+    /// Applies a flag.
     fn take(&mut self, flag: &Flag, value: &str) -> Result<(), Error> {
         let name = format!("-{}", flag.short);
         flag.value.check(&name, value)?;
@@ -180,7 +181,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Obeys a word of `-o`.
+    /// Applies a word of `-o`.
     fn word(&mut self, word: &str) -> Result<(), Error> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         let shown = format!("-o {name}");
@@ -200,7 +201,7 @@ impl Reader {
                 ("ssl_verify_mode", "0") => self.set("tls-auth-clients", "no"),
                 ("ssl_verify_mode", "1" | "3") => self.set("tls-auth-clients", "optional"),
                 ("ssl_verify_mode", "2") => self.set("tls-auth-clients", "yes"),
-                // Versions before 1.2 are not spoken at all.
+                // TLS versions before 1.2 are not supported at all.
                 ("ssl_min_version", "0" | "1" | "2") => {
                     self.set("tls-protocols", "TLSv1.2 TLSv1.3");
                 }
@@ -234,7 +235,7 @@ impl Reader {
             return fail("-p 0 opens nothing: give a port, or a path with -s".into());
         }
         if has_path {
-            // As memcached does: a path is instead of a port.
+            // As in memcached, a path replaces the port.
             self.set("memcached-port", "0");
         } else {
             self.set("memcached-port", if free { PORT } else { &port });
@@ -250,7 +251,7 @@ impl Reader {
         if !self.listen.is_empty() && !has_path {
             self.serve.directives.push("--memcached-bind".into());
             self.serve.directives.append(&mut self.listen);
-            // The operator has said which clients are served.
+            // The operator has chosen the addresses, and so the clients.
             self.set("protected-mode", "no");
         } else if !has_path {
             self.serve.notes.push(
@@ -267,7 +268,7 @@ impl Reader {
     }
 }
 
-/// Bytes, of which k and m are powers of two.
+/// A number of bytes; k and m are powers of two.
 fn item_size(value: &str) -> Result<u64, Error> {
     let (digits, unit) = match value.as_bytes().last() {
         Some(b'k' | b'K') => (&value[..value.len() - 1], 10),
@@ -285,7 +286,7 @@ fn version() -> String {
     format!("memcached {MEMCACHED_VERSION} (Larder {})\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// The help, which tools search for flags.
+/// The text of the help, in which tools look for flags.
 fn help() -> String {
     let mut text = version();
     for flag in FLAGS {

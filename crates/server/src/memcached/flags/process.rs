@@ -1,7 +1,7 @@
-//! Memcached's flags about the process: another user, the background, its memory.
+//! memcached's flags about the process: another user, the background, its memory.
 //!
-//! It is done before a thread, a port or a file is opened, as there: so the port and the files are
-//! that user's to open.
+//! The changes are made before any thread, port or file is opened, as in memcached. So the port and
+//! the files are opened with that user's permissions.
 
 use crate::config::Error;
 use nix::sys::mman::{MlockAllFlags, mlockall};
@@ -9,21 +9,21 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::{User, geteuid, initgroups, setgid, setuid};
 use std::ffi::CString;
 
-/// Changes of the process.
+/// Changes to the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Process {
-    /// The user to become, if it is root.
+    /// The user to become, if the process runs as root.
     pub(crate) user: Option<String>,
     /// Run in the background.
     pub(crate) daemon: bool,
     /// Keep all memory resident.
     pub(crate) lock_memory: bool,
-    /// No limit for core files.
+    /// Remove the limit for core files.
     pub(crate) core_dumps: bool,
 }
 
 impl Process {
-    /// Does it, but for the background (`background.rs`).
+    /// Makes the changes, except for the background (`background.rs`).
     pub(crate) fn carry_out(&self) -> Result<(), Error> {
         let failed = |what: &str, error: nix::Error| Error(format!("{what}: {error}"));
         if self.core_dumps {
@@ -43,7 +43,7 @@ impl Process {
     }
 }
 
-/// Gives up the rights of root for those of a user, for good.
+/// Gives up root's permissions for those of a user, for good.
 fn become_user(name: &str) -> Result<(), Error> {
     let user = User::from_name(name)
         .map_err(|error| Error(format!("-u {name}: {error}")))?

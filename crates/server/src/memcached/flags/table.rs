@@ -1,22 +1,22 @@
-//! memcached's flags and the words of its `-o`, each with what it does here.
+//! memcached's flags and the words of its `-o`, each with its effect here.
 //!
-//! A flag that restricts or changes what clients see is obeyed or refused. One that only tunes
-//! parts that are not here is taken, and named in a line of the log.
+//! A flag that restricts or changes the view of clients is applied or refused. A flag that only
+//! tunes parts that Larder lacks is accepted, and named in a line of the log.
 
 /// The effect of a flag or a word.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Act {
-    /// Its value is that of this directive.
+    /// It sets this directive to its value.
     Directive(&'static str),
-    /// These directives.
+    /// It sets these directives.
     Directives(&'static [&'static str]),
-    /// It tunes what is not here.
+    /// It tunes a part that Larder lacks, so it has no effect.
     Nothing,
-    /// It says what is so in any case.
+    /// It asks for something that is always so.
     Always,
-    /// It cannot be obeyed, for this reason.
+    /// It is refused, for this reason.
     Refused(&'static str),
-    /// It is looked at by name.
+    /// It is handled by its name.
     Special,
 }
 
@@ -29,11 +29,11 @@ pub(super) enum Value {
     Number,
     /// A number that may have a fraction.
     Ratio,
-    /// A whole number, or nothing.
+    /// A whole number, or no value.
     Maybe,
 }
 
-/// A flag.
+/// A flag of memcached.
 #[derive(Debug)]
 pub(super) struct Flag {
     pub(super) short: char,
@@ -54,7 +54,7 @@ const NO_SASL: &str = "SASL is not there: use -Y FILE";
 const NO_STORAGE: &str = "external storage is not there: leave it out, or see dump-max";
 const NO_PROXY: &str = "the proxy is not there: leave it out";
 
-/// Every flag, as the help lists them.
+/// Every flag, in the order of the help.
 pub(super) const FLAGS: &[Flag] = &[
     flag('p', "port", Number, Special, "TCP port to listen on (11211); -1 for a free one"),
     flag('U', "udp-port", Number, Special, "0: UDP is not spoken"),
@@ -119,7 +119,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag('o', "extended", Word, Special, "words of memcached, see below"),
 ];
 
-/// The words of `-o`. Those that begin as one of [`ELSEWHERE`] are refused together.
+/// The words of `-o`. Words with a prefix of [`ELSEWHERE`] are refused together.
 pub(super) const WORDS: &[(&str, Value, Act)] = &[
     ("maxconns_fast", None, Always),
     ("no_maxconns_fast", None, Refused("connections above -c are closed at once")),
@@ -173,5 +173,5 @@ pub(super) const WORDS: &[(&str, Value, Act)] = &[
     ("no_modern", None, Nothing),
 ];
 
-/// Beginnings of words that belong to parts which are not there.
+/// Prefixes of words about parts that Larder lacks, with the reason for the refusal.
 pub(super) const ELSEWHERE: &[(&str, &str)] = &[("ext_", NO_STORAGE), ("proxy_", NO_PROXY)];

@@ -1,4 +1,4 @@
-//! The command line of memcached: obeyed, refused, or named where it means nothing here.
+//! memcached's command line: flags that are applied, refused, or only named in the log.
 
 use super::*;
 use crate::config::{Level, Settings};
@@ -43,7 +43,7 @@ fn flags_of_a_service_file() {
     assert_eq!(read.tls_auth_clients, "no");
 }
 
-/// Defaults are memcached's, or the log says that they are not.
+/// Defaults equal memcached's, or the log names the difference.
 #[test]
 fn defaults_are_memcacheds() {
     let (read, said) = serve("").unwrap();

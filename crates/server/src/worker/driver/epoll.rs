@@ -1,6 +1,7 @@
-//! Readiness: epoll says that a socket can be read or written to, and it is, by a call each.
+//! Readiness: epoll reports that a socket can be read or written, and a system call for each does
+//! it.
 //!
-//! Events are edge-triggered, so nothing is registered anew, and a socket is read again only if it
+//! Events are edge-triggered, so nothing is registered again. A socket is read again only if it
 //! filled the buffer.
 
 use super::{Bytes, Driver, Event, MAIL, Place};
@@ -11,13 +12,13 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
-/// Bytes read at once.
+/// The largest number of bytes in one read.
 const READ_MAX: usize = 64 << 10;
 
 pub(super) struct Epoll {
     poll: Poll,
     ready: Events,
-    /// Memory to read into.
+    /// Free memory to read into.
     idle: Vec<Box<[u8]>>,
 }
 
@@ -54,7 +55,7 @@ impl Driver for Epoll {
     }
 
     fn leave(&mut self, stream: &mut Stream, _: Place) {
-        // The socket is about to be closed, which deregisters it in any case.
+        // The socket is about to be closed, which deregisters it anyway.
         let _ = self.registry().deregister(stream.source());
     }
 

@@ -1,10 +1,10 @@
-//! What a worker waits with: the seam between its event loop and the kernel.
+//! The drivers: the interface between a worker's event loop and the kernel.
 //!
-//! There are two drivers. By *epoll* a socket is reported as ready; it is then read, and written
-//! to, by a system call each. By *io_uring* what clients send arrives by itself, replies are
-//! gathered, and one call for all connections sends, waits and receives. Neither knows a command.
-//! The worker is the same over both: it asks for events, hands over replies, and asks
-//! [`Driver::pushes`] where it matters who reads.
+//! There are two drivers. *epoll* reports a socket as ready, and the worker then reads and writes
+//! it by a system call each. *io_uring* delivers the input of clients by itself and gathers
+//! replies, and one call for all connections sends, waits and receives. Neither of them knows any
+//! command. The worker is the same over both: it asks for events, hands over replies, and checks
+//! [`Driver::pushes`] where the difference matters.
 
 mod epoll;
 mod uring;
@@ -22,34 +22,34 @@ use std::time::Duration;
 /// The token of the mailbox.
 pub(super) const MAIL: Token = Token(usize::MAX);
 
-/// A connection: where it is, and the number of its client, which tells it from those that were at
-/// the same place before.
+/// A connection: its place, and its client's id, which distinguishes it from earlier connections at
+/// the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) at: usize,
     pub(super) id: u64,
 }
 
-/// What has happened.
+/// An event that a driver reports.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// There is mail.
+    /// The mailbox has messages.
     Mail,
-    /// A socket can be read or written to; whether written to, and whether the client sends no
-    /// more.
+    /// The socket at this place is ready; whether it can be written, and whether the client sends
+    /// no more.
     Ready(usize, bool, bool),
-    /// A client has sent this.
+    /// A client has sent these bytes.
     Received(Place, Bytes),
     /// A client sends no more.
     Closed(Place),
     /// A socket has failed.
     Failed(Place),
-    /// Nothing is received from a client until [`Driver::resume`].
+    /// Nothing more is received from a client until [`Driver::resume`].
     Paused(Place),
 }
 
 impl Event {
-    /// Where the connection is that it is about.
+    /// The place of the connection that the event is about.
     pub(super) const fn at(&self) -> Option<usize> {
         match self {
             Self::Mail => None,
@@ -62,7 +62,7 @@ impl Event {
     }
 }
 
-/// Bytes that a client has sent, and the memory they lie in, which the driver wants back.
+/// Bytes that a client has sent, in memory that the driver gets back.
 #[derive(Debug)]
 pub(super) enum Bytes {
     Read(Box<[u8]>, usize),
@@ -70,7 +70,7 @@ pub(super) enum Bytes {
 }
 
 impl Bytes {
-    /// Whether all its memory was filled, so that there may be more to read.
+    /// Whether the bytes fill their memory, so that there may be more to read.
     pub(super) fn is_full(&self) -> bool {
         matches!(self, Self::Read(memory, len) if *len == memory.len())
     }
@@ -87,53 +87,54 @@ impl Deref for Bytes {
     }
 }
 
-/// A way to wait for clients, to hear them and to answer.
+/// A way to wait for clients, to receive from them and to reply.
 pub(super) trait Driver {
     /// Its name in INFO.
     fn name(&self) -> &'static str;
 
-    /// Sends what is gathered, and waits for events, no longer than `most`.
+    /// Sends the gathered replies, and waits for events, at most for `most`.
     fn wait(&mut self, most: Duration, events: &mut VecDeque<Event>) -> io::Result<()>;
 
-    /// Tells of a connection from here on.
+    /// Reports events of a connection from here on.
     fn join(&mut self, stream: &mut Stream, place: Place) -> io::Result<()>;
 
-    /// Tells nothing of a connection any more, which is about to be closed.
+    /// Ends the reports about a connection that is about to be closed.
     fn leave(&mut self, stream: &mut Stream, place: Place);
 
-    /// Tells when the socket takes more, or no longer.
+    /// Switches on or off the report that the socket accepts more bytes.
     fn watch_room(&mut self, stream: &mut Stream, place: Place, wanted: bool) -> io::Result<()>;
 
-    /// Reads what a ready socket holds.
+    /// Reads from a ready socket.
     fn read(&mut self, stream: &mut Stream) -> io::Result<Bytes>;
 
-    /// Takes the memory of what a client has sent.
+    /// Takes back the memory of bytes that a client sent.
     fn give_back(&mut self, bytes: Bytes);
 
-    /// Whether what this client sends arrives by itself, and its replies are gathered.
+    /// Whether the input of this client arrives by itself, and its replies are gathered.
     fn pushes(&self, stream: &Stream) -> bool;
 
-    /// Receives nothing from a client for a while: [`Event::Paused`] says from when on.
+    /// Receives nothing from a client for a while. [`Event::Paused`] reports when the pause begins.
     fn pause(&mut self, place: Place);
 
     /// Receives from a client again, if that was paused.
     fn resume(&mut self, stream: &Stream, place: Place) -> io::Result<()>;
 
-    /// Gathers replies, which the next [`Self::wait`] or [`Self::flush`] sends.
+    /// Gathers replies. The next [`Self::wait`] or [`Self::flush`] sends them.
     fn gather(&mut self, stream: &Stream, place: Place, replies: Vec<u8>);
 
-    /// Sends what is gathered at once.
+    /// Sends the gathered replies at once.
     fn flush(&mut self, events: &mut VecDeque<Event>) -> io::Result<()>;
 
-    /// Gathered replies that a socket did not take whole, and how much of them it took. After each
-    /// [`Self::wait`] and [`Self::flush`] they come before anything else.
+    /// Gathered replies that a socket did not accept as a whole, and the number of bytes it
+    /// accepted. After each [`Self::wait`] and [`Self::flush`] they must be handled before anything
+    /// else.
     fn unsent(&mut self) -> Option<(Place, Vec<u8>, usize)>;
 
-    /// Empty memory for replies.
+    /// An empty buffer for replies.
     fn spare(&mut self) -> Vec<u8>;
 }
 
-/// The driver of a worker: io_uring where it is allowed, by the kernel and by the settings.
+/// The driver of a worker: io_uring if the kernel and the settings allow it.
 pub(super) fn choose(poll: Poll, number: usize, shared: &Shared) -> Rc<RefCell<dyn Driver>> {
     use crate::config::IoUring;
     let epoll = epoll::Epoll::new(poll);

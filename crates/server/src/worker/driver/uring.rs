@@ -1,8 +1,9 @@
-//! Completion: what clients send arrives by itself, and replies are sent together.
+//! Completion: the input of clients arrives by itself, and replies are sent together.
 //!
-//! Of a plain socket an io_uring receives and sends. Everything else stays with epoll, whose own
-//! descriptor the io_uring watches: the mailbox, encrypted connections (who decrypts reads as much
-//! as a record needs), and sockets that took less than they were sent, until they take more.
+//! An io_uring receives and sends for plain sockets. Everything else stays with epoll, and the
+//! io_uring watches epoll's descriptor. That includes the mailbox, encrypted connections
+//! (decryption reads as much as a record needs), and sockets that did not accept everything, until
+//! they accept more.
 
 use super::epoll::Epoll;
 use super::{Bytes, Driver, Event, Place};
@@ -13,11 +14,11 @@ use std::io;
 use std::time::Duration;
 use uring::{Completion, Ring};
 
-/// Bits of a place in a token, and of the client's number above it.
+/// The bits of a place in a token, and the mask of the client's id above them.
 const AT: u32 = 32;
 const ID: u64 = (1 << 30) - 1;
 
-/// No token.
+/// The value for no token.
 const NONE: u64 = u64::MAX;
 
 const fn token(place: Place) -> u64 {
@@ -29,7 +30,7 @@ const fn place(token: u64) -> Place {
 }
 
 impl Place {
-    /// Whether this is the place of the client with this number.
+    /// Whether this is the place of the client with this id.
     pub(in super::super) const fn is_of(self, id: u64) -> bool {
         self.id & ID == id & ID
     }
@@ -39,12 +40,12 @@ pub(super) struct Uring {
     epoll: Epoll,
     ring: Ring,
     completions: Vec<Completion>,
-    /// The tokens that are received from, by where they are; [`NONE`] for none.
+    /// The tokens of running receives, by place; [`NONE`] for none.
     armed: Vec<u64>,
 }
 
 impl Uring {
-    /// A driver of this thread, or epoll as it was and why not.
+    /// A driver for this thread. If that fails, returns the epoll driver unchanged, with the error.
     pub(super) fn new(epoll: Epoll) -> Result<Self, (Epoll, io::Error)> {
         let ring = Ring::new().and_then(|mut ring| ring.watch(&epoll).map(|()| ring));
         match ring {
@@ -53,7 +54,7 @@ impl Uring {
         }
     }
 
-    /// Tells what the ring has reported.
+    /// Reports the completions of the ring.
     fn tell(&mut self, events: &mut VecDeque<Event>) -> io::Result<()> {
         let mut is_ready = false;
         let armed = &mut self.armed;
@@ -107,7 +108,7 @@ impl Driver for Uring {
             return self.epoll.leave(stream, place);
         }
         if std::mem::replace(&mut self.armed[place.at], NONE) != NONE {
-            // The ring has the socket open as well, until the cancellation.
+            // The ring also keeps the socket open, until the cancellation.
             let _ = self.ring.cancel(token(place));
             stream.shut_down();
         }
@@ -143,7 +144,7 @@ impl Driver for Uring {
 
     fn pause(&mut self, place: Place) {
         if self.armed[place.at] != NONE {
-            // Where the queue takes nothing more is received, and kept.
+            // If the queue is full, the ring goes on receiving, and the bytes are kept.
             let _ = self.ring.cancel(token(place));
         }
     }

@@ -1,9 +1,9 @@
-//! Our own compact form: everything an access holds, in a few bytes a request.
+//! Larder's own compact form: every part of an access, in a few bytes a request.
 //!
-//! Most requests repeat an object that was asked for shortly before, at its old size. So writer and
-//! reader keep the same table of recent objects, one for each value of some bits of the key's
-//! hash: a request for an object in the table names its place, and only what changed since. A new
-//! object brings its key and takes the place of whichever was there.
+//! Most requests repeat a recently requested object, at its old size. So writer and reader keep the
+//! same table of recent objects, one for each value of some bits of the key's hash. A request for
+//! an object in the table names its place, and only the fields that changed since. A new object
+//! brings its key and replaces the object at its place.
 //!
 //! ```text
 //! file    magic, then blocks
@@ -17,12 +17,13 @@
 //!         fields   varints: key size of a new object, then what the flags say has changed
 //! ```
 //!
-//! A sample of a trace (`larder trace sample`) says so in the first bytes, with its rate and seed;
-//! with each request the number of requests and of reads that were left out before it, and at the
-//! end those behind the last. So whoever draws a curve of it knows the clock of the whole.
+//! A sample of a trace (`larder trace sample`) is marked in the first bytes, with its rate and
+//! seed. Each request has the number of requests and of reads omitted before it, and the end has
+//! the numbers omitted after the last. So the reader of a sample knows the clock of the whole
+//! trace.
 //!
-//! A block holds up to 65536 requests, so reading streams in a few megabytes besides the table
-//! (about 25 MB when full). Columns of a kind compress better side by side than request by request.
+//! A block holds up to 65536 requests, so reading needs a few megabytes besides the table (about 25
+//! MB when full). Columns of one kind compress better side by side than request by request.
 
 mod read;
 mod sift;
@@ -64,9 +65,9 @@ pub const SPEC: Spec = Spec {
 };
 
 const MAGIC: [u8; 8] = *b"larder\x001";
-/// Of a sample; its rate and its seed follow.
+/// The magic number of a sample; its rate and its seed follow.
 const MAGIC_OF_SAMPLES: [u8; 8] = *b"larder\x002";
-/// A block is never larger than this, packed or plain; a longer length is damage.
+/// Most bytes of a block, packed or plain; a larger length is damage.
 const BLOCK_BYTES_MAX: usize = 1 << 28;
 const OP: u8 = 0b11;
 const NEW: u8 = 1 << 2;
@@ -74,9 +75,11 @@ const VALUE: u8 = 1 << 3;
 const TENANT: u8 = 1 << 4;
 const TTL: u8 = 1 << 5;
 const PENALTY: u8 = 1 << 6;
-/// In a sample: what was left out before.
+/// In a sample: numbers of requests and reads omitted before this request follow. Otherwise: the
+/// tick of the next access.
 const NEXT: u8 = 1 << 7;
-/// In a sample, no request: the end, and what was left out behind the last.
+/// In a sample: the end, and no request; numbers of requests and reads omitted after the last
+/// follow.
 const END: u8 = 3;
 
 const TIMES: usize = 0;
@@ -108,7 +111,7 @@ mod tests {
         }
     }
 
-    /// What was left out is read back where it was: before a request, and behind the last.
+    /// Omitted requests are read back at their place: before a request, and after the last.
     #[test]
     fn a_sample_keeps_what_was_left_out() {
         let out = Shared::default();
@@ -136,7 +139,7 @@ mod tests {
         assert_eq!(source.passed(), passed(11));
     }
 
-    /// What is sought is what reading finds, with as much passed over, from wherever on.
+    /// Seeking finds the same requests as reading, with the same numbers skipped, from any start.
     #[test]
     fn seeking_is_reading() {
         let requests = "synth:zipf:keys=300000:skew=0.6:requests=400000:seed=3";

@@ -13,7 +13,7 @@ use base::hash;
 use std::io;
 use std::ops::Range;
 
-/// The rate and the seed of a sample, behind its magic number.
+/// Reads the rate and the seed of a sample, after its magic number.
 pub(super) fn sample(records: &mut Records) -> Result<Sample, Error> {
     let cut = || Error::Unusable("a sample that ends in its first line: sample it again".into());
     let mut fields = Fields(records.take_some(16)?.ok_or_else(cut)?);
@@ -29,7 +29,7 @@ pub(super) struct Compact {
     charge: Charge,
     pub(super) table: Table,
     pub(super) plain: Vec<u8>,
-    /// Where each column goes on in `plain`, and where it ends.
+    /// The next position and the end of each column in `plain`.
     pub(super) columns: [(usize, usize); COLUMNS],
     pub(super) left: u64,
     pub(super) read: u64,
@@ -38,7 +38,7 @@ pub(super) struct Compact {
     pub(super) ended: bool,
     pub(super) sample: Option<Sample>,
     passed: Passed,
-    /// What is known of each place, once the trace is sought in.
+    /// The state of each place of the table, after the first seek.
     pub(super) sifted: Vec<Sifted>,
     unpacking: zstd::bulk::Decompressor<'static>,
 }
@@ -46,7 +46,7 @@ pub(super) struct Compact {
 const CUT: Damage = "a column that ends too soon";
 pub(super) const ABSENT: Damage = "a request for an object that is not in the table";
 
-/// What is asked for, by the flags.
+/// The operation in the flags of a request.
 pub(super) fn op(flag: u8) -> Result<Op, Damage> {
     match flag & OP {
         0 => Ok(Op::Get),
@@ -76,7 +76,8 @@ impl Compact {
         }
     }
 
-    /// Behind damage nothing can be trusted, for the table is not what the writer's was.
+    /// Ends the trace: data after damage is unreliable, because the table differs from the
+    /// writer's.
     pub(super) fn damaged(&mut self, damage: Damage) -> Error {
         self.ended = true;
         let source = io::Error::new(
@@ -148,7 +149,7 @@ impl Compact {
         Ok(Passed { requests: self.number(FIELDS)?, reads: self.number(FIELDS)? })
     }
 
-    /// The next access; `None` at the end of a sample.
+    /// Reads the next access; `None` at the end of a sample.
     pub(super) fn read_access(&mut self) -> Result<Option<Access>, Damage> {
         let delta = unzigzag(self.number(TIMES)?);
         self.time = self.time.wrapping_add(delta as u64);
@@ -189,7 +190,7 @@ impl Compact {
         Ok(Some(Access { next: Tick(self.number(FIELDS)?), ..access }))
     }
 
-    /// Where the text of a new object lies.
+    /// The range of the text of a new object.
     pub(super) fn text(&mut self) -> Result<Range<usize>, Damage> {
         let len = self.number(KEYS)? as usize;
         let (start, end) = self.columns[KEYS];
@@ -199,7 +200,7 @@ impl Compact {
         Ok(start..behind)
     }
 
-    /// Whether there are requests left; the next block is read where that is needed.
+    /// Whether requests are left; reads the next block if necessary.
     pub(super) fn has_more(&mut self) -> Result<bool, Error> {
         if self.ended || self.left > 0 {
             return Ok(!self.ended);

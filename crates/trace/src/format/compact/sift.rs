@@ -1,9 +1,9 @@
 //! Finds the requests for some keys.
 //!
-//! For a sample of one key in a thousand nearly all requests are passed over, so this is what the
-//! sampling of a trace takes. Of a request that is passed over only the flags, the place and how
-//! many fields follow matter. What is known of a place is a byte, so that the whole table stays in
-//! a near cache, and the text of a key that is not wanted is kept nowhere.
+//! A sample of one key in a thousand skips nearly all requests, so this code determines the time of
+//! sampling a trace. A skipped request matters only by its flags, its place and the number of its
+//! fields. The state of a place is one byte, so that the whole table stays in a near cache, and the
+//! text of an unwanted key is kept nowhere.
 
 use super::read::{ABSENT, Compact, op};
 use super::table::{Damage, PLACES, place};
@@ -12,20 +12,20 @@ use super::{FIELDS, FLAGS, NEW, NEXT, PENALTY, PLACE, TENANT, TIMES, TTL, VALUE}
 use crate::{Access, Passed, Sought, seek_by_reading};
 use base::hash;
 
-/// What is known of a place where only some keys are wanted.
+/// The state of a place in the table, when only some keys are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sifted {
     Empty,
-    /// A key that is not wanted: the table does not know it.
+    /// A key that is not wanted, so the table does not know it.
     LeftOut,
     Wanted,
 }
 
 impl Compact {
-    /// [`Source::seek`]: what is passed over is only decoded as far as needed to find the next.
+    /// [`Source::seek`]: skipped requests are decoded only as far as needed to find the next one.
     pub(super) fn look_for(&mut self, keeps: &mut dyn FnMut(u64) -> bool, most: u64) -> Sought {
         if self.sample.is_some() {
-            // Of what it passes over a sample would have to tell what it lacks itself.
+            // A sample would have to report the omissions within the requests that it skips.
             return seek_by_reading(self, keeps, most);
         }
         if self.sifted.is_empty() {
@@ -48,7 +48,7 @@ impl Compact {
         Sought { passed, is_over: found.is_none() && self.ended, found }
     }
 
-    /// Goes on within the block to the next request for a key that is wanted.
+    /// Goes on within the block to the next request for a wanted key.
     fn sift(
         &mut self,
         keeps: &mut dyn FnMut(u64) -> bool,
@@ -84,7 +84,7 @@ impl Compact {
         Ok(None)
     }
 
-    /// Passes over a new object, unless it is wanted; its place.
+    /// Skips a new object unless it is wanted; returns its place.
     fn sift_key(&mut self, keeps: &mut dyn FnMut(u64) -> bool) -> Result<usize, Damage> {
         let text = self.text()?;
         let key = hash::bytes(0, &self.plain[text]);
@@ -94,7 +94,7 @@ impl Compact {
         Ok(place(key))
     }
 
-    /// Notes which of the objects in the table are wanted.
+    /// Notes which objects in the table are wanted.
     fn begin_to_sift(&mut self, keeps: &mut dyn FnMut(u64) -> bool) {
         let known = |at: usize| match self.table.get(at) {
             None => Sifted::Empty,

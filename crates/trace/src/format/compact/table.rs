@@ -1,15 +1,16 @@
-//! The recent objects, which writer and reader keep alike.
+//! The table of recent objects, identical in writer and reader.
 
 use super::{PENALTY, TENANT, TTL, VALUE};
 use crate::text::SIZE_MAX;
 
-/// Places in the table of recent objects. More places keep more objects but take longer names.
+/// Places in the table of recent objects. More places hold more objects, but their numbers need
+/// more bytes.
 pub(super) const PLACES: usize = 1 << 18;
 
-/// What is wrong with a block.
+/// The problem of a block.
 pub(super) type Damage = &'static str;
 
-/// An object in the table, as its last request left it.
+/// An object in the table, as of its last request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recent {
     pub(super) text: Vec<u8>,
@@ -22,7 +23,7 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// Takes over what the flags say has changed, a number each.
+    /// Applies the changes that the flags name, with one number for each.
     pub(super) fn change(
         &mut self,
         flag: u8,
@@ -49,7 +50,7 @@ pub(super) fn place(key: u64) -> usize {
     key as usize % PLACES
 }
 
-/// The recent objects by place. Only places that are taken cost more than four bytes.
+/// The recent objects by place. An empty place costs four bytes.
 pub(super) struct Table {
     /// One more than the index in `recents`; 0 where the place is empty.
     places: Vec<u32>,
@@ -61,20 +62,20 @@ impl Table {
         Self { places: vec![0; PLACES], recents: vec![] }
     }
 
-    /// What is at a place, if there is such a place and it is taken.
+    /// The object at a place, if the place exists and is taken.
     pub(super) fn get(&self, place: usize) -> Option<&Recent> {
         let at = (*self.places.get(place)? as usize).checked_sub(1)?;
         self.recents.get(at)
     }
 
-    /// The same, to be changed.
+    /// Mutable access to the object at a place, if the place exists and is taken.
     #[inline]
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Recent> {
         let at = (*self.places.get(place)? as usize).checked_sub(1)?;
         self.recents.get_mut(at)
     }
 
-    /// What is at a place, which is taken from now on.
+    /// The object at a place; an empty place is taken from now on.
     pub(super) fn at(&mut self, place: usize) -> &mut Recent {
         if self.places[place] == 0 {
             self.recents.push(Recent::default());

@@ -1,4 +1,4 @@
-//! Numbers in as few bytes as they need.
+//! Integers in as few bytes as they need.
 
 pub(super) fn put_varint(to: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -8,11 +8,11 @@ pub(super) fn put_varint(to: &mut Vec<u8>, mut value: u64) {
     to.push(value as u8);
 }
 
-/// Takes a varint off a column, which goes from `column.0` to `column.1`.
+/// Reads a varint from a column, which extends from `column.0` to `column.1`.
 #[inline]
 pub(super) fn varint(bytes: &[u8], column: &mut (usize, usize)) -> Option<u64> {
     let column_of = bytes.get(column.0..column.1)?;
-    // Most numbers are of one byte or two.
+    // Most numbers have one byte or two.
     match *column_of {
         [first, ..] if first < 0x80 => {
             column.0 += 1;

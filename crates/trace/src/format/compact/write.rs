@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 const BLOCK_REQUESTS: usize = 1 << 16;
 
-/// zstd's own default: higher levels gain a tenth of the size and halve the speed.
+/// zstd's own default: higher levels save a tenth of the size and halve the speed.
 const LEVEL: i32 = 3;
 
 pub(super) struct Writer {
