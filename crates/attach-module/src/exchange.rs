@@ -38,6 +38,8 @@ pub(crate) struct Look {
     pub(crate) evicted: Vec<u64>,
     /// What the module does, in a sentence without a full stop.
     pub(crate) state: String,
+    /// Whether it carries plans out; else they are proposals.
+    pub(crate) acts: bool,
 }
 
 /// What there is to show.

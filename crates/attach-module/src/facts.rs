@@ -3,7 +3,9 @@
 use crate::exchange::{Exchange, Look};
 use base::{Micros, TenantId};
 use report::plans::Plans;
-use report::{Change, Counters, Forecasts, History, Point, Report, Server, Shift, Tenant, plans};
+use report::{
+    Change, ChangeKind, Counters, Forecasts, History, Point, Report, Server, Shift, Tenant, plans,
+};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tune::snapshot::Candidate;
 use tune::{Pilot, Step, TenantReading};
@@ -34,7 +36,7 @@ pub(crate) fn report(
     let at = unix_s();
     let names: Vec<_> = look.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
     let shifts = Shift::of_all(&names, &history, at);
-    let recent_s = Shift::recent_s(&shifts, at);
+    let recent_s = history.recent_s(&shifts, at);
     let mut tenants: Vec<_> = look
         .tenants
         .iter()
@@ -51,6 +53,7 @@ pub(crate) fn report(
             tenant.recent = history.recent(Some(&known.name), at, recent_s);
             tenant.curve = curves.get(usize::from(known.id)).and_then(|all| plans::curve(all));
             tenant.twice_the_ttl = pilot.and_then(|pilot| pilot.twice_the_ttl(known.id));
+            tenant.penalty_us = tenant.recent.miss_us().or(tenant.penalty_us);
             tenant.shift = shift;
             tenant
         })
@@ -68,7 +71,7 @@ pub(crate) fn report(
         tenants,
         changes: changes.into_iter().rev().collect(),
         forecasts: Forecasts::of(history.errors()),
-        policies: vec![],
+        ..Report::default()
     }
 }
 
@@ -146,13 +149,15 @@ impl Recorder {
         if self.generation != look.generation {
             let recipe = look.recipe.map(|recipe| recipe.to_string()).unwrap_or_default();
             let text = format!("attached with recipe {recipe}, {} tenants", look.tenants.len());
-            exchange.history().note(Change { unix_s: now, text, ..Change::default() });
+            let kind = ChangeKind::Start;
+            exchange.history().note(Change { unix_s: now, kind, text, ..Change::default() });
             *self = Self { second: now, generation: look.generation, ..Self::default() };
         }
         if self.state != look.state {
             self.state.clone_from(&look.state);
             let text = look.state.clone();
-            exchange.history().note(Change { unix_s: now, text, ..Change::default() });
+            let kind = ChangeKind::Setting;
+            exchange.history().note(Change { unix_s: now, kind, text, ..Change::default() });
         }
         if let Some(pilot) = pilot {
             self.plans.note(pilot.history(), now, &mut exchange.history());
@@ -178,6 +183,7 @@ impl Recorder {
         }
         let names = look.tenants.iter().map(|tenant| tenant.name.as_str());
         exchange.history().push(names.zip(points));
+        exchange.history().complete(now);
         true
     }
 }

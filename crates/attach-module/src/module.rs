@@ -267,12 +267,18 @@ impl Module {
             goals: tenants.goals(),
             evicted: tenants.all.iter().map(|tenant| tenant.evicted).collect(),
             state: self.hand.says(),
+            acts: self.hand.acts(),
             server: memory,
         });
     }
 }
 
 impl Hand {
+    /// Whether plans are carried out.
+    pub(crate) fn acts(&self) -> bool {
+        matches!(*self.state.borrow(), State::Acting)
+    }
+
     /// What the module does, in a sentence without a full stop.
     pub(crate) fn says(&self) -> String {
         match &*self.state.borrow() {

@@ -86,6 +86,7 @@ fn run(exchange: &Exchange) {
         let steers = recipe.steers();
         let pilot = flown.as_mut().map(|(_, pilot)| pilot).filter(|_| steers);
         let pilot = pilot.map(|pilot| {
+            pilot.only_watch(!look.acts);
             ended = pilot.tick(&mut Attached { exchange, look: &look, now, step: &mut step });
             &*pilot
         });

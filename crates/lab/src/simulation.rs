@@ -150,7 +150,8 @@ impl<S: Store> Simulation<S> {
         self.plant.access(access)
     }
 
-    fn look(&mut self, access: &Access) {
+    /// The looks that are due before a request.
+    pub(crate) fn look(&mut self, access: &Access) {
         if access.time >= self.next_look || self.unseen >= LOOK_REQUESTS {
             self.plant.advance(access.time);
             if self.pilot.tick(&mut self.plant) {

@@ -165,6 +165,7 @@ impl Plant for Look<'_> {
         let mut reading = Reading {
             now: now.micros,
             limit: store.limit().saturating_sub(store.reserve()),
+            used: store.used(),
             model_memory: Some(model_memory(store)),
             tenants: tenants(store, known),
             samples,

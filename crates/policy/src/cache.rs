@@ -226,6 +226,11 @@ impl Cache {
         self.slot(key).is_some()
     }
 
+    /// Drops an object whose time is over, as a store that sweeps does before anyone asks for it.
+    pub fn expire(&mut self, key: u64, time: Micros) {
+        self.find(&Access { time, ..Access::get(key, 0) });
+    }
+
     #[inline]
     fn slot(&self, key: u64) -> Option<Slot> {
         self.index.find(key, |slot| self.residents[slot as usize].key() == key)

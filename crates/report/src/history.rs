@@ -5,7 +5,7 @@
 //! many tenants each reaches less far back, and of more than [`TENANTS_MAX`] only those that were
 //! read first have one of their own.
 
-use crate::{Change, Moved, Recent};
+use crate::{Change, Effect, Moved, Recent, Shift};
 use base::Cause;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,8 +22,11 @@ const STEPS_MIN: usize = 12;
 /// Tenants that have a series of their own.
 pub const TENANTS_MAX: usize = 128;
 
+/// The stretch that *lately* means, in seconds: at least, for less tells nothing, and at most.
+const RECENT_S: (u64, u64) = (60, 600);
+
 /// Changes remembered.
-const CHANGES_MAX: usize = 512;
+pub(crate) const CHANGES_MAX: usize = 256;
 
 /// One step of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -126,7 +129,7 @@ impl Ring {
 
 /// A series at all resolutions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Series([Ring; RINGS.len()]);
+pub(crate) struct Series([Ring; RINGS.len()]);
 
 impl Series {
     fn push(&mut self, share: f64, point: &Point) {
@@ -135,17 +138,20 @@ impl Series {
         }
     }
 
-    /// The points since then, at the finest resolution that reaches so far back, and its step.
-    fn since(&self, unix_s: u32) -> (u32, Vec<Point>) {
+    /// The finest resolution that reaches so far back.
+    fn ring(&self, unix_s: u32) -> usize {
         let reaches = |ring: &Ring| {
             !ring.is_full || ring.points.front().is_some_and(|first| first.unix_s <= unix_s)
         };
-        let mut known = self.0.iter().zip(RINGS);
-        let found = known.clone().find(|(ring, _)| reaches(ring)).or(known.next_back());
-        let Some((ring, (step, _))) = found else { return (1, vec![]) };
+        self.0.iter().position(reaches).unwrap_or(RINGS.len() - 1)
+    }
+
+    /// The points since then.
+    fn since(&self, ring: usize, unix_s: u32) -> Vec<Point> {
+        let ring = &self.0[ring];
         let open = ring.open.as_ref().map(|(_, point)| point);
         let points = ring.points.iter().chain(open);
-        (step, points.filter(|point| point.unix_s > unix_s).copied().collect())
+        points.filter(|point| point.unix_s > unix_s).copied().collect()
     }
 }
 
@@ -157,8 +163,10 @@ fn steps_max(steps: usize, share: f64) -> usize {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
     all: Series,
-    tenants: BTreeMap<String, Series>,
-    changes: VecDeque<Change>,
+    pub(crate) tenants: BTreeMap<String, Series>,
+    pub(crate) changes: VecDeque<Change>,
+    /// When misses became others because of a change, and not with it: a cold cache is full.
+    pub(crate) settled_unix_s: u64,
 }
 
 impl History {
@@ -211,6 +219,22 @@ impl History {
         }
     }
 
+    /// How many seconds back *lately* goes: to the last change that the load, a setting or the
+    /// memory went through, or it would mix what was before with what is now.
+    pub fn window_s(&self, now_unix_s: u64) -> u64 {
+        let begins = |change: &&Change| change.kind.begins_a_window();
+        let last = self.changes.iter().rev().find(begins).map_or(0, |change| change.unix_s);
+        let last = last.max(self.settled_unix_s);
+        now_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1)
+    }
+
+    /// [`Self::window_s`], with changes of misses that were not noted yet: where nobody notes them.
+    pub fn recent_s(&self, shifts: &[Option<Shift>], now_unix_s: u64) -> u64 {
+        let last = shifts.iter().flatten().map(|shift| shift.unix_s).max().unwrap_or_default();
+        let since = now_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1);
+        since.min(self.window_s(now_unix_s))
+    }
+
     /// What changed, the oldest first.
     pub fn changes(&self) -> impl DoubleEndedIterator<Item = &Change> {
         self.changes.iter()
@@ -221,27 +245,47 @@ impl History {
         self.changes.back_mut()
     }
 
-    fn find(&self, tenant: Option<&str>, unix_s: u64) -> (u32, Vec<Point>) {
-        let unix_s = u32::try_from(unix_s).unwrap_or(u32::MAX);
-        match tenant {
-            None => self.all.since(unix_s),
-            Some(name) => self.tenants.get(name).map_or((1, vec![]), |series| series.since(unix_s)),
-        }
+    fn series(&self, tenant: Option<&str>) -> Option<&Series> {
+        tenant.map_or(Some(&self.all), |name| self.tenants.get(name))
     }
 
     /// The points of a tenant, or of all, since then: at the finest resolution that reaches so far.
     pub fn since(&self, tenant: Option<&str>, unix_s: u64) -> Vec<Point> {
-        self.find(tenant, unix_s).1
+        let unix_s = u32::try_from(unix_s).unwrap_or(u32::MAX);
+        self.series(tenant).map_or(vec![], |series| series.since(series.ring(unix_s), unix_s))
     }
 
-    /// The sum of a tenant's points, or of all, in the last `seconds`.
+    /// The memory of a tenant so long ago; nothing where nobody looked then.
+    pub fn used_before(&self, tenant: &str, now_unix_s: u64, seconds: u64) -> Option<u64> {
+        let first = *self.since(Some(tenant), now_unix_s.saturating_sub(seconds)).first()?;
+        Some(u64::from(first.used_kib) << 10)
+    }
+
+    /// The sum of a tenant's points, or of all, in the last `seconds`: all of them over the same
+    /// stretch, so that what the tenants did adds up to what all did.
     pub fn recent(&self, tenant: Option<&str>, now_unix_s: u64, seconds: u64) -> Recent {
-        let (step, points) = self.find(tenant, now_unix_s.saturating_sub(seconds));
-        let mut recent = Recent::of(&points);
-        if let [first, .., last] = &points[..] {
+        self.between(tenant, now_unix_s.saturating_sub(seconds), now_unix_s)
+    }
+
+    /// [`Self::recent`] between two moments.
+    pub fn between(&self, tenant: Option<&str>, from_unix_s: u64, to_unix_s: u64) -> Recent {
+        let small = |unix_s: u64| u32::try_from(unix_s).unwrap_or(u32::MAX);
+        let (from, to) = (small(from_unix_s), small(to_unix_s));
+        // The steps are those of all: a younger series may reach as far at a finer resolution.
+        let ring = self.all.ring(from);
+        let step = RINGS[ring].0;
+        let within = |series: &Series| {
+            let mut points = series.since(ring, from);
+            points.retain(|point| point.unix_s <= to);
+            points
+        };
+        let mut recent = Recent::of(&self.series(tenant).map_or(vec![], within));
+        recent.seconds = match &within(&self.all)[..] {
             // The first covers a step before its end.
-            recent.seconds = u64::from(last.unix_s - first.unix_s + step).min(seconds);
-        }
+            [first, .., last] => u64::from(last.unix_s - first.unix_s + step),
+            points => points.len() as u64,
+        };
+        recent.seconds = recent.seconds.min(to_unix_s.saturating_sub(from_unix_s));
         recent
     }
 
@@ -260,7 +304,9 @@ impl History {
             series.flat_map(|series| &series.0).map(|ring| ring.points.capacity()).sum();
         let changes = self.changes.iter().map(|change| {
             let moved = change.moved.iter().map(|moved| size_of::<Moved>() + moved.tenant.len());
-            size_of::<Change>() + change.text.len() + moved.sum::<usize>()
+            let effects = change.effects.capacity() * size_of::<Effect>();
+            let claims = change.claims.capacity() * size_of::<crate::claim::Claim>();
+            size_of::<Change>() + change.text.len() + moved.sum::<usize>() + effects + claims
         });
         points * size_of::<Point>() + changes.sum::<usize>()
     }

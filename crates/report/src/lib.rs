@@ -8,19 +8,29 @@
 //! and pages of figures.
 #![forbid(unsafe_code)]
 
+mod change;
+mod check;
+pub mod claim;
 pub mod draw;
+mod effects;
 pub mod facts;
 pub mod finding;
 mod history;
+mod levels;
 pub mod nodes;
 pub mod page;
 pub mod plans;
+pub mod plays;
+mod pool;
 pub mod say;
 mod shift;
 pub mod sizing;
+mod trials;
 pub mod words;
 
+pub use change::{Change, ChangeKind, Effect, Fared, Moved};
 pub use history::{History, Point, TENANTS_MAX};
+pub use plays::Plays;
 pub use shift::Shift;
 pub use sizing::Curve;
 
@@ -42,6 +52,9 @@ pub struct Report {
     pub forecasts: Forecasts,
     /// What each policy would make of the same requests; empty where too little is known.
     pub policies: Vec<PolicyTrial>,
+    /// The plays of sampled requests that curves and policies rest on, where tenants share a pool.
+    #[serde(default)]
+    pub plays: Option<Plays>,
 }
 
 /// The cache as a whole.
@@ -125,6 +138,11 @@ impl Recent {
         self.wait_ms / self.seconds.max(1) as f64
     }
 
+    /// The mean cost of a miss, in microseconds; nothing where none cost any.
+    pub fn miss_us(&self) -> Option<f64> {
+        (self.misses > 0 && self.wait_ms > 0.0).then(|| 1e3 * self.wait_ms / self.misses as f64)
+    }
+
     /// Reads a second.
     pub fn reads_per_s(&self) -> f64 {
         self.reads as f64 / self.seconds.max(1) as f64
@@ -147,6 +165,9 @@ pub struct Tenant {
     pub name: String,
     /// Memory in use.
     pub used: u64,
+    /// Memory in use when the stretch began that `recent` is of.
+    #[serde(default)]
+    pub used_before: Option<u64>,
     /// Memory that the plan in force gives it, where the recipe divides memory.
     pub budget: Option<u64>,
     /// Memory that others leave it.
@@ -252,34 +273,6 @@ pub struct CostClass {
     pub misses: u64,
     /// Memory they hold.
     pub used: u64,
-}
-
-/// Memory that a tenant won or lost.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Moved {
-    /// Whose.
-    pub tenant: String,
-    /// Bytes it had before.
-    pub before: u64,
-    /// Bytes it was given.
-    pub after: u64,
-}
-
-/// A change of plan or settings.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Change {
-    /// When.
-    pub unix_s: u64,
-    /// What happened, in a sentence without a full stop.
-    pub text: String,
-    /// Who was given more or less.
-    pub moved: Vec<Moved>,
-    /// The share of the waiting that it was to save.
-    pub promised: Option<f64>,
-    /// Waiting by what it would be if nothing hit: as expected after it, and as it came.
-    pub expected: Option<f64>,
-    /// See `expected`.
-    pub came: Option<f64>,
 }
 
 /// How far forecasts of miss ratios were off, over the last day.

@@ -47,7 +47,8 @@ impl Plans {
             let before = at.checked_sub(1).and_then(|at| epochs.get(at));
             if let Some(change) = change_of(epoch, before, unix_s) {
                 history.note(change);
-                self.awaited = true;
+                // Nothing comes of what is not carried out.
+                self.awaited = epoch.decision != Decision::Advised;
             }
         }
     }
@@ -155,8 +156,15 @@ pub fn decision(epoch: &Epoch) -> String {
     }
 }
 
-/// A plan that came into force, if it moved anything worth a line.
+/// A plan that came into force, if it moved anything worth a line; or one that is proposed where
+/// nothing is moved, if the one before was not.
 fn change_of(epoch: &Epoch, before: Option<&Epoch>, unix_s: u64) -> Option<Change> {
+    if epoch.decision == Decision::Advised {
+        let is_new = before.is_none_or(|before| before.decision != Decision::Advised);
+        let text = "a plan is proposed; nothing is moved".to_owned();
+        let promised = Some(epoch.gain).filter(|gain| gain.is_finite() && *gain > 0.0);
+        return is_new.then(|| Change { unix_s, text, promised, ..Change::default() });
+    }
     let text = match epoch.decision {
         Decision::Adopted => "a plan is in force",
         Decision::Reversed => "a plan takes back the one before",

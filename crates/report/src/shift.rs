@@ -3,12 +3,8 @@
 //! The series is cut in two where the means of the two parts differ most for their number of
 //! reads: the cut of the least squares. A cut counts where the difference is more than chance.
 
-use crate::{History, Point};
+use crate::{ChangeKind, History, Point};
 use serde::{Deserialize, Serialize};
-
-/// The stretch that *lately* means, in seconds; and the least, for less tells nothing.
-const RECENT_S: u64 = 600;
-const RECENT_MIN_S: u64 = 60;
 
 /// How far back a change of a tenant's misses is looked for.
 const SHIFT_S: u64 = 2 * 3_600;
@@ -19,6 +15,34 @@ const POINTS_MIN: usize = 3;
 const READS_MIN: f64 = 500.0;
 /// A difference of miss ratios that is worth a sentence.
 const DIFFERENCE_MIN: f64 = 0.05;
+
+/// A load that is so many times another is another, where it stays so for so long, in seconds.
+const LOAD_TIMES: f64 = 1.5;
+const LOAD_MIN_S: f64 = 30.0;
+
+/// Seconds between points: the last may be a part of one.
+fn step_of(points: &[Point]) -> Option<f64> {
+    let step = |pair: &[Point]| f64::from(pair[1].unix_s.saturating_sub(pair[0].unix_s));
+    let step = median(&points.windows(2).map(step).collect::<Vec<_>>());
+    (step >= 1.0).then_some(step)
+}
+
+/// The one in the middle.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// How many times as much, in words.
+fn times(since: f64, before: f64) -> String {
+    match since / before.max(f64::MIN_POSITIVE) {
+        _ if since < 1.0 => "ended".to_owned(),
+        times if times > 100.0 => "began".to_owned(),
+        times if times >= 1.0 => format!("is {times:.1} times what it was"),
+        times => format!("fell to {}", crate::words::percent(times)),
+    }
+}
 
 /// A change of a tenant's misses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -84,13 +108,6 @@ impl Shift {
         (0..series.len()).map(shift).collect()
     }
 
-    /// How many seconds back *lately* goes: not beyond the last change, or it would mix what was
-    /// before with what is now.
-    pub fn recent_s(shifts: &[Option<Self>], now_unix_s: u64) -> u64 {
-        let last = shifts.iter().flatten().map(|shift| shift.unix_s).max().unwrap_or_default();
-        now_unix_s.saturating_sub(last).clamp(RECENT_MIN_S, RECENT_S)
-    }
-
     /// The largest change in a series, if there is one.
     pub fn of(points: &[Point]) -> Option<Self> {
         let cut = |at: usize| (Side::of(&points[..at]), Side::of(&points[at..]));
@@ -121,6 +138,65 @@ impl Shift {
             used_since: since.bytes(),
             winner: None,
         })
+    }
+
+    /// The load became another within these points: when, and what to say of it.
+    pub(crate) fn of_load(points: &[Point]) -> Option<(u64, ChangeKind, String)> {
+        let step = step_of(points)?;
+        let is_whole =
+            |pair: &[Point]| f64::from(pair[1].unix_s.saturating_sub(pair[0].unix_s)) >= step;
+        let part = usize::from(!points.windows(2).next_back().is_some_and(is_whole));
+        let points = &points[..points.len() - part];
+        let rates: Vec<f64> = points.iter().map(|point| f64::from(point.reads) / step).collect();
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
+        let least = (LOAD_MIN_S / step).ceil() as usize;
+        // A change that is younger than is asked for is found, too, and waits.
+        let cuts = least..rates.len();
+        let weight = |at: usize| {
+            let (before, since) = rates.split_at(at);
+            let evenness = before.len() as f64 * since.len() as f64;
+            (mean(before) - mean(since)).powi(2) * evenness
+        };
+        let at = cuts.max_by(|a, b| weight(*a).total_cmp(&weight(*b)))?;
+        // The step in which it changed is of both.
+        let (before, since) = (median(&rates[..at]), median(&rates[at..]));
+        let (low, high) = (before.min(since), before.max(since));
+        let is_young = rates.len() - at < least;
+        if is_young || high < LOAD_TIMES * low || (high - low) * LOAD_MIN_S < READS_MIN {
+            return None;
+        }
+        let middle = 0.5 * (low + high);
+        let fits =
+            |(place, rate): (usize, &f64)| ((*rate > middle) == (since > before)) == (place >= at);
+        let agree = rates.iter().enumerate().filter(|one| fits(*one)).count();
+        let text = format!(
+            "'s load {}: {} reads a second, {} before",
+            times(since, before),
+            crate::words::count(since.round() as u64),
+            crate::words::count(before.round() as u64)
+        );
+        let unix_s = u64::from(points[at - 1].unix_s);
+        (10 * agree >= 9 * rates.len()).then_some((unix_s, ChangeKind::Load, text))
+    }
+
+    /// The misses of a tenant became others within these points.
+    pub(crate) fn of_misses(points: &[Point]) -> Option<(u64, ChangeKind, String)> {
+        let shift = Self::of(&coarse(points))?;
+        let last = points.last().map_or(0, |point| u64::from(point.unix_s));
+        let percent = crate::words::percent;
+        let size = crate::words::size;
+        let mut text =
+            format!(" misses {}, {} before", percent(shift.since), percent(shift.before));
+        let (had, has) = (shift.used_before, shift.used_since);
+        if had.abs_diff(has) > had.max(has) / 10 {
+            text = format!("{text}, with {} where it had {}", size(has), size(had));
+        }
+        // A younger change may still be a wobble.
+        (last.saturating_sub(shift.unix_s) as f64 >= LOAD_MIN_S).then_some((
+            shift.unix_s,
+            ChangeKind::Misses,
+            text,
+        ))
     }
 
     /// Names the one of the others that won most memory when this began.

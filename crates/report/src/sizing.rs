@@ -1,6 +1,8 @@
 //! What other sizes of memory would give.
 //!
-//! A curve is of sampled LRU, of the last minutes, and the policy in force may be better. So it is
+//! If tenants share a pool, their curves are of the policy in force, held to what is measured
+//! already ([`crate::plays`]), and the pool says what each would hold (`pool.rs`). Else a curve
+//! is of sampled LRU, of the last minutes, and the policy in force may be better. So it is
 //! held to what is measured: with what a tenant has it misses as often as it does, and with all
 //! that was seen of it in memory it misses all but what was evicted. Where causes are not known, a
 //! curve is shifted: if a tenant misses as often as sampled LRU would with 1.3 times as much, all
@@ -9,6 +11,7 @@
 //!
 //! Nothing is said beyond the data: a curve ends where all that was seen of a tenant would fit.
 
+use crate::pool::{Bounds, Pool};
 use crate::{Report, Tenant};
 use base::Cause;
 use serde::{Deserialize, Serialize};
@@ -47,6 +50,24 @@ pub struct Curve {
     pub high: Vec<f64>,
     /// Reads of the sample it rests on.
     pub reads: f64,
+    /// The memory of all tenants with which this one holds each of the sizes, where they share a
+    /// pool and the curve is of the policy in force there; else empty.
+    #[serde(default)]
+    pub pool: Vec<u64>,
+    /// The bytes that plays hold at each of these: `sizes` are adjusted to what the store holds.
+    /// Empty where `pool` is.
+    #[serde(default)]
+    pub played: Vec<u64>,
+}
+
+/// How what a play holds in another pool is read: a play that holds more of a tenant than the store
+/// does may do so in any pool, or in this one only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// The store would hold what [`Curve::sizes`] say.
+    Fitted,
+    /// The store would hold what the play does.
+    AsPlayed,
 }
 
 /// What a curve says at a size.
@@ -58,34 +79,45 @@ pub struct Estimate {
     pub band: f64,
 }
 
+/// The middle of two estimates, with a band that has both in it.
+pub(crate) fn between([one, other]: &[Estimate; 2]) -> Estimate {
+    let apart = 0.5 * (one.ratio - other.ratio).abs();
+    Estimate { ratio: one.ratio.midpoint(other.ratio), band: one.band.max(other.band).hypot(apart) }
+}
+
 impl Curve {
     /// The size beyond which there is no data.
     pub fn end(&self) -> u64 {
         self.sizes.last().copied().unwrap_or_default()
     }
 
-    fn of(&self, values: &[f64], size: f64) -> Option<f64> {
+    /// The value at a size: of the points beside it, and how far along it is between them.
+    fn of(&self, size: f64, value: impl Fn(usize) -> Option<f64>) -> Option<f64> {
         let after = self.sizes.partition_point(|&known| (known as f64) < size);
-        let Some(&right) = self.sizes.get(after) else { return values.last().copied() };
-        let value = *values.get(after)?;
+        let Some(&right) = self.sizes.get(after) else { return value(self.sizes.len() - 1) };
+        let there = value(after)?;
         if after == 0 {
-            return Some(value);
+            return Some(there);
         }
-        let (left, before) = (self.sizes[after - 1] as f64, values[after - 1]);
+        let (left, before) = (self.sizes[after - 1] as f64, value(after - 1)?);
         let along = (size - left) / (right as f64 - left).max(f64::MIN_POSITIVE);
-        Some(before + along * (value - before))
+        Some(before + along * (there - before))
     }
 
     /// The miss ratio with so much memory; that at the end beyond it.
     pub fn at(&self, size: f64) -> Option<Estimate> {
-        let ratio = self.of(&self.ratios, size)?;
-        let edges = (self.of(&self.low, size), self.of(&self.high, size));
-        let band = match edges {
-            (Some(low), Some(high)) => 0.5 * (high - low),
-            // Of n misses the standard error is √n, were they independent.
-            _ => 2.0 * (ratio / self.reads.max(1.0)).sqrt(),
-        };
-        Some(Estimate { ratio, band })
+        if self.sizes.is_empty() {
+            return None;
+        }
+        let ratio = self.of(size, |at| self.ratios.get(at).copied())?;
+        // Between two points it is variances that are in between.
+        let squares = self.of(size, |at| {
+            let (ratio, low, high) = (self.ratios.get(at)?, self.low.get(at)?, self.high.get(at)?);
+            Some((high - ratio).max(ratio - low).powi(2))
+        });
+        // Of n misses the standard error is √n, were they independent.
+        let chance = || 2.0 * (ratio / self.reads.max(1.0)).sqrt();
+        Some(Estimate { ratio, band: squares.map_or_else(chance, f64::sqrt) })
     }
 
     /// The least size with which no more miss than this.
@@ -135,9 +167,15 @@ pub enum Need {
 }
 
 impl<'a> Sizing<'a> {
-    /// Of a tenant whose curve rests on enough reads.
+    /// The sizing of a tenant whose curve rests on enough reads.
     pub fn of(tenant: &'a Tenant) -> Option<Self> {
-        let curve = tenant.curve.as_ref().filter(|curve| curve.reads >= READS_MIN)?;
+        Self::in_pool(tenant).filter(|sizing| sizing.curve.reads >= READS_MIN)
+    }
+
+    /// The sizing of any tenant with a curve. Fewer reads show what it holds in another pool than
+    /// what it misses, and the band tells how well that is known.
+    pub(crate) fn in_pool(tenant: &'a Tenant) -> Option<Self> {
+        let curve = tenant.curve.as_ref().filter(|curve| curve.reads > 0.0)?;
         let used = tenant.used.max(1) as f64;
         if (curve.end() as f64) < SEEN_MIN * used {
             return None;
@@ -145,6 +183,9 @@ impl<'a> Sizing<'a> {
         let there = curve.at(used)?;
         let here = there.ratio;
         let on_curve = Self { tenant, curve, counts: 1.0, above: 0.0, here, steepness: 1.0 };
+        if !curve.pool.is_empty() {
+            return Some(on_curve);
+        }
         let Some(measured) = tenant.recent.miss_ratio() else { return Some(on_curve) };
         let above = measured - there.ratio;
         // Only what was evicted would be there with more memory.
@@ -216,13 +257,47 @@ impl<'a> Sizing<'a> {
         }
     }
 
+    /// Bytes that it holds in a pool of so much memory for all.
+    pub(crate) fn held(&self, level: f64, reading: Reading) -> f64 {
+        let pool = &self.curve.pool;
+        let sizes = match reading {
+            Reading::Fitted => &self.curve.sizes,
+            Reading::AsPlayed => &self.curve.played,
+        };
+        let after = pool.partition_point(|&known| (known as f64) < level);
+        let (Some(&right), Some(&most)) = (pool.get(after), sizes.get(after)) else {
+            return sizes.last().copied().unwrap_or_default() as f64;
+        };
+        let Some(before) = after.checked_sub(1) else { return most as f64 };
+        let (left, least) = (pool[before] as f64, sizes[before] as f64);
+        least + (most as f64 - least) * (level - left) / (right as f64 - left)
+    }
+
+    /// The memory of all beyond which nothing more is known.
+    pub(crate) fn pool_end(&self) -> u64 {
+        self.curve.pool.last().copied().unwrap_or_default()
+    }
+
     /// Waiting for misses with so much memory, in milliseconds a second, and its band.
     pub fn waits(&self, bytes: u64) -> Estimate {
-        let reads = self.tenant.recent.reads_per_s();
-        let cost_ms = self.tenant.penalty_us.unwrap_or_default() / 1e3;
-        let Estimate { ratio, band } = self.at(bytes);
-        Estimate { ratio: reads * cost_ms * ratio, band: reads * cost_ms * band }
+        waits(self.tenant, self.at(bytes))
     }
+}
+
+/// The waiting of a tenant that misses so many, in milliseconds a second.
+pub(crate) fn waits(tenant: &Tenant, Estimate { ratio, band }: Estimate) -> Estimate {
+    let all = tenant.recent.reads_per_s() * tenant.penalty_us.unwrap_or_default() / 1e3;
+    Estimate { ratio: all * ratio, band: all * band }
+}
+
+/// Saved by a MiB of a tenant's, in microseconds of waiting a second: of a quarter more than it
+/// holds, and of a MiB at least.
+pub fn mib_saves_us(tenant: &Tenant) -> Option<f64> {
+    const MIB: u64 = 1 << 20;
+    let sizing = Sizing::of(tenant).filter(|_| tenant.recent.reads > 0)?;
+    let more = (tenant.used / 4).max(MIB);
+    let saved = sizing.waits(tenant.used).ratio - sizing.waits(tenant.used + more).ratio;
+    Some((1e3 * saved * MIB as f64 / more as f64).max(0.0))
 }
 
 /// Memory dealt out to all tenants.
@@ -230,6 +305,8 @@ impl<'a> Sizing<'a> {
 pub struct Division {
     /// Bytes of each tenant, in the order of the report.
     pub shares: Vec<u64>,
+    /// The miss ratio of each tenant, where its curve is known.
+    pub ratios: Vec<Option<Estimate>>,
     /// Waiting for misses of all, in milliseconds a second.
     pub wait_ms: f64,
     /// How far chance may have moved that to either side.
@@ -239,6 +316,10 @@ pub struct Division {
 /// Divides memory among the tenants so that they wait least, with what each must have. Tenants of
 /// which too little is known keep what they hold.
 pub fn divide(report: &Report, memory: u64) -> Division {
+    if let Some(pool) = Pool::of(report) {
+        let bounds: Vec<_> = report.tenants.iter().map(Bounds::of).collect();
+        return pool.divide(memory, &bounds);
+    }
     let sizings: Vec<_> = report.tenants.iter().map(Sizing::of).collect();
     let floor = |(tenant, sizing): (&Tenant, &Option<Sizing<'_>>)| match sizing {
         None => tenant.used,
@@ -271,15 +352,33 @@ pub fn divide(report: &Report, memory: u64) -> Division {
         shares[at] += given;
         left -= given;
     }
-    let waits = sizings.iter().zip(&shares).filter_map(|(sizing, &share)| {
-        let Estimate { ratio, band } = sizing.as_ref()?.waits(share);
-        Some((ratio, band))
-    });
-    let waits: Vec<_> = waits.collect();
-    let wait_ms = waits.iter().map(|(wait, _)| wait).sum();
-    // Chance is another in each tenant.
-    let band_ms = waits.iter().map(|(_, band)| band * band).sum::<f64>().sqrt();
-    Division { shares, wait_ms, band_ms }
+    let ratio = |(sizing, share): (&Option<Sizing<'_>>, &u64)| Some(sizing.as_ref()?.at(*share));
+    let ratios = sizings.iter().zip(&shares).map(ratio).collect();
+    Division::of(report, shares, ratios)
+}
+
+impl Division {
+    /// Shares, with what each tenant misses with its own.
+    pub(crate) fn of(report: &Report, shares: Vec<u64>, ratios: Vec<Option<Estimate>>) -> Self {
+        let known = report.tenants.iter().zip(&ratios).zip(&shares);
+        let each = known.map(|((tenant, ratio), share)| {
+            if let Some(ratio) = ratio {
+                return waits(tenant, *ratio);
+            }
+            // It goes on as it is, if it keeps what it has.
+            let ratio = tenant.recent.wait_ms_per_s();
+            let moved = tenant.used.abs_diff(*share) as f64 / tenant.used.max(1) as f64;
+            Estimate { ratio, band: ratio * moved.min(1.0) }
+        });
+        let each: Vec<_> = each.collect();
+        Self {
+            wait_ms: each.iter().map(|wait| wait.ratio).sum(),
+            // Chance is another in each tenant.
+            band_ms: each.iter().map(|wait| wait.band * wait.band).sum::<f64>().sqrt(),
+            shares,
+            ratios,
+        }
+    }
 }
 
 /// The lower convex hull of weighted waiting against bytes, from a share on.
@@ -328,6 +427,13 @@ pub fn outlook(report: &Report, memory: u64) -> Option<Outlook> {
     let known = report.tenants.iter().zip(&sizings);
     let end: u64 =
         known.map(|(tenant, sizing)| sizing.as_ref().map_or(tenant.used, Sizing::end)).sum();
+    if Pool::of(report).is_some() {
+        // Its bands are those of the difference from what is measured.
+        let saves_ms = now.wait_ms - then.wait_ms;
+        let ends = sizings.iter().flatten().map(Sizing::pool_end);
+        let is_beyond = memory > ends.max().unwrap_or_default();
+        return Some(Outlook { memory, saves_ms, band_ms: then.band_ms, is_beyond });
+    }
     // Both rest on the same sample: what is off in one is off in the other by as much, but for
     // the part of the reads in which they differ.
     let saves_ms = now.wait_ms - then.wait_ms;
@@ -368,6 +474,7 @@ pub(crate) mod tests {
                 sizes,
                 ratios,
                 reads: 50_000.0,
+                ..Curve::default()
             }),
             ..Tenant::default()
         }

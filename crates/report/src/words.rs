@@ -43,6 +43,14 @@ pub fn span(seconds: u64) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
+/// Minutes of several tenants, that did not all pass one after the other.
+pub fn tenant_time(minutes: u64) -> String {
+    match minutes {
+        0..120 => format!("{minutes} tenant-minutes"),
+        _ => format!("{} tenant-hours", count(minutes / 60)),
+    }
+}
+
 /// The time of the day; with the date where that is another day than `now`'s.
 pub fn clock(unix_s: u64, now_unix_s: u64, utc_offset_s: i32) -> String {
     let local = |unix_s: u64| unix_s.saturating_add_signed(utc_offset_s.into());

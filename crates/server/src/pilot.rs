@@ -12,13 +12,13 @@ use crate::config::Settings;
 use crate::pools;
 use crate::recorder::Recorder;
 use crate::shared::{Shared, View};
-use base::{Bytes, TenantId};
+use base::{Bytes, Micros, TenantId};
 use live::{Known, Live};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tune::periodic::Turn;
-use tune::pilot::{SIZES, Status, Trial};
+use tune::pilot::{Replayed, SIZES, Status};
 use tune::planner::guard;
 use tune::snapshot::Candidate;
 use tune::{Pilot, PoolStep, Recipe, recipe};
@@ -48,8 +48,8 @@ pub(crate) struct Shown {
     pub(crate) curves: Vec<(TenantId, Vec<Candidate>)>,
     /// Further results of the sampled keys, by tenant.
     pub(crate) told: Vec<Told>,
-    /// The miss ratios of each policy on the same requests.
-    pub(crate) trials: Vec<Trial>,
+    /// Plays of recent requests at other sizes and under other policies.
+    pub(crate) replayed: Option<Arc<Replayed>>,
 }
 
 /// Results of a tenant's sampled keys, beside its curves.
@@ -157,7 +157,7 @@ pub(crate) fn run(shared: &Shared) {
                 pilot.recall(known);
                 shared.published.show(Shown::default());
             }
-            steering.look(pilot);
+            steering.look(pilot, recorder.window_s());
             steering.turn(pilot);
         } else {
             shared.transfers.take_turned();
@@ -188,12 +188,13 @@ impl Steering<'_> {
     }
 
     /// Looks at the store once, and publishes the results at the end of an epoch.
-    fn look(&mut self, pilot: &mut Pilot) {
+    fn look(&mut self, pilot: &mut Pilot, window_s: u64) {
         let Self { shared, known, live, .. } = self;
         let now = shared.clock.now();
         let ended = live::tick(pilot, &mut live.on(&shared.store, known, now));
         let published = &shared.published;
-        if ended || published.shown().status.is_none() {
+        let played = pilot.play(now.micros.saturating_sub(Micros::from_secs(window_s)));
+        if ended || played || published.shown().status.is_none() {
             let tenants = 0..known.len() as TenantId;
             let curves = tenants.map(|tenant| (tenant, pilot.curves(tenant).to_vec()));
             let told = tenants_told(pilot, known.len());
@@ -204,7 +205,7 @@ impl Steering<'_> {
                 pools: live.pools().to_vec(),
                 curves: curves.collect(),
                 told,
-                trials: pilot.trials(),
+                replayed: pilot.replayed().cloned(),
             });
         }
     }

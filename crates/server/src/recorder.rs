@@ -9,14 +9,18 @@ use crate::config::TenantConfig;
 use crate::pilot::recipe_of;
 use crate::report;
 use crate::shared::{Shared, View};
+use ::report::claim::{self, Setting};
 use ::report::plans::Plans;
 use ::report::sizing::Sizing;
-use ::report::{Change, Point};
+use ::report::{Change, ChangeKind, Point, Report};
 use base::{Bytes, Causes, TenantId};
 use tune::Pilot;
 
 /// The time for which a cache counts as new, in seconds.
 const STARTED_S: u64 = 300;
+
+/// The time between two searches for changes of load, in seconds.
+const SHIFTS_S: u64 = 10;
 
 /// The span of measurements to which curves are adjusted for the next minute, in seconds.
 const MEASURED_S: u64 = 120;
@@ -51,32 +55,42 @@ impl Noted {
     }
 
     /// The differences, as one phrase each.
-    fn differences(&self, new: &Self) -> Vec<String> {
+    fn differences(&self, new: &Self) -> Vec<Difference> {
         let mut all = vec![];
         if self.recipe != new.recipe {
-            all.push(format!("recipe {} follows {}", new.recipe, self.recipe));
+            all.push((format!("recipe {} follows {}", new.recipe, self.recipe), None));
         }
         if self.policy != new.policy {
-            all.push(format!("maxmemory-policy {} follows {}", new.policy, self.policy));
+            let text = format!("maxmemory-policy {} follows {}", new.policy, self.policy);
+            all.push((text, Some(Setting::Policy { policy: new.policy.clone() })));
         }
         if self.maxmemory != new.maxmemory {
-            all.push(format!("maxmemory {} follows {}", new.maxmemory, self.maxmemory));
+            let text = format!("maxmemory {} follows {}", new.maxmemory, self.maxmemory);
+            all.push((text, Some(Setting::Memory { divided: new.maxmemory.0 })));
         }
         for tenant in &new.tenants {
             match self.tenants.iter().find(|old| old.name == tenant.name) {
-                None => all.push(format!("tenant {} is new", tenant.name)),
-                Some(old) if old != tenant => all.push(format!("tenant line: {tenant}")),
+                None => all.push((format!("tenant {} is new", tenant.name), None)),
+                Some(old) if old != tenant => {
+                    let (name, bytes) = (tenant.name.clone(), tenant.min.0);
+                    let floor = Setting::Floor { tenant: name, bytes };
+                    let is_floor = old.min != tenant.min;
+                    all.push((format!("tenant line: {tenant}"), is_floor.then_some(floor)));
+                }
                 Some(_) => {}
             }
         }
         for old in &self.tenants {
             if new.tenants.iter().all(|tenant| tenant.name != old.name) {
-                all.push(format!("tenant {} has no line any more", old.name));
+                all.push((format!("tenant {} has no line any more", old.name), None));
             }
         }
         all
     }
 }
+
+/// A setting that changed, in a phrase, and what it is in the words of a claim.
+type Difference = (String, Option<Setting>);
 
 /// The state between two looks.
 #[derive(Debug, Default)]
@@ -87,10 +101,18 @@ pub(crate) struct Recorder {
     /// The miss ratio that is expected of each tenant in this minute.
     expected: Vec<Option<f64>>,
     noted: Option<Noted>,
+    /// The report of the last minute: what was known before a setting changed.
+    report: Option<Report>,
     plans: Plans,
+    window_s: u64,
 }
 
 impl Recorder {
+    /// The span of the report's figures, in seconds, as of the last look.
+    pub(crate) const fn window_s(&self) -> u64 {
+        self.window_s
+    }
+
     /// Looks once. It writes a point at most once a second.
     pub(crate) fn look(&mut self, shared: &Shared, view: &View, pilot: Option<&Pilot>) {
         let unix_s = shared.clock.now().unix_ms / 1_000;
@@ -104,9 +126,17 @@ impl Recorder {
         }
         if unix_s / 60 != self.minute {
             self.minute = unix_s / 60;
-            self.expected = expected(shared);
+            let report = report::new_report(shared);
+            self.expected = expected(shared, report.clone());
+            self.report = Some(report);
         }
         self.write(shared, view, pilot, unix_s);
+        let mut history = shared.lock_history();
+        if unix_s.is_multiple_of(SHIFTS_S) {
+            history.note_shifts(unix_s);
+        }
+        history.complete(unix_s);
+        self.window_s = history.window_s(unix_s);
     }
 
     fn write(&mut self, shared: &Shared, view: &View, pilot: Option<&Pilot>, unix_s: u64) {
@@ -148,28 +178,31 @@ impl Recorder {
 
     fn note_settings(&mut self, shared: &Shared, view: &View, unix_s: u64) {
         let now = Noted::of(view);
-        let texts = match &self.noted {
+        let (kind, differences) = match &self.noted {
             None => {
-                vec![format!("started with recipe {}, maxmemory {}", now.recipe, now.maxmemory)]
+                let (recipe, memory) = (&now.recipe, now.maxmemory);
+                let text = format!("started with recipe {recipe}, maxmemory {memory}");
+                (ChangeKind::Start, vec![(text, None)])
             }
             Some(before) if *before == now => return,
-            Some(before) => before.differences(&now),
+            Some(before) => (ChangeKind::Setting, before.differences(&now)),
         };
         self.noted = Some(now);
         let mut history = shared.lock_history();
-        for text in texts {
-            history.note(Change { unix_s, text, ..Change::default() });
+        for (text, setting) in differences {
+            let known = self.report.as_ref().zip(setting);
+            let claims = known.map_or(vec![], |(report, setting)| claim::of(report, &setting));
+            history.note(Change { unix_s, kind, text, claims, ..Change::default() });
         }
     }
 }
 
 /// The miss ratio that the report expects of each tenant with its current memory: by its curve,
 /// adjusted to the measurements of the last minutes. Empty for a cache that has just started.
-fn expected(shared: &Shared) -> Vec<Option<f64>> {
+fn expected(shared: &Shared, mut report: Report) -> Vec<Option<f64>> {
     if shared.clock.micros().0 / 1_000_000 < STARTED_S {
         return vec![];
     }
-    let mut report = report::new_report(shared);
     let history = shared.lock_history();
     let of = |tenant: &mut ::report::Tenant| {
         let now = report.server.now_unix_s;

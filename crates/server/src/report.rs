@@ -1,22 +1,22 @@
 //! The report: every fact that LARDER, the dashboard, `larder top` and the metrics show, gathered
 //! from the store, the pilot and the history.
 
-use crate::commands::larder::price;
 use crate::hottest::Hottest;
 use crate::housekeeping::machine_memory;
 use crate::pilot::{self, Shown, Told};
 use crate::shared::{Shared, View};
 use ::report::{
-    CostClass, Counters, Forecasts, History, HotKey, PolicyTrial, Report, Server, Shift, SizeClass,
-    Tenant, plans,
+    CostClass, Counters, Forecasts, History, HotKey, Recent, Report, Server, Shift, SizeClass,
+    TENANTS_MAX, Tenant, plans, plays, sizing,
 };
-use base::{Bytes, TenantId};
+use base::{Bytes, Micros, TenantId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use store::{PenaltyClassStats, TenantStats};
 use tune::Target;
-use tune::pilot::{SIZES, Trial};
+use tune::pilot::SIZES;
+use tune::tape::Played;
 
 /// The largest number of tenants with a division by size, because each needs a look at all shards.
 const SIZED_MAX: usize = 64;
@@ -70,7 +70,6 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     let view = shared.view();
     let shown = shared.published.shown();
     let now_unix_s = shared.clock.now().unix_ms / 1_000;
-    let price = price::price(shared, &view);
     let mut hottest = Hottest::default();
     for worker in &shared.stats.workers {
         hottest.add(&worker.hottest());
@@ -79,15 +78,17 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     let mut tenants = Vec::with_capacity(view.names.len());
     let names: Vec<_> = view.names.iter().map(String::as_str).collect();
     let shifts = Shift::of_all(&names, history, now_unix_s);
-    let recent_s = Shift::recent_s(&shifts, now_unix_s);
+    let recent_s = history.window_s(now_unix_s);
     for (at, ((name, stats), shift)) in view.names.iter().zip(&stats).zip(shifts).enumerate() {
         let id = at as TenantId;
         let told = shown.told.get(at);
         let mut tenant = tenant(&view, &shown, id, stats);
         tenant.policy = policy_of(shared, &view, &shown, id);
         tenant.recent = history.recent(Some(name), now_unix_s, recent_s);
+        tenant.used_before = history.used_before(name, now_unix_s, recent_s);
+        // One span for all figures: what a miss costs is of the same misses.
+        tenant.penalty_us = tenant.recent.miss_us().or(tenant.penalty_us);
         tenant.shift = shift;
-        tenant.mib_saves_us = price.as_ref().and_then(|price| price.saves_us(id));
         tenant.hot_keys = hottest.of(id).into_iter().take(HOT_KEYS_MAX).map(hot_key).collect();
         tenant.twice_the_ttl = told.and_then(|told| told.twice_the_ttl);
         if at < SIZED_MAX && tenant.used > 0 {
@@ -99,14 +100,31 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     let mut server = server(shared, &view, &shown, now_unix_s);
     server.models += history.bytes() as u64;
     let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();
-    Report {
+    // Totals are sums of rows; if tenants are very many, not all have a series.
+    let recent = if tenants.len() < TENANTS_MAX {
+        Recent::sum(tenants.iter().map(|tenant| &tenant.recent))
+    } else {
+        history.recent(None, now_unix_s, recent_s)
+    };
+    let mut report = Report {
         server,
-        recent: history.recent(None, now_unix_s, recent_s),
+        recent,
         tenants,
         changes: changes.into_iter().rev().collect(),
         forecasts: Forecasts::of(history.errors()),
-        policies: shown.trials.iter().map(|trial| policy(trial, &shown)).collect(),
+        ..Report::default()
+    };
+    // Claims rest on no load from before the last change.
+    let since = shared.clock.micros().saturating_sub(Micros::from_secs(recent_s));
+    if let Some(replayed) = shown.replayed.as_ref().filter(|replayed| replayed.at > since) {
+        plays::take(&mut report, replayed, policy_name);
     }
+    let saves: Vec<_> = report.tenants.iter().map(sizing::mib_saves_us).collect();
+    for (tenant, saves) in report.tenants.iter_mut().zip(saves) {
+        tenant.mib_saves_us = saves;
+    }
+    debug_assert_eq!(report.check(), Ok(()));
+    report
 }
 
 fn server(shared: &Shared, view: &View, shown: &Shown, now_unix_s: u64) -> Server {
@@ -218,17 +236,11 @@ fn costs(shared: &Shared, id: TenantId) -> Vec<CostClass> {
     known.map(cost).collect()
 }
 
-fn policy(trial: &Trial, shown: &Shown) -> PolicyTrial {
-    let present = shown.pools.first().map(|pool| pool.evictor);
-    let name = match trial.evictor.policy {
+/// The policy that was played, as `maxmemory-policy` takes it.
+fn policy_name(played: &Played) -> String {
+    let name = match played.scene.evictor.policy {
         "klru" => "lru",
         policy => policy,
     };
-    PolicyTrial {
-        policy: format!("allkeys-{name}"),
-        is_present: present == Some(trial.evictor),
-        waits: trial.waits,
-        band: trial.band,
-        miss_ratio: trial.miss_ratio,
-    }
+    format!("allkeys-{name}")
 }

@@ -29,6 +29,7 @@ pub mod recipe;
 mod record;
 pub mod slab;
 pub mod snapshot;
+pub mod tape;
 pub mod tenant;
 mod trust;
 mod watch;

@@ -23,6 +23,8 @@ pub struct Reading {
     pub now: Micros,
     /// Memory to divide; zero where there is no limit, and nothing to plan.
     pub limit: Bytes,
+    /// Memory in use, with what is taken beside items; nothing where nobody says.
+    pub used: Bytes,
     /// What the models may take beside it; as much as helps where nobody pays for it.
     pub model_memory: Option<Bytes>,
     /// Keys that the models of a pool watch however little memory that is: where nothing is said,

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn it_takes_three_times_in_a_row() {
-        let of = |evictor, waits| Trial { evictor, waits, band: 0.01, miss_ratio: 0.5 };
+        let of = |evictor, waits| Trial { evictor, waits, band: 0.01, misses: 1.0 };
         let lfu = |waits| [of(Evictor::klru_pool(5), 1.0), of(Evictor::LFU, waits)];
         let mut better = Better::default();
         let see = |better: &mut Better, waits| better.see("allkeys-lru", &lfu(waits));

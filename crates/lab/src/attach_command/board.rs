@@ -9,7 +9,7 @@ use anyhow::Context;
 use dashboard::metrics::{self, Page};
 use dashboard::{Refused, Source};
 use report::plans::{self, Plans};
-use report::{Change, Curve, Forecasts, History, Point, Report, Server, Shift, Tenant};
+use report::{Change, ChangeKind, Curve, Forecasts, History, Point, Report, Server, Shift, Tenant};
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
@@ -85,7 +85,8 @@ impl Board {
     /// Takes note of something else that happened: a sentence.
     pub(super) fn note(&self, says: &str) {
         let text = says.trim_end_matches('.').to_owned();
-        let change = Change { unix_s: now_unix_s(), text, ..Change::default() };
+        let kind = ChangeKind::Setting;
+        let change = Change { unix_s: now_unix_s(), kind, text, ..Change::default() };
         self.0.lock().history.note(change);
     }
 }
@@ -121,6 +122,7 @@ impl State {
         }
         let names = tenants.iter().map(|tenant| tenant.name.as_str());
         self.history.push(names.zip(points));
+        self.history.complete(unix_s);
         (self.server, self.tenants) = (server, tenants);
     }
 
@@ -128,7 +130,7 @@ impl State {
         let history = &self.history;
         let names: Vec<_> = self.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
         let shifts = Shift::of_all(&names, history, unix_s);
-        let recent_s = Shift::recent_s(&shifts, unix_s);
+        let recent_s = history.recent_s(&shifts, unix_s);
         let tenant = |(tenant, shift): (&Tenant, Option<Shift>)| Tenant {
             recent: history.recent(Some(&tenant.name), unix_s, recent_s),
             curve: self.curves.get(&tenant.name).cloned(),
@@ -149,7 +151,7 @@ impl State {
             tenants: self.tenants.iter().zip(shifts).map(tenant).collect(),
             changes: changes.into_iter().rev().collect(),
             forecasts: Forecasts::of(history.errors()),
-            policies: vec![],
+            ..Report::default()
         }
     }
 }

@@ -299,7 +299,10 @@ impl Session {
         let (reads, misses) =
             (to.hits + to.misses - from.hits - from.misses, to.misses - from.misses);
         let ratio = misses as f64 / reads.max(1) as f64;
-        let advice = self.better.see(&self.policy, &self.pilot.trials());
+        // A set of plays is a few dozen of them.
+        (0..64).any(|_| self.pilot.play(base::Micros(0)));
+        let trials = self.pilot.replayed().map_or(vec![], |replayed| replayed.trials());
+        let advice = self.better.see(&self.policy, &trials);
         if run.say.json {
             say::object(&json!({
                 "event": "epoch",

@@ -94,7 +94,12 @@ impl Control {
     pub(super) fn server(&mut self) -> anyhow::Result<Server> {
         let stats = self.stats()?;
         let number = |name: &str| stats.get(name).and_then(|text| text.parse::<u64>().ok());
+        // Pages are taken whole, and chunks are longer than what lies in them.
+        let slabs = self.table("stats slabs")?;
+        let pages = slabs.get("total_malloced").and_then(|text| text.parse::<u64>().ok());
         Ok(Server {
+            items: number("curr_items"),
+            items_used: pages.or_else(|| number("bytes")),
             kind: "memcached".to_owned(),
             version: stats.get("version").cloned().unwrap_or_default(),
             memory_limit: number("limit_maxbytes").filter(|bytes| *bytes > 0),

@@ -21,6 +21,7 @@ mod watching;
 pub(crate) mod windows;
 mod write;
 
+pub(crate) use summary::Server;
 pub(crate) use tenant_rules::TenantRules;
 pub(crate) use watching::watch;
 

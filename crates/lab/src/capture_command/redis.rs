@@ -71,7 +71,23 @@ impl Control {
             _ => ("redis", word("redis_version")),
         };
         let bytes = |name: &str| number(&info, name).filter(|bytes| *bytes > 0);
+        // An empty process and its clients and replicas take this much.
+        let beside = [
+            "used_memory_startup",
+            "mem_clients_normal",
+            "mem_clients_slaves",
+            "mem_replication_backlog",
+            "mem_aof_buffer",
+        ];
+        let beside: u64 = beside.iter().filter_map(|name| number(&info, name)).sum();
+        let used = number(&info, "used_memory").zip(number(&info, "used_memory_startup"));
+        let keys = info.iter().filter_map(|(name, value)| {
+            name.strip_prefix("db")?.parse::<u32>().ok()?;
+            value.strip_prefix("keys=")?.split(',').next()?.parse::<u64>().ok()
+        });
         Ok(Server {
+            items: Some(keys.sum()),
+            items_used: used.map(|(used, _)| used.saturating_sub(beside)),
             kind: kind.to_owned(),
             version: version.unwrap_or_default(),
             memory_limit: bytes("maxmemory"),

@@ -21,6 +21,10 @@ pub(crate) struct Server {
     pub(crate) policy: Option<String>,
     /// Items that it evicted since it runs.
     pub(crate) evicted: Option<u64>,
+    /// Items that it holds.
+    pub(crate) items: Option<u64>,
+    /// Memory that they take, with all that the server spends on them.
+    pub(crate) items_used: Option<u64>,
 }
 
 /// A capture, without its requests.

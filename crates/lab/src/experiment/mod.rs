@@ -12,7 +12,7 @@ mod slabs;
 
 use crate::report::json;
 use crate::whole_file;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use findings::Findings;
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ experiments! {
     kredis_tenants, kredis_many, kredis_memory, kredis_throughput, predis_ycsb,
     predis_periodic, lama_etc, lama_accuracy, lama_parameters, lama_phases, lama_qos,
     lhd_policies, lhd_associativity, rankcache_balance, no_harm, changes, everything, auto_ablation,
-    near_plan,
+    near_plan, claims,
 }
 
 /// How an experiment is run.
@@ -49,6 +49,8 @@ struct Setting {
     seeds: Vec<u64>,
     /// Where recorded traces are; without it workloads are made.
     traces: Option<PathBuf>,
+    /// Only the load of this name, for `claims`.
+    load: Option<String>,
 }
 
 impl Setting {
@@ -84,6 +86,9 @@ pub struct Args {
     /// their workloads
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
+    /// Only the load of this name, for `claims`
+    #[arg(long, value_name = "NAME", conflicts_with = "live")]
+    load: Option<String>,
     /// Write a page with all tables
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -114,11 +119,14 @@ pub fn run(args: Args) -> Result<()> {
         return tell(&args, (experiment.name, experiment.about), &findings);
     }
     let experiment = find(&args.name, ALL)?;
+    let has_loads = experiment.name == "claims";
+    ensure!(args.load.is_none() || has_loads, "only claims has loads with names");
     let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { 3 });
     let setting = Setting {
         quick: args.quick,
         seeds: (args.seed..args.seed.saturating_add(seeds)).collect(),
         traces: args.traces.clone(),
+        load: args.load.clone(),
     };
     let mut findings = Findings::default();
     (experiment.run)(&setting, &mut findings)?;

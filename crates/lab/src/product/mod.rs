@@ -5,8 +5,10 @@
 //! store takes beside it, its table and the rest of its pages, comes out of the same memory.
 //! `store:kredis` as a recipe has it steered too (`steered.rs`).
 
+mod reported;
 mod steered;
 
+pub(crate) use reported::Reported;
 pub(crate) use steered::Steered;
 
 use base::{Access, Bytes, Micros, Op, TenantId};
@@ -59,6 +61,13 @@ impl Product {
             stats.expirations += counters.expired;
         }
         stats
+    }
+
+    /// Whether a read finds something; if not, nobody fetches it.
+    fn seek(&self, access: &Access) -> bool {
+        let bytes = access.key.to_ne_bytes();
+        let key = self.store.key(access.tenant, 0, &bytes);
+        self.store.get(&key, at(access.time), |_| ()).is_some()
     }
 
     /// Serves one request.

@@ -52,6 +52,46 @@ impl Steered {
     }
 }
 
+impl Steered {
+    /// Looks for what nobody ever writes.
+    pub(super) fn seek(&mut self, access: &Access) {
+        self.now = self.now.max(access.time);
+        let counts = &mut self.counts[usize::from(access.tenant)];
+        counts.gets += 1;
+        if !self.product.seek(access) {
+            counts.misses += 1;
+            counts.waited += access.penalty;
+        }
+    }
+
+    /// Bytes that tenants can have.
+    pub(super) fn limit(&self) -> Bytes {
+        let store = &self.product.store;
+        store.limit().saturating_sub(store.reserve())
+    }
+
+    /// Gives tenants so much.
+    pub(super) fn set_limit(&self, limit: Bytes) {
+        self.product.store.set_limit(limit + self.product.store.reserve());
+    }
+
+    /// Bounds a tenant anew.
+    pub(super) fn bound(&mut self, place: usize, bounds: &Bounds) {
+        self.known[place].min = bounds.min;
+        self.known[place].max = bounds.max;
+        let bounds = store::Bounds { min: bounds.min, max: bounds.max };
+        self.product.store.set_bounds(place as TenantId, bounds);
+    }
+
+    /// Leaves the store a plain cache under this policy.
+    pub(super) fn release(&mut self, evictor: policy::Evictor) {
+        let tenants = (0..self.known.len() as TenantId).collect();
+        let budget = self.product.store.limit();
+        let pool = store::Pool { tenants, class: None, budget, evictor };
+        self.live.release(&self.product.store, &[pool]);
+    }
+}
+
 impl Plant for Steered {
     fn read(&mut self) -> Reading {
         self.live.on(&self.product.store, &self.known, at(self.now)).read()

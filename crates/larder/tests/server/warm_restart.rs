@@ -692,6 +692,35 @@ fn a_file_that_is_refused_is_refused_whole() {
     assert_eq!(client.ask("DBSIZE"), ":0\r\n");
 }
 
+/// A history of an earlier version, which told less of each change, is left out with a line in the
+/// log, and everything else of the file comes back.
+#[test]
+fn an_earlier_history_keeps_nobody_from_starting() {
+    const FRAME: usize = 13;
+    let (history, bare) = (10, 7);
+    let folder = folder();
+    let server = warm(folder.path(), &[]);
+    Client::new(server.addr()).ask("SET key value");
+    server.stop();
+    let path = folder.path().join("warm");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let mut at = 12;
+    while bytes[at + 8] != history {
+        at += FRAME + u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    }
+    let length = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    bytes[at + 8] = bare;
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&bytes[at..at + 9]);
+    sum.update(&bytes[at + FRAME..at + FRAME + length]);
+    bytes[at + 9..at + FRAME].copy_from_slice(&sum.finalize().to_le_bytes());
+    std::fs::write(&path, bytes).unwrap();
+    let server = warm(folder.path(), &[]);
+    server.logged("restored 1 items");
+    assert_eq!(server.log().matches("the history begins anew").count(), 1);
+    assert_eq!(Client::new(server.addr()).value("GET key"), "value");
+}
+
 /// A failed save is visible in INFO, in the metrics and in the exit status.
 #[test]
 fn a_failed_save_is_told() {

@@ -1,7 +1,7 @@
 //! Forecasts were wrong too often to be relied upon.
 
 use super::{Finding, Report, Severity};
-use crate::words::{count, points};
+use crate::words::{points, tenant_time};
 
 /// Minutes with a forecast, at least.
 const COUNT_MIN: u64 = 30;
@@ -17,8 +17,8 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         severity: Severity::Note,
         says: format!("Forecasts of miss ratios were off by up to {}.", points(forecasts.most)),
         evidence: format!(
-            "In {} minutes of all tenants; half of them were within {}.",
-            count(forecasts.count),
+            "In {}; half of them were within {}.",
+            tenant_time(forecasts.count),
             points(forecasts.median)
         ),
         todo: "Take what is said of other sizes with care: the traffic changes.".to_owned(),

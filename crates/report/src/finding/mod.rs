@@ -3,6 +3,7 @@
 //! A finding is a function of the report alone. It says what it rests on, and nothing is found that
 //! the data cannot bear: too few samples, or a difference within its band, find nothing.
 
+use crate::claim::Claim;
 use crate::{Report, Tenant};
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,9 @@ pub struct Finding {
     pub todo: String,
     /// Waiting that it is about, in milliseconds a second.
     pub worth_ms: f64,
+    /// The claims that its sentences make.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
 }
 
 /// A kind of finding.

@@ -1,6 +1,7 @@
 //! Another eviction policy would wait less for the same requests.
 
 use super::{Finding, Report, Severity};
+use crate::claim::{self, Claim};
 use crate::words::percent;
 
 /// A difference of less, as a share of the waiting, is none.
@@ -11,9 +12,8 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     let others = report.policies.iter().filter(|trial| !trial.is_present);
     let Some(best) = others.min_by(|a, b| a.waits.total_cmp(&b.waits)) else { return };
     let gain = 1.0 - best.waits;
-    if gain < GAIN_MIN || gain <= best.band {
-        return;
-    }
+    let claim = claim::policy(report, &best.policy).filter(Claim::is_sound);
+    let Some(claim) = claim.filter(|_| gain >= GAIN_MIN) else { return };
     found.push(Finding {
         severity: Severity::Advice,
         says: format!(
@@ -22,9 +22,10 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             percent(gain),
             present.policy
         ),
-        evidence: format!("In miniature caches, give or take {}.", percent(best.band)),
+        evidence: format!("In plays of sampled requests, give or take {}.", percent(best.band)),
         todo: format!("CONFIG SET maxmemory-policy {}", best.policy),
-        worth_ms: gain * report.recent.wait_ms_per_s(),
+        worth_ms: -claim.change(),
+        claims: vec![claim],
         ..Finding::default()
     });
 }

@@ -1,15 +1,13 @@
 //! A tenant misses more than before, and its memory went to others.
 
 use super::{Finding, Report, Severity, waiting_of};
-use crate::sizing::{Need, Sizing, divide};
+use crate::claim::{self, Claim, What};
+use crate::sizing::{Need, Sizing};
 use crate::words::{clock, percent, size, wait};
 use crate::{Shift, Tenant};
 
 /// Memory that must be gone, as a share of what there was.
 const GONE_MIN: f64 = 0.1;
-
-/// What a floor costs the others is worth a warning from this share of all waiting on.
-const COST_MIN: f64 = 0.01;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     for tenant in super::busy(report) {
@@ -39,8 +37,9 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, lost: u64) -> Findin
         ),
         _ => format!("What misses of {name} cost is not known."),
     };
-    let todo = remedy(report, tenant, shift.before)
-        .unwrap_or_else(|| format!("Too little is known of {name} to say how much it needs."));
+    let (todo, claims) = remedy(report, tenant, shift.before).unwrap_or_else(|| {
+        (format!("Too little is known of {name} to say how much it needs."), vec![])
+    });
     Finding {
         severity: Severity::Warning,
         tenant: Some(name.clone()),
@@ -53,31 +52,40 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, lost: u64) -> Findin
         evidence,
         todo,
         worth_ms: waiting_of(tenant, shift.since - shift.before),
+        claims,
         ..Finding::default()
     }
 }
 
 /// The floor that brings the old miss ratio back, and what that costs the others.
-fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<String> {
+fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<(String, Vec<Claim>)> {
     let Need::Memory { bytes, .. } = Sizing::of(tenant)?.need(wanted) else { return None };
-    let memory = report.server.divided;
-    if bytes >= memory {
+    if bytes >= report.server.divided || bytes <= tenant.used {
         return None;
     }
-    let at = report.tenants.iter().position(|one| one.name == tenant.name)?;
-    let mut with_floor = report.clone();
-    with_floor.tenants[at].min = bytes;
-    let cost = divide(&with_floor, memory).wait_ms - divide(report, memory).wait_ms;
-    let is_dear = cost > COST_MIN * report.recent.wait_ms_per_s();
-    let floor = bytes.div_ceil(1 << 20);
-    let back = format!("`min {floor}mb` in its tenant line brings it back to {}", percent(wanted));
-    Some(if is_dear {
-        format!(
-            "{back}, but then all tenants together wait {} more in every second: rather raise \
-             maxmemory.",
-            wait(1e3 * cost)
-        )
-    } else {
-        format!("{back}, at next to no cost to the others.")
-    })
+    let bytes = bytes.div_ceil(1 << 20) << 20;
+    let claims = claim::floor(report, tenant, bytes);
+    let back = format!(
+        "`min {}mb` in its tenant line brings it back to {}",
+        bytes >> 20,
+        percent(wanted)
+    );
+    let costs = others(&claims)?;
+    let text = match costs.change() {
+        _ if !costs.is_sound() => format!(
+            "{back}; the others would wait {} a second longer at most.",
+            wait(1e3 * (costs.high - costs.now).max(0.0))
+        ),
+        ms => format!(
+            "{back}, and the others would wait {} in every second longer, give or take {}.",
+            wait(1e3 * ms),
+            wait(1e3 * costs.band())
+        ),
+    };
+    Some((text, claims))
+}
+
+/// The waiting of the others.
+fn others(claims: &[Claim]) -> Option<&Claim> {
+    claims.iter().find(|claim| matches!(claim.what, What::Others { .. }))
 }

@@ -13,7 +13,8 @@ pub(crate) fn tenant(name: &str, used: u64, end: u64, penalty_us: f64) -> Tenant
     let sizes: Vec<u64> = (0..=20).map(|step| end * step / 20).collect();
     let ratios: Vec<f64> = (0..=20).map(|step| 0.02 + 0.98 * 0.8f64.powi(step)).collect();
     let band = |by: f64| ratios.iter().map(|ratio| ratio + by).collect();
-    let mut curve = Curve { low: band(-0.01), high: band(0.01), reads: 20_000.0, sizes, ratios };
+    let (low, high) = (band(-0.01), band(0.01));
+    let mut curve = Curve { low, high, reads: 20_000.0, sizes, ratios, ..Curve::default() };
     let last = curve.ratios.len() - 1;
     curve.ratios[last] = 0.02;
     let ratio = curve.at(used as f64).unwrap().ratio;
@@ -139,9 +140,11 @@ fn with_fault(name: &str) -> Report {
             report.tenants[1].recent = Recent::default();
         }
         "floor_costs" => {
-            report.tenants[0].mib_saves_us = Some(900.0);
-            report.tenants[1].mib_saves_us = Some(10.0);
-            report.tenants[1].min = 90 * MIB;
+            report.tenants[0] = tenant("web", 75 * MIB, 110 * MIB, 5e3);
+            report.tenants[1] = tenant("jobs", 120 * MIB, 100 * MIB, 1e3);
+            report.tenants[1].min = 120 * MIB;
+            // The memory is no large part of that much waiting.
+            report.recent.wait_ms *= 20.0;
         }
         "forecast_off" => report.forecasts.most = 0.2,
         "loop_off" => report.server.recipe = "static".into(),

@@ -1,7 +1,7 @@
 //! Much less memory would do as well.
 
 use super::{Finding, Report, Severity};
-use crate::sizing::{divide, outlook};
+use crate::claim;
 use crate::words::{size, span, wait};
 
 /// The share of the waiting that half the memory may cost.
@@ -15,10 +15,10 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     if server.divided == 0 || server.uptime_s < UPTIME_MIN_S {
         return;
     }
-    let Some(half) = outlook(report, server.divided / 2) else { return };
-    let waits = divide(report, server.divided).wait_ms;
-    let costs = -half.saves_ms;
-    if costs + half.band_ms > COST_MAX * waits || report.recent.reads < super::READS_MIN {
+    let claims = claim::memory(report, server.divided / 2);
+    let Some(half) = claims.first() else { return };
+    let costs = half.high - half.now;
+    if costs > COST_MAX * half.now || report.recent.reads < super::READS_MIN {
         return;
     }
     found.push(Finding {
@@ -26,10 +26,11 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         says: format!(
             "Half the memory, {}, would do: all would wait {} a second longer at most.",
             size(server.maxmemory / 2),
-            wait(1e3 * (costs + half.band_ms).max(0.0))
+            wait(1e3 * costs.max(0.0))
         ),
         evidence: format!("By what was seen since it started, {} ago.", span(server.uptime_s)),
         todo: format!("CONFIG SET maxmemory {}mb", server.maxmemory >> 21),
+        claims,
         ..Finding::default()
     });
 }

@@ -2,12 +2,14 @@
 
 use super::{Shown, link};
 use crate::draw::html::escape;
+use crate::say;
 use crate::words::{clock, percent, size};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &Shown<'_>) -> String {
     let server = &shown.report.server;
     let mut out = String::from("<h1>What changed</h1>\n");
+    let _ = writeln!(out, "<p>{}</p>", escape(&say::pilot(shown.report)));
     if shown.report.changes.is_empty() {
         return out + "<p>Nothing yet.</p>\n";
     }
@@ -22,11 +24,13 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
                 format!("{} {} to {}", link(&moved.tenant), size(moved.before), size(moved.after))
             })
             .collect();
+        let told = say::measured(change).into_iter().chain(say::claimed(change));
+        let told = told.fold(String::new(), |told, text| told + "<br>" + &escape(&text));
         let share = |share: Option<f64>| share.map_or_else(String::new, percent);
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td></tr>",
+            "<tr><td>{}</td><td>{}{told}</td><td>{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             clock(change.unix_s, server.now_unix_s, server.utc_offset_s),
             escape(&change.text),
             moved.join("<br>"),

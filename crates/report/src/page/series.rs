@@ -54,7 +54,7 @@ pub(super) fn chart(
         Series { colour, ..Series::new(name, points.iter().filter_map(at).collect()) }
     };
     let series = names.iter().map(line).filter(|series| !series.points.is_empty()).collect();
-    Chart { title: title.to_owned(), x, y, series, ..Chart::default() }
+    Chart { title: title.to_owned(), x, y, series, marks: marks(shown), ..Chart::default() }
 }
 
 /// The memory of tenants on top of each other, with the changes as marks.
@@ -85,13 +85,14 @@ pub(super) fn memory(shown: &Shown<'_>) -> Chart {
         align(&mut chart.series);
     }
     chart.stacked = true;
-    chart.marks = shown
-        .report
-        .changes
-        .iter()
-        .map(|change| (place(change.unix_s), change.text.clone()))
-        .collect();
     chart
+}
+
+/// The changes, where they stand on the axis of time.
+fn marks(shown: &Shown<'_>) -> Vec<(f64, String)> {
+    let (_, place) = time(shown);
+    let changes = shown.report.changes.iter();
+    changes.map(|change| (place(change.unix_s), change.text.clone())).collect()
 }
 
 /// Gives all lines the places of the longest: areas stand on each other place by place. Before a

@@ -1,6 +1,7 @@
 //! A slider over memory: what each tenant would miss and wait.
 
 use super::{Shown, link};
+use crate::claim::{self, What};
 use crate::draw::{Axis, Chart, Format, Series};
 use crate::sizing::{Sizing, divide};
 use crate::words::{percent, size, wait};
@@ -35,20 +36,25 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
         let bytes = (present as f64 * factor) as u64;
         let _ = writeln!(out, "<a href=\"/sizing?memory={bytes}\">{word}</a>");
     }
-    let difference = then.wait_ms - now.wait_ms;
-    let verdict = if difference.abs() <= now.band_ms.max(then.band_ms).min(0.02 * now.wait_ms) {
-        "as long as with the present memory, as far as is known".to_owned()
-    } else if difference < 0.0 {
-        format!("{} less than now", wait(-1e3 * difference))
-    } else {
-        format!("{} more than now", wait(1e3 * difference))
+    let claims = claim::memory(report, memory);
+    let text = match claims.iter().find(|claim| claim.what == What::Waiting) {
+        None => "What all would wait is not known yet.".to_owned(),
+        Some(claim) => {
+            let verdict = match 1e3 * claim.change() {
+                _ if !claim.is_sound() => {
+                    "as long as with the present memory, as far as is known".to_owned()
+                }
+                us if us < 0.0 => format!("{} less than now", wait(-us)),
+                us => format!("{} more than now", wait(us)),
+            };
+            format!(
+                "All would wait {} in every second, give or take {}: {verdict}.",
+                wait(1e3 * claim.value),
+                wait(1e3 * claim.band())
+            )
+        }
     };
-    let _ = writeln!(
-        out,
-        "</p>\n<p>All would wait {} in every second, give or take {}: {verdict}.</p>",
-        wait(1e3 * then.wait_ms),
-        wait(1e3 * then.band_ms)
-    );
+    let _ = writeln!(out, "</p>\n<p>{text}</p>");
     out += &table(shown, &now.shares, &then.shares);
     out += "<div class=\"charts\">";
     out += &curve(shown, present).svg();

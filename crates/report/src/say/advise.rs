@@ -1,9 +1,10 @@
 //! All that a person should know or do.
 
 use super::{COLUMNS, lately, name_width, paragraph};
+use crate::claim::{self, Claim};
 use crate::finding::{self, Finding};
-use crate::sizing::{Sizing, outlook};
-use crate::words::{count, percent, points, size, wait, wrap};
+use crate::sizing::Sizing;
+use crate::words::{count, percent, points, size, tenant_time, wait, wrap};
 use crate::{Report, Tenant};
 
 /// Minutes with forecasts below which they are not spoken of.
@@ -85,14 +86,7 @@ pub fn summary(report: &Report) -> String {
     } else {
         "What misses cost was not measured yet".to_owned()
     };
-    let beside = report.policies.iter().find(|trial| !trial.is_present && is_lru(&trial.policy));
-    let beside = match beside.filter(|trial| (trial.waits - 1.0).abs() > trial.band) {
-        Some(trial) if trial.waits > 1.0 => format!(
-            " One shared LRU cache would make them wait {} longer.",
-            percent(trial.waits - 1.0)
-        ),
-        _ => String::new(),
-    };
+    let beside = beside_lru(report).map_or_else(String::new, |text| format!(" {text}"));
     format!(
         "{of}. {waiting}: {} of {} reads {}.{beside}",
         percent(ratio),
@@ -101,8 +95,35 @@ pub fn summary(report: &Report) -> String {
     )
 }
 
-fn is_lru(policy: &str) -> bool {
-    policy.contains("klru") || policy.contains("lru")
+/// Waiting beside that of one shared LRU cache, where anything is known of it.
+pub(super) fn beside_lru(report: &Report) -> Option<String> {
+    const LRU: &str = "allkeys-lru";
+    if report.policies.iter().any(|trial| trial.is_present && trial.policy == LRU) {
+        return None;
+    }
+    if let Some(off) = report.plays.as_ref().and_then(|plays| plays.off.as_ref()) {
+        return Some(format!("How one shared LRU cache would do is not said: {off}"));
+    }
+    let lru = claim::policy(report, LRU)?;
+    let (change, band) = (lru.change() / lru.now.max(f64::MIN_POSITIVE), lru.band() / lru.now);
+    let text = match change {
+        _ if !lru.is_sound() => format!(
+            "One shared LRU cache would make them wait about as long: no difference beyond the \
+             {} that chance makes is shown.",
+            percent(band)
+        ),
+        more if more > 0.0 => format!(
+            "One shared LRU cache would make them wait {} longer, give or take {}.",
+            percent(more),
+            points(band)
+        ),
+        less => format!(
+            "One shared LRU cache would make them wait {} less, give or take {}.",
+            percent(-less),
+            points(band)
+        ),
+    };
+    Some(text)
 }
 
 /// A tenant that does nothing needs no line among many.
@@ -144,27 +165,35 @@ fn sizes(report: &Report) -> Vec<String> {
     let quarter = limit / 4;
     // Of more memory as large a part is for data.
     let data = |bytes: u64| (u128::from(bytes) * u128::from(divided) / u128::from(limit)) as u64;
-    let (Some(more), Some(less)) =
-        (outlook(report, divided + data(step)), outlook(report, divided - data(quarter)))
-    else {
-        return vec![];
+    let more = claim::memory(report, divided + data(step));
+    let less = claim::memory(report, divided - data(quarter));
+    let (Some(more), Some(less)) = (more.first(), less.first()) else { return vec![] };
+    let much = |claim: &Claim| {
+        let (ms, now) = (claim.change().abs(), claim.now.max(f64::MIN_POSITIVE));
+        format!(
+            "{} in every second, {} of it, give or take {}",
+            wait(1e3 * ms),
+            percent(ms / now),
+            wait(1e3 * claim.band())
+        )
     };
-    let now = crate::sizing::divide(report, divided).wait_ms.max(f64::MIN_POSITIVE);
-    let much = |ms: f64| format!("{} in every second, {} of it", wait(1e3 * ms), percent(ms / now));
-    let gain = if more.saves_ms <= more.band_ms.max(0.05) {
-        format!("{} more would save next to nothing", size(step))
-    } else {
+    let at_most = |ms: f64| match ms {
+        ms if ms < 0.05 => "next to nothing".to_owned(),
+        ms => format!("{} in every second at most", wait(1e3 * ms)),
+    };
+    let gain = if more.change() < 0.0 && more.is_sound() {
         let gainer = gainer(report, divided + data(step));
         let whom = gainer.map_or_else(String::new, |name| format!(", most of it for {name}"));
-        format!("{} more would save {}{whom}", size(step), much(more.saves_ms))
-    };
-    let loss = if -less.saves_ms <= less.band_ms.max(0.05) {
-        format!("{} less would cost next to nothing", size(quarter))
+        format!("{} more would save {}{whom}", size(step), much(more))
     } else {
-        format!("{} less would cost {}", size(quarter), much(-less.saves_ms))
+        format!("{} more would save {}", size(step), at_most(more.now - more.low))
     };
-    let band = wait(1e3 * more.band_ms.max(less.band_ms));
-    vec![format!("Of the waiting, {gain}; {loss}; give or take {band}.")]
+    let loss = if less.change() > 0.0 && less.is_sound() {
+        format!("{} less would cost {}", size(quarter), much(less))
+    } else {
+        format!("{} less would cost {}", size(quarter), at_most(less.high - less.now))
+    };
+    vec![format!("Of the waiting, {gain}. {loss}.")]
 }
 
 /// The tenant that more memory for all would save most waiting.
@@ -190,8 +219,8 @@ fn forecasts(report: &Report) -> Vec<String> {
         ];
     }
     vec![format!(
-        "Forecasts of miss ratios were within {} in 95 % of {} minutes.",
+        "Forecasts of miss ratios were within {} in 95 % of {}, all tenants together.",
         points(forecasts.most),
-        count(forecasts.count)
+        tenant_time(forecasts.count)
     )]
 }

@@ -1,46 +1,82 @@
 //! What changed, when, and whether it helped.
+//!
+//! First what the pilot did lately and what that is worth; then the changes, each with what was
+//! measured before and after it, and with what was claimed of it.
 
 use super::COLUMNS;
-use crate::words::{clock, percent, size, wrap};
-use crate::{Change, Report, Shift};
+use super::advise::beside_lru;
+use crate::claim::{Claim, What};
+use crate::words::{clock, percent, size, span, wait, wrap};
+use crate::{Change, ChangeKind, Effect, Report, Tenant};
+
+/// Bytes that changed hands are worth a word from this share of all on.
+const MOVED_MIN: f64 = 0.005;
+/// Tenants of which it is said what they won or lost.
+const MOVED_MAX: usize = 6;
+/// A change of misses that is worth a word.
+const POINTS_MIN: f64 = 0.01;
 
 /// The changes since a moment, the newest last.
 pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
     let server = &report.server;
-    let changes = report.changes.iter().map(|change| (change.unix_s, sentence(change)));
-    let shifts = report.tenants.iter().filter_map(|tenant| {
-        let shift = tenant.shift.as_ref()?;
-        Some((shift.unix_s, shifted(&tenant.name, shift)))
-    });
-    let mut events: Vec<_> =
-        changes.chain(shifts).filter(|(unix_s, _)| *unix_s >= since_unix_s).collect();
-    events.sort_by_key(|(unix_s, _)| *unix_s);
     let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
+    let mut lines = wrap(&lately(report), COLUMNS, 0);
+    let events: Vec<_> =
+        report.changes.iter().filter(|change| change.unix_s >= since_unix_s).collect();
     if events.is_empty() {
-        return vec![format!("Nothing changed since {}.", time(since_unix_s))];
+        lines.push(format!("Nothing else changed since {}.", time(since_unix_s)));
+        return lines;
     }
-    let mut lines = vec![format!("What changed until now, {}:", time(server.now_unix_s))];
-    for (unix_s, text) in events {
-        let when = clock(unix_s, server.now_unix_s, server.utc_offset_s);
-        lines.extend(wrap(&format!("{when}  {text}."), COLUMNS, when.len() + 2));
+    lines.push(format!("What changed until now, {}:", time(server.now_unix_s)));
+    for change in events {
+        let when = time(change.unix_s);
+        let indent = when.len() + 2;
+        lines.extend(wrap(&format!("{when}  {}.", sentence(change)), COLUMNS, indent));
+        let margin = " ".repeat(indent);
+        for text in measured(change).into_iter().chain(claimed(change)) {
+            let wrapped = wrap(&text, COLUMNS - indent, 0);
+            lines.extend(wrapped.into_iter().map(|line| format!("{margin}{line}")));
+        }
     }
     lines
 }
 
-/// A tenant that misses more, or less, from a moment on.
-fn shifted(name: &str, shift: &Shift) -> String {
-    let mut text = format!(
-        "{name} misses {} since then, {} before",
-        percent(shift.since),
-        percent(shift.before)
-    );
-    let (had, has) = (shift.used_before, shift.used_since);
-    if had.abs_diff(has) > had.max(has) / 10 {
-        text = format!("{text}, with {} where it had {}", size(has), size(had));
+/// The work of the pilot lately, and whether it helps.
+pub fn lately(report: &Report) -> String {
+    if !report.is_steered() {
+        return "The loop is off: nobody moves memory between tenants.".to_owned();
     }
-    match &shift.winner {
-        Some(winner) if has < had => format!("{text}: {winner} took most of it"),
-        _ => text,
+    let name = report.server.recipe.split(':').next().unwrap_or_default();
+    let within = span(report.recent.seconds);
+    let all: u64 = report.tenants.iter().map(|tenant| tenant.used).sum();
+    let won = |tenant: &Tenant| {
+        let before = tenant.used_before?;
+        let by = tenant.used.abs_diff(before);
+        let sign = if tenant.used > before { "+" } else { "-" };
+        (by as f64 > MOVED_MIN * all as f64)
+            .then(|| (by, format!("{} {sign}{}", tenant.name, size(by))))
+    };
+    let mut moved: Vec<_> = report.tenants.iter().filter_map(won).collect();
+    moved.sort_by_key(|(by, _)| std::cmp::Reverse(*by));
+    let moved: Vec<_> = moved.into_iter().take(MOVED_MAX).map(|(_, text)| text).collect();
+    let moved = if moved.is_empty() {
+        format!("In the last {within} {name} moved next to no memory between tenants.")
+    } else {
+        format!("In the last {within} {name} moved memory: {}.", moved.join(", "))
+    };
+    let since = report
+        .changes
+        .iter()
+        .rev()
+        .find(|change| change.kind == ChangeKind::Start || change.text.starts_with("recipe "));
+    let since = since.map_or_else(String::new, |change| {
+        let server = &report.server;
+        let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
+        format!(" It is in force since {when}.")
+    });
+    match beside_lru(report) {
+        Some(beside) => format!("{moved} {beside}{since}"),
+        None => format!("{moved} What it saves is not known yet.{since}"),
     }
 }
 
@@ -62,4 +98,50 @@ fn sentence(change: &Change) -> String {
             format!("{text}; expected {} of the worst, came {}", percent(expected), percent(came));
     }
     text
+}
+
+/// The figures measured before and after a change, in a sentence.
+pub fn measured(change: &Change) -> Option<String> {
+    let all = change.effects.iter().find(|effect| effect.tenant.is_none())?;
+    if all.before.reads_per_s <= 0.0 {
+        return None;
+    }
+    let differs =
+        |effect: &&Effect| (effect.before.miss_ratio - effect.after.miss_ratio).abs() >= POINTS_MIN;
+    let each: Vec<_> = change
+        .effects
+        .iter()
+        .filter(differs)
+        .filter_map(|effect| {
+            let (before, after) = (effect.before.miss_ratio, effect.after.miss_ratio);
+            let name = effect.tenant.as_ref()?;
+            Some(format!("{name} {} → {}", percent(before), percent(after)))
+        })
+        .collect();
+    let misses = if each.is_empty() {
+        format!("misses {} → {}", percent(all.before.miss_ratio), percent(all.after.miss_ratio))
+    } else {
+        format!("misses of {}", each.join(", "))
+    };
+    let (before, after) = (1e3 * all.before.wait_ms_per_s, 1e3 * all.after.wait_ms_per_s);
+    Some(format!("Measured: {misses}; waiting {} → {} a second.", wait(before), wait(after)))
+}
+
+/// The claims made of a change, in a sentence.
+pub fn claimed(change: &Change) -> Option<String> {
+    let text = |claim: &Claim| match &claim.what {
+        What::Waiting => {
+            format!("waiting {} ± {}", wait(1e3 * claim.value), wait(1e3 * claim.band()))
+        }
+        What::Others { .. } => format!(
+            "waiting of the others {} ± {}",
+            wait(1e3 * claim.value),
+            wait(1e3 * claim.band())
+        ),
+        What::Misses { tenant } => {
+            format!("{tenant} {} ± {:.1}", percent(claim.value), 100.0 * claim.band())
+        }
+    };
+    let all: Vec<_> = change.claims.iter().take(MOVED_MAX).map(text).collect();
+    (!all.is_empty()).then(|| format!("Claimed: {}.", all.join(", ")))
 }

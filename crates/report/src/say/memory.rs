@@ -1,7 +1,8 @@
 //! How much memory a miss ratio takes.
 
 use super::COLUMNS;
-use crate::sizing::{Need, Sizing, divide};
+use crate::claim::{self, What};
+use crate::sizing::{Need, Sizing};
 use crate::words::{percent, points, size, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
@@ -48,7 +49,7 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     }
     let reads = tenant.curve.as_ref().map_or(0.0, |curve| curve.reads);
     let rests_on = format!(
-        "By {} sampled reads, give or take {}; beyond {} there is no data.",
+        "By {} sampled reads, give or take {}; all the keys that were asked for take {}.",
         crate::words::count(reads as u64),
         points(sizing.at(tenant.used).band),
         size(sizing.end())
@@ -61,7 +62,6 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
 fn price(report: &Report, tenant: &Tenant, bytes: u64) -> String {
     let memory = report.server.divided;
     let floor = bytes.div_ceil(1 << 20).max(1);
-    let name = &tenant.name;
     if bytes <= tenant.used {
         return format!("It has that already; `min {floor}mb` in its tenant line keeps it.");
     }
@@ -69,15 +69,19 @@ fn price(report: &Report, tenant: &Tenant, bytes: u64) -> String {
         let more = (bytes + bytes / 8).div_ceil(1 << 20);
         return format!("That is more than there is: CONFIG SET maxmemory {more}mb, or more.");
     }
-    let Some(at) = report.tenants.iter().position(|one| one.name == *name) else {
-        return String::new();
-    };
-    let mut with_floor = report.clone();
-    with_floor.tenants[at].min = bytes;
-    let cost = divide(&with_floor, memory).wait_ms - divide(report, memory).wait_ms;
-    let others = match 1e3 * cost {
-        cost if cost < 50.0 => "the others hardly notice".to_owned(),
-        cost => format!("all together wait {} a second longer", wait(cost)),
+    let claims = claim::floor(report, tenant, floor << 20);
+    let costs = claims.iter().find(|claim| matches!(claim.what, What::Others { .. }));
+    let others = match costs {
+        None => "what that costs the others is not known".to_owned(),
+        Some(costs) if !costs.is_sound() => format!(
+            "the others would wait {} a second longer at most",
+            wait(1e3 * (costs.high - costs.now).max(0.0))
+        ),
+        Some(costs) => format!(
+            "the others would wait {} in every second longer, give or take {}",
+            wait(1e3 * costs.change()),
+            wait(1e3 * costs.band())
+        ),
     };
     format!("`min {floor}mb` in its tenant line gives it that: {others}.")
 }

@@ -8,15 +8,19 @@ mod history;
 mod memory;
 mod nodes;
 mod policies;
+mod size;
 mod tenants;
+#[cfg(test)]
+mod tests;
 mod why;
 
 pub use advise::{advise, summary};
 pub use curve::curve;
-pub use history::history;
+pub use history::{claimed, history, lately as pilot, measured};
 pub use memory::memory;
 pub use nodes::nodes;
 pub use policies::policies;
+pub use size::size;
 pub use tenants::tenants;
 pub use why::{why, word};
 

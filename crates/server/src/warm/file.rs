@@ -8,8 +8,9 @@
 //! ```
 //!
 //! The checksum covers length, kind and payload. A payload is postcard's encoding of one value, or
-//! of items one after another. The head comes first and the tail last, and nothing may follow it. A
-//! file without a tail is incomplete.
+//! of items one after another. That encoding names no fields, so a payload that gets or loses a
+//! field is another kind of block. The head comes first and the tail last, and nothing may follow
+//! it. A file without a tail is incomplete.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,9 +34,11 @@ pub(crate) enum Kind {
     /// The rank's knowledge without the mean size; it is skipped.
     KeysWithoutSize = 5,
     Evicted = 6,
-    History = 7,
+    /// A history without kinds, effects and claims of its changes, of an earlier program.
+    BareHistory = 7,
     Libraries = 8,
     Keys = 9,
+    History = 10,
 }
 
 impl Kind {
@@ -47,9 +50,10 @@ impl Kind {
             Self::Tail,
             Self::KeysWithoutSize,
             Self::Evicted,
-            Self::History,
+            Self::BareHistory,
             Self::Libraries,
             Self::Keys,
+            Self::History,
         ];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }

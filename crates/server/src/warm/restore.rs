@@ -156,10 +156,12 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
                     shared.store.recall_evicted(&keys, shared.clock.now());
                 }
             }
-            (Kind::History, payload) => {
-                if let Ok(before) = postcard::from_bytes(payload) {
-                    shared.lock_history().go_on_from(before);
-                }
+            (Kind::History, payload) => match postcard::from_bytes(payload) {
+                Ok(before) => shared.lock_history().go_on_from(before),
+                Err(why) => tracing::warn!("the history begins anew: {why}"),
+            },
+            (Kind::BareHistory, _) => {
+                tracing::warn!("the history begins anew: an earlier version of Larder wrote it");
             }
             (Kind::Items, payload) => restore_items(shared, &head, payload, &mut counts),
             (Kind::Tail, payload) => {

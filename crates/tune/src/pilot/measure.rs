@@ -70,9 +70,12 @@ impl Pilot {
             })
             .collect();
         self.causes.look(&reading.samples, &seen, reading.model_memory, reading.now);
-        let Self { observer, pools, recipe, prices, views, trials, .. } = self;
+        let Self { observer, pools, recipe, prices, views, replays, .. } = self;
         observer.classes = recipe.pools.classes();
         let mut accesses = vec![vec![]; pools.len()];
+        // As they are, before anything is priced.
+        let mut unpriced = vec![];
+        let is_played = recipe.curves.is_some() && pools.len() == 1;
         // What misses cost where no fetch of the key was timed, and what waiting counts.
         let mean = |at: TenantId| find(reading, at)?.penalty;
         let price = |at: TenantId| prices.in_force().get(usize::from(at)).copied().unwrap_or(1.0);
@@ -81,6 +84,9 @@ impl Pilot {
             if let Some(at) = pools.iter().position(of) {
                 let usual = || mean(access.tenant).unwrap_or(Micros(PENALTY_DEFAULT_US as u64));
                 let penalty = if access.penalty.0 > 0 { access.penalty } else { usual() };
+                if is_played {
+                    unpriced.push(base::Access { penalty, ..access });
+                }
                 let counts = price(access.tenant) * penalty.as_f64();
                 accesses[at].push(base::Access { penalty: Micros(counts as u64), ..access });
             }
@@ -91,8 +97,11 @@ impl Pilot {
         observer.expire_pending(reading.now, &mut show);
         if let ([pool], [accesses]) = (&pools[..], &accesses[..]) {
             views.learn(reading, accesses, pool.filter());
-            let memory = reading.model_memory;
-            trials.learn(recipe, pool.budget, memory, reading, accesses, pool.filter());
+            if is_played {
+                replays.learn(reading, &unpriced, pool.filter());
+            } else {
+                replays.clear();
+            }
         }
         for (pool, accesses) in pools.iter_mut().zip(accesses) {
             let parts = members(reading, &pool.tenants).map(|tenant| tenant.part(pool.class));

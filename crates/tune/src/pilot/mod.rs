@@ -30,8 +30,8 @@ mod measure;
 mod patience;
 mod pools;
 mod price;
+mod replays;
 mod snapshot;
-mod trials;
 mod views;
 
 use crate::budgets::fit;
@@ -50,10 +50,11 @@ use base::{Bytes, Causes, Filter, Micros, TenantId};
 use patience::Patience;
 pub use pools::class_name;
 use price::Prices;
+use replays::Replays;
+pub use replays::{Replayed, Trial};
 use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
-pub use trials::Trial;
-use trials::Trials;
+use std::sync::Arc;
 use views::Views;
 
 /// Epochs the pilot remembers.
@@ -111,8 +112,9 @@ pub struct Pilot {
     /// A curve of each tenant, where they share a pool.
     views: Views,
     causes: Watching,
-    /// Other policies, tried on the requests of the one pool there is.
-    trials: Trials,
+    /// The sampled requests of the one pool there is, to be played at other sizes and under other
+    /// policies.
+    replays: Replays,
 }
 
 /// A pool as the pilot sees it.
@@ -208,7 +210,7 @@ impl Pilot {
             prices: Prices::default(),
             views: Views::default(),
             causes: Watching::default(),
-            trials: Trials::default(),
+            replays: Replays::default(),
         }
     }
 
@@ -218,6 +220,11 @@ impl Pilot {
     pub const fn only_watching(mut self) -> Self {
         self.only_watches = true;
         self
+    }
+
+    /// Only plans and promises from now on, or moves memory again.
+    pub const fn only_watch(&mut self, only_watches: bool) {
+        self.only_watches = only_watches;
     }
 
     /// The recipe in force.
@@ -342,13 +349,24 @@ impl Pilot {
         self.causes.hits_by_size(tenant)
     }
 
-    /// What each policy makes of the requests to the one pool there is, where the recipe draws
-    /// curves for people.
-    pub fn trials(&self) -> Vec<Trial> {
-        let Some(present) = self.pools.first().map(|pool| pool.evictor) else { return vec![] };
-        // Whatever its K, it is nearest to the K-LRU that is tried.
-        let is_klru = present.policy == Evictor::klru(0).policy;
-        self.trials.all(if is_klru { Evictor::klru_pool(5) } else { present })
+    /// Plays what was sampled since a moment, a little at each call, at other sizes and under other
+    /// policies, where the recipe keeps one pool and draws curves for people. To be called after
+    /// each look; a set of plays takes some seconds of looks, and is begun once a minute. True if
+    /// one is whole.
+    pub fn play(&mut self, since: Micros) -> bool {
+        let [pool] = &self.pools[..] else { return false };
+        if self.recipe.curves.is_none() {
+            return false;
+        }
+        // Whatever its K, it is nearest to the K-LRU that is played.
+        let is_klru = pool.evictor.policy == Evictor::klru(0).policy;
+        let evictor = if is_klru { Evictor::klru_pool(5) } else { pool.evictor };
+        self.replays.play(evictor, self.prices.in_force(), since)
+    }
+
+    /// The last whole set of plays.
+    pub const fn replayed(&self) -> Option<&Arc<Replayed>> {
+        self.replays.shown()
     }
 
     /// The last epochs, oldest first.
@@ -368,7 +386,7 @@ impl Pilot {
             dropped: self.dropped,
             model_bytes: watches.map(Watch::bytes).sum::<Bytes>()
                 + self.views.bytes()
-                + self.trials.bytes(),
+                + self.replays.bytes(),
             observer_bytes: self.observer.bytes() + self.causes.bytes(),
             prices: self.prices.in_force().to_vec(),
             plan: self.plan.clone(),
@@ -398,7 +416,6 @@ impl Pilot {
         self.measure(reading, length);
         self.set_prices(reading);
         self.views.epoch(self.recipe.keep);
-        self.trials.epoch(self.recipe.keep);
         self.lend_idle(reading);
         self.windows.epoch(reading);
         if self.is_first_come() || self.only_watches {

@@ -1,7 +1,7 @@
 //! What was asked for, from a server or a file, ready to be played.
 
 use super::Args;
-use crate::capture_command::{self, TenantRules};
+use crate::capture_command::{self, Server, TenantRules};
 use crate::requests::duration;
 use ::load::Place;
 use ::load::open::{self, ChargeBy};
@@ -17,6 +17,13 @@ const REQUESTS_MAX: usize = 1 << 19;
 const READS_MIN: u64 = 1_000;
 /// The cost of a miss where nobody says it.
 const PENALTY_DEFAULT: Micros = Micros::from_millis(1);
+/// Items from which on what a server says of them is a mean.
+const ITEMS_MIN: u64 = 1_000;
+/// An item takes so many times what Larder's does, at least and at most: what is beyond counts
+/// something else.
+const DEARNESS: (f64, f64) = (0.7, 8.0);
+/// A server that uses so much of its limit is full.
+const FULL: f64 = 0.9;
 /// Sets the keys that are played, and the eighths, apart from whatever else goes by the hash.
 const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Keys are dealt into so many lots.
@@ -44,6 +51,10 @@ pub(super) struct Load {
     pub(super) rules: Vec<String>,
     /// What belongs to the whole: bytes of all keys.
     pub(super) footprint: Bytes,
+    /// An item's bytes in the server that was watched, by its bytes in Larder.
+    pub(super) dearness: f64,
+    /// The server is full and evicts.
+    pub(super) evicts: bool,
 }
 
 impl Load {
@@ -66,11 +77,13 @@ impl Load {
             assumptions: vec![],
             rules: vec![],
             footprint: Bytes(0),
+            dearness: 1.0,
+            evicts: false,
         }
     }
 
     /// Fills in what misses cost where nobody says it, and keeps no more than can be played.
-    fn ready(mut self, args: &Args) -> anyhow::Result<Self> {
+    fn ready(mut self, args: &Args, server: Option<&Server>) -> anyhow::Result<Self> {
         let reads = self.accesses.iter().filter(|access| access.op == Op::Get).count() as u64;
         ensure!(
             reads >= READS_MIN,
@@ -85,6 +98,14 @@ impl Load {
             *size = access.size.max(*size);
         }
         self.footprint = Bytes(sizes.values().map(|size| u64::from(*size)).sum());
+        self.dearness = dearness(server, self.footprint.as_f64() / sizes.len().max(1) as f64);
+        if let Some(server) = server.filter(|_| self.dearness != 1.0) {
+            self.assumptions.push(format!(
+                "An item takes {:.2} times as much in {} {} as in Larder: the present cache is \
+                 played with as much less room.",
+                self.dearness, server.kind, server.version
+            ));
+        }
         if self.accesses.len() > REQUESTS_MAX {
             self.thin();
         }
@@ -153,6 +174,34 @@ impl Load {
     }
 }
 
+/// An item's bytes in a server by its bytes in Larder, where those are `charged` in the mean:
+/// as the server counts its own items, or else by what is known of its kind.
+fn dearness(server: Option<&Server>, charged: f64) -> f64 {
+    let Some(server) = server.filter(|server| server.kind != "larder" && charged > 0.0) else {
+        return 1.0;
+    };
+    let counted = server.items.zip(server.items_used);
+    let measured = counted.filter(|(items, _)| *items >= ITEMS_MIN);
+    let item = match measured {
+        Some((items, used)) => used as f64 / items as f64,
+        None => charged + beside(&server.kind, &server.version),
+    };
+    (item / charged).clamp(DEARNESS.0, DEARNESS.1)
+}
+
+/// Bytes that a server takes for an item beyond what Larder does, where it does not say: entries of
+/// the table, headers and what allocators round up. Valkey keeps the key in the entry since 8.1.
+fn beside(kind: &str, version: &str) -> f64 {
+    let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    match kind {
+        "valkey" if version >= (8, 1) => 25.0,
+        "redis" | "valkey" => 50.0,
+        "memcached" => 30.0,
+        _ => 0.0,
+    }
+}
+
 /// What the store charges for the item of a request.
 fn charged(access: &Access) -> Size {
     let life = access.ttl > Micros(0);
@@ -201,7 +250,10 @@ pub(super) fn watched(args: &Args) -> anyhow::Result<Load> {
     let is_known = summary.tells_hits || counted > 0;
     load.missed = is_known.then(|| missed as f64 / reads.max(1) as f64);
     load.rules.clone_from(&args.watch.tenant);
-    load.ready(args)
+    let full = server.memory_limit.zip(server.memory_used);
+    let is_full = full.is_some_and(|(limit, used)| used as f64 >= FULL * limit as f64);
+    load.evicts = is_full && server.evicted.is_some_and(|evicted| evicted > 0);
+    load.ready(args, Some(server))
 }
 
 /// From a file.
@@ -243,7 +295,7 @@ pub(super) fn read(args: &Args) -> anyhow::Result<Load> {
     }
     load.memory = memory;
     load.rules.clone_from(&args.watch.tenant);
-    load.ready(args)
+    load.ready(args, None)
 }
 
 fn number(names: &mut Vec<String>, name: String) -> TenantId {

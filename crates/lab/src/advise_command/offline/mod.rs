@@ -14,6 +14,7 @@ mod division;
 mod load;
 mod page;
 mod play;
+mod silent;
 #[cfg(test)]
 mod tests;
 mod verdict;

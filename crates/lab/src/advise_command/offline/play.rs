@@ -53,6 +53,8 @@ pub(super) struct Played {
     pub(super) used: Vec<Bytes>,
     /// Microseconds waited with each eighth of the keys alone, where that was played.
     pub(super) parts: Vec<f64>,
+    /// The miss ratios of the same.
+    pub(super) ratios: Vec<f64>,
 }
 
 impl Played {
@@ -111,6 +113,7 @@ pub(super) fn all(load: &Load, seed: u64) -> anyhow::Result<Vec<Played>> {
         match (job.part, played.last_mut()) {
             (Some(_), Some(whole)) => {
                 whole.parts.push(counts.iter().map(|counts| counts.waited.as_f64()).sum());
+                whole.ratios.push(counts.iter().copied().sum::<Counts>().miss_ratio());
             }
             _ => played.push(Played {
                 cache: job.cache,
@@ -118,6 +121,7 @@ pub(super) fn all(load: &Load, seed: u64) -> anyhow::Result<Vec<Played>> {
                 counts,
                 used,
                 parts: vec![],
+                ratios: vec![],
             }),
         }
     }
@@ -128,12 +132,14 @@ type Outcome = anyhow::Result<(Vec<Counts>, Vec<Bytes>)>;
 
 fn one(load: &Load, job: &Job<'_>, seed: u64) -> Outcome {
     let share = load.share / if job.part.is_some() { PARTS as f64 } else { 1.0 };
-    let memory = Bytes((load.memory.as_f64() * job.times * share) as u64);
+    // Its items take more room where they are not Larder's.
+    let dearness = if job.cache == Cache::Larder { 1.0 } else { load.dearness };
+    let memory = Bytes((load.memory.as_f64() * job.times * share / dearness) as u64);
     let bounds: Vec<_> = load.names.iter().map(|name| Bounds::none(name)).collect();
     let tenants = 0..load.names.len() as TenantId;
     let mut plant = SimulatedPlant::new(memory, &bounds, seed);
     if let Some(plan) = job.plan {
-        plant.apply(&step(plan, share));
+        plant.apply(&step(plan, share / dearness));
     }
     let recipe = if job.cache == Cache::Larder { "auto" } else { "static" };
     let recipe = recipe::parse(recipe).map_err(|error| anyhow!(error))?;

@@ -1,13 +1,13 @@
-//! LARDER ADVISE, WHY, MEMORY, POLICIES, HISTORY and REPORT: the report as sentences for people,
-//! and as a document for programs.
+//! LARDER ADVISE, WHY, MEMORY, SIZE, POLICIES, HISTORY and REPORT: the report as sentences for
+//! people, and as a document for programs.
 
 use super::{document, lines, number_of, wants_json};
 use crate::commands::{Call, Done, Failure, SYNTAX};
 use crate::report::{report, report_of};
 use ::report::finding::Severity;
 use ::report::sizing::{Need, Sizing};
-use ::report::{Report, Tenant, finding, say};
-use base::Cause;
+use ::report::{Report, Tenant, claim, finding, say};
+use base::{Bytes, Cause};
 use serde_json::{Value, json};
 use wire::resp::parse_double;
 
@@ -38,6 +38,7 @@ pub(super) fn advise(call: &mut Call<'_>) -> Done {
             &json!({
                 "says": say::advise(&report, only.as_deref()),
                 "findings": found,
+                "claims": claim::all(&report),
                 "worst": worst,
             }),
         );
@@ -92,6 +93,46 @@ pub(super) fn memory(call: &mut Call<'_>) -> Done {
     }
     lines(call, &say::memory(&report, tenant, wanted));
     Ok(())
+}
+
+pub(super) fn size(call: &mut Call<'_>) -> Done {
+    let as_json = wants_json(call, 3)?;
+    let report = report(call.shared);
+    let wanted = memory_of(&call.text(2), report.server.maxmemory)?;
+    if as_json {
+        let claims = claim::of_maxmemory(&report, wanted);
+        document(call, &json!({"maxmemory": wanted, "claims": claims}));
+        return Ok(());
+    }
+    lines(call, &say::size(&report, wanted));
+    Ok(())
+}
+
+/// A size of memory as `1gb`, or beside the present one as `+1gb`, `-512mb`, `+50%` or `-25%`.
+fn memory_of(text: &str, present: u64) -> Result<u64, Failure> {
+    let refusal =
+        || Failure::err(&format!("'{text}' is no size of memory: write 1gb, +1gb, -512mb or -25%"));
+    let (sign, number) = match text.split_at_checked(1) {
+        Some(("+", number)) => (1, number),
+        Some(("-", number)) => (-1, number),
+        _ => (0, text),
+    };
+    let bytes = match number.strip_suffix('%') {
+        Some(percent) if sign != 0 => {
+            let share = percent.trim().parse::<f64>().ok().filter(|share| *share >= 0.0);
+            (share.ok_or_else(refusal)? / 100.0 * present as f64) as u64
+        }
+        _ => Bytes::parse(number).map_err(|_| refusal())?.0,
+    };
+    if sign != 0 && present == 0 {
+        return Err(Failure::err("there is no limit of memory to compare with: name a size"));
+    }
+    let wanted = match sign {
+        0 => Some(bytes),
+        1 => present.checked_add(bytes),
+        _ => present.checked_sub(bytes),
+    };
+    wanted.filter(|wanted| *wanted > 0).ok_or_else(refusal)
 }
 
 /// Reads a miss ratio in the form `0.05` or `5%`.

@@ -5,7 +5,7 @@
 mod answers;
 mod curve;
 mod plan;
-pub(crate) mod price;
+mod price;
 mod tenants;
 mod tides;
 
@@ -51,6 +51,11 @@ const SUBCOMMANDS: &[Command] = &[
         "server",
         "8.0.0",
         "Says how much memory a miss ratio takes.",
+    ),
+    Command::new("larder|size", -3, READ, answers::size).doc(
+        "server",
+        "8.0.0",
+        "Says what another size of memory would give.",
     ),
     Command::new("larder|policies", -2, READ, answers::policies).doc(
         "server",
@@ -106,6 +111,8 @@ fn help(call: &mut Call<'_>) -> Done {
         "    Why it misses: never written, evicted, expired, deleted, or read too early.",
         "MEMORY <tenant> <miss ratio> [JSON]",
         "    How much memory gives it that, or why none does.",
+        "SIZE <memory> [JSON]",
+        "    What all and each tenant would miss and wait with 1gb, +1gb or -25% of memory.",
         "POLICIES [JSON]",
         "    What each eviction policy would make of this traffic.",
         "HISTORY [<time back>] [JSON]",

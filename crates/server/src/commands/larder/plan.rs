@@ -1,9 +1,9 @@
 //! LARDER PLAN and EPOCHS: the plan in force, and the outcome of each epoch.
 
-use super::price::price;
-use super::{document, lines, ratio, wants_json};
+use super::{document, lines, price, ratio, wants_json};
 use crate::commands::{Call, Done};
 use crate::pilot;
+use crate::report::report;
 use ::report::plans;
 use base::Bytes;
 use serde_json::json;
@@ -16,8 +16,8 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
         let status = match &shown.status {
             Some(status) => {
                 let mut value = serde_json::to_value(status).unwrap_or_default();
-                if let Some(price) = price(call.shared, call.view) {
-                    value["price"] = price.document();
+                if recipe.has_prices() {
+                    value["price"] = price::document(&report(call.shared), &status.prices);
                 }
                 value
             }
@@ -52,8 +52,8 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
             if status.memory == Bytes(0) {
                 text.push("There is no limit to divide: set maxmemory.".to_owned());
             }
-            if let Some(price) = price(call.shared, call.view) {
-                text.extend(price.lines(pilot::memory(call.shared).0));
+            if recipe.has_prices() {
+                text.extend(price::lines(&report(call.shared), &status.prices));
             }
             if let Some(epoch) = status.history.last() {
                 text.push(plans::decision(epoch));

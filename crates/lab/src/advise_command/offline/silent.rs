@@ -1,0 +1,31 @@
+//! No verdict: the model of a server is off from the server by more than chance explains.
+
+use super::verdict::Advice;
+use crate::report::format::bytes;
+
+impl Advice {
+    /// Why nothing can be said, if nothing can.
+    pub(super) fn no_verdict(&self) -> Option<String> {
+        if self.evicts && self.there <= self.memory {
+            return Some(format!(
+                "No verdict: all that was asked for while it was watched takes {} of {}, and yet \
+                 the server evicts. It holds keys that nobody asked for meanwhile: watch longer, \
+                 with --for 10m --window all.",
+                bytes(self.there),
+                bytes(self.memory)
+            ));
+        }
+        let server = self.server_miss_ratio?;
+        let apart = (server - self.miss_ratio).abs();
+        (apart > self.miss_band && !self.fits()).then(|| {
+            format!(
+                "No verdict: the server missed {:.0} % of the reads and the model of it {:.0} %, \
+                 further apart than the {:.0} points that chance explains. What the server held \
+                 before the capture began is not known: watch longer, with --for 10m --window all.",
+                100.0 * server,
+                100.0 * self.miss_ratio,
+                100.0 * self.miss_band
+            )
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! Made loads for claims: tenants with what they ask for, how often, and when that changes.
+//!
+//! A load is a function of its seed and the time, so that it can be run again to any moment: each
+//! request is drawn when it is due, and nothing is kept.
+
+use crate::plant::Bounds;
+use base::{Access, Bytes, Micros, Op, Prng, TenantId};
+
+/// How a tenant chooses its keys.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pattern {
+    /// Independent draws, with popularity by Zipf's law of this exponent.
+    Zipf(f64),
+    /// All keys, one after the other, and again.
+    Loop,
+}
+
+/// A tenant's requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asks {
+    pub(super) name: &'static str,
+    pub(super) reads_per_s: f64,
+    pub(super) keys: u64,
+    pub(super) pattern: Pattern,
+    /// Bytes of an item, from and to.
+    pub(super) size: (u64, u64),
+    pub(super) penalty_us: u64,
+    /// 0 for no limit.
+    pub(super) ttl_s: u64,
+    /// The share of its reads that is of keys never written.
+    pub(super) never: f64,
+    /// The share of its reads that are followed by a removal of some key.
+    pub(super) removes: f64,
+}
+
+/// A tenant that has nothing special.
+pub(super) const PLAIN: Asks = Asks {
+    name: "web",
+    reads_per_s: 500.0,
+    keys: 10_000,
+    pattern: Pattern::Zipf(0.9),
+    size: (200, 1_500),
+    penalty_us: 2_000,
+    ttl_s: 0,
+    never: 0.0,
+    removes: 0.0,
+};
+
+/// A load, with the memory that it runs in.
+#[derive(Clone, Debug)]
+pub(super) struct Traffic {
+    pub(super) name: &'static str,
+    pub(super) memory: Bytes,
+    /// Each with the second from which on it is so: a later one takes the place of an earlier of
+    /// the same name.
+    pub(super) asks: Vec<(u64, Asks)>,
+}
+
+/// One request, and whether it is for a key that nobody ever writes.
+pub(super) type Request = (Access, bool);
+
+impl Traffic {
+    /// The tenants, in the order of their numbers.
+    pub(super) fn tenants(&self) -> Vec<Bounds> {
+        let mut names: Vec<&str> = vec![];
+        for (_, asks) in &self.asks {
+            if !names.contains(&asks.name) {
+                names.push(asks.name);
+            }
+        }
+        names.into_iter().map(Bounds::none).collect()
+    }
+
+    /// All requests of so many seconds.
+    pub(super) fn requests(&self, seconds: u64, seed: u64) -> impl Iterator<Item = Request> + '_ {
+        let tenants = self.tenants();
+        let mut prng = Prng::new(seed);
+        let mut drawn: Vec<Drawn> = vec![];
+        (0..seconds).flat_map(move |second| {
+            for (from, asks) in &self.asks {
+                if *from == second {
+                    let at = tenants.iter().position(|tenant| tenant.name == asks.name);
+                    let at = at.unwrap_or_default();
+                    drawn.retain(|one| one.tenant != at as TenantId);
+                    drawn.push(Drawn::new(at as TenantId, *asks));
+                }
+            }
+            second_of(&mut drawn, second, &mut prng)
+        })
+    }
+}
+
+/// A tenant, being drawn.
+#[derive(Debug)]
+struct Drawn {
+    tenant: TenantId,
+    asks: Asks,
+    /// The popularity of the keys, summed up.
+    sums: Vec<f64>,
+    next: u64,
+}
+
+impl Drawn {
+    fn new(tenant: TenantId, asks: Asks) -> Self {
+        let mut sum = 0.0;
+        let weight = |key: u64| match asks.pattern {
+            Pattern::Zipf(skew) => ((key + 1) as f64).powf(-skew),
+            Pattern::Loop => 1.0,
+        };
+        let sums = (0..asks.keys).map(|key| {
+            sum += weight(key);
+            sum
+        });
+        Self { tenant, asks, sums: sums.collect(), next: 0 }
+    }
+
+    fn key(&mut self, prng: &mut Prng) -> u64 {
+        if matches!(self.asks.pattern, Pattern::Loop) {
+            self.next = (self.next + 1) % self.asks.keys;
+            return self.next;
+        }
+        let at = prng.unit() * self.sums.last().copied().unwrap_or_default();
+        self.sums.partition_point(|sum| *sum < at) as u64
+    }
+
+    fn request(&mut self, time: Micros, prng: &mut Prng) -> Vec<Request> {
+        let Asks { size: (least, most), penalty_us, ttl_s, never, removes, .. } = self.asks;
+        let tenant = u64::from(self.tenant) << 40;
+        let number = |key: u64| base::hash::mix(key ^ tenant);
+        let mut access = Access { time, tenant: self.tenant, ..Access::get(0, 0) };
+        access.penalty = Micros(penalty_us);
+        access.ttl = Micros::from_secs(ttl_s);
+        let mut all = vec![];
+        if prng.unit() < never {
+            let key = base::hash::mix(prng.next_u64());
+            return vec![(Access { key, ..access }, true)];
+        }
+        let key = self.key(prng);
+        let hash = number(key);
+        let bytes = least + base::hash::mix(hash) % (most - least).max(1);
+        all.push((Access { key: hash, size: base::Size::of(bytes), ..access }, false));
+        if prng.unit() < removes {
+            let key = number(prng.below(self.asks.keys));
+            all.push((Access { key, op: Op::Delete, ..access }, false));
+        }
+        all
+    }
+}
+
+/// The requests of a second, of all tenants in the order of time.
+fn second_of(drawn: &mut [Drawn], second: u64, prng: &mut Prng) -> Vec<Request> {
+    let mut due: Vec<(u64, usize)> = vec![];
+    for (at, one) in drawn.iter().enumerate() {
+        let count = one.asks.reads_per_s;
+        let whole = count.floor() as u64 + u64::from(prng.unit() < count.fract());
+        due.extend((0..whole).map(|_| (prng.below(1_000_000), at)));
+    }
+    due.sort_unstable();
+    let start = Micros::from_secs(second);
+    due.into_iter().flat_map(|(us, at)| drawn[at].request(start + Micros(us), prng)).collect()
+}

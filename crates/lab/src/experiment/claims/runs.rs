@@ -1,0 +1,299 @@
+//! Claims tested against what then happens.
+//!
+//! The product (the live store, the pilot, the report) plays a load in virtual time. At a moment T
+//! the report makes its claims. Then the same run is made again for each setting that a claim
+//! names, up to T in the same way, with the setting made at T; beside it goes the run in which
+//! nothing changes. What comes of the one beside the other, once the memory has filled, is held
+//! against what was claimed: whether the band held it, how wide the band was, how far the value was
+//! off, and whether the sign was right.
+//!
+//! ```text
+//!   0 ───────────────── T ────────── T + settling ──────────────── end
+//!      one load          claims, set    not counted      counted
+//! ```
+
+use super::super::{Experiment, Findings, Setting};
+use super::load::Traffic;
+use super::loads;
+use ::load::median;
+use crate::plant::Counts;
+use crate::product::Reported;
+use anyhow::{Result, anyhow, ensure};
+use report::Report;
+use report::claim::{self, Claim, Setting as Made, What};
+use std::panic::resume_unwind;
+use std::thread::{self, ScopedJoinHandle};
+use tune::recipe;
+
+pub(in super::super) const EXPERIMENT: Experiment = Experiment {
+    name: "claims",
+    about: "what the report foretells, against what then happens in the product",
+    run,
+};
+
+/// Seconds of a run: to the claims, from there until what comes is counted, and counted.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    claims: u64,
+    settling: u64,
+    counted: u64,
+}
+
+const TIMES: Times = Times { claims: 900, settling: 300, counted: 600 };
+const QUICK: Times = Times { claims: 700, settling: 200, counted: 300 };
+
+/// Kinds of claims, as rows name them.
+const KINDS: [&str; 7] = [
+    "another policy",
+    "less memory: waiting",
+    "more memory: waiting",
+    "less memory: a tenant's misses",
+    "more memory: a tenant's misses",
+    "a floor: its misses",
+    "a floor: the others' waiting",
+];
+
+/// The counts of each tenant in the stretch that is counted.
+type Came = Vec<Counts>;
+
+/// A claim, and by how much what it is of changed.
+#[derive(Clone, Debug)]
+struct Tried {
+    claim: Claim,
+    came: f64,
+}
+
+impl Tried {
+    fn kind(&self) -> &'static str {
+        let less = |claim: &Claim| claim.change() > 0.0;
+        let at = match (&self.claim.setting, &self.claim.what) {
+            (Made::Policy { .. }, _) => 0,
+            (Made::Memory { .. }, What::Waiting | What::Others { .. }) => {
+                if less(&self.claim) { 1 } else { 2 }
+            }
+            (Made::Memory { .. }, What::Misses { .. }) => if less(&self.claim) { 3 } else { 4 },
+            (Made::Floor { .. }, What::Misses { .. }) => 5,
+            (Made::Floor { .. }, What::Waiting | What::Others { .. }) => 6,
+        };
+        KINDS[at]
+    }
+
+    fn off(&self) -> f64 {
+        self.claim.change() - self.came
+    }
+
+    /// How far the claim is off, as a share of the change that it names.
+    fn error(&self) -> f64 {
+        (self.off() / self.claim.change()).abs()
+    }
+
+    fn is_held(&self) -> bool {
+        let came = self.claim.now + self.came;
+        (self.claim.low..=self.claim.high).contains(&came)
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.claim.band() <= 0.5 * self.claim.change().abs()
+    }
+
+    fn has_sign(&self) -> bool {
+        self.claim.change() * self.came > 0.0
+    }
+
+    /// Within a tenth of the change, or a point of misses: of waiting, what a hundredth of it is.
+    fn is_near(&self) -> bool {
+        let is_ratio = matches!(self.claim.what, What::Misses { .. });
+        let point = if is_ratio { 1.0 } else { self.claim.now };
+        self.off().abs() <= (0.1 * self.claim.change().abs()).max(0.01 * point)
+    }
+}
+
+fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
+    let times = setting.pick(TIMES, QUICK);
+    let mut all = vec![];
+    let mut loads = loads::all(setting.quick);
+    if let Some(name) = &setting.load {
+        let names: Vec<_> = loads.iter().map(|load| load.name).collect();
+        let names = names.join(", ");
+        loads.retain(|load| load.name == name);
+        ensure!(!loads.is_empty(), "there is no load {name}; there are: {names}");
+    }
+    for load in loads {
+        for &seed in &setting.seeds {
+            for tried in tried(&load, times, seed)? {
+                let share = |is: bool| f64::from(u8::from(is));
+                let figures = [
+                    ("claimed", tried.claim.change()),
+                    ("came", tried.came),
+                    ("band", tried.claim.band()),
+                    ("error", tried.error()),
+                    ("held", share(tried.is_held())),
+                    ("narrow", share(tried.is_narrow())),
+                    ("near", share(tried.is_near())),
+                    ("sign", share(tried.has_sign())),
+                ];
+                findings.cell(tried.kind(), load.name, seed, &figures);
+                all.push(tried);
+            }
+        }
+    }
+    for kind in KINDS {
+        let own: Vec<_> = all.iter().filter(|one| one.kind() == kind).collect();
+        findings.claim(kind, summary(&own), "");
+    }
+    findings.claim("all", summary(&all.iter().collect::<Vec<_>>()), "");
+    Ok(())
+}
+
+fn summary(all: &[&Tried]) -> String {
+    let share = |is: fn(&Tried) -> bool| {
+        100.0 * all.iter().filter(|one| is(one)).count() as f64 / all.len() as f64
+    };
+    if all.is_empty() {
+        return "none made".to_owned();
+    }
+    let mut errors: Vec<_> = all.iter().map(|one| one.error()).collect();
+    errors.sort_by(f64::total_cmp);
+    format!(
+        "{} claims: held {:.0} %, narrow {:.0} %, near {:.0} %, sign {:.0} %, median error {:.0} %",
+        all.len(),
+        share(Tried::is_held),
+        share(Tried::is_narrow),
+        share(Tried::is_near),
+        share(Tried::has_sign),
+        100.0 * median(&errors)
+    )
+}
+
+/// Every claim of a load, with what came.
+fn tried(load: &Traffic, times: Times, seed: u64) -> Result<Vec<Tried>> {
+    let mut claims = vec![];
+    let base = fly(load, times, seed, None, Some(&mut claims))?;
+    let mut settings: Vec<Made> = vec![];
+    for claim in &claims {
+        if !settings.contains(&claim.setting) {
+            settings.push(claim.setting.clone());
+        }
+    }
+    let came = each(&settings, |setting| fly(load, times, seed, Some(setting), None));
+    let mut all = vec![];
+    for (setting, came) in settings.iter().zip(came) {
+        let came = came?;
+        for claim in claims.iter().filter(|claim| claim.setting == *setting) {
+            let value = |came: &Came| value(load, &claim.what, came, times.counted);
+            all.push(Tried { claim: claim.clone(), came: value(&came) - value(&base) });
+        }
+    }
+    Ok(all)
+}
+
+/// The answers for all, in their order, worked out on as many threads as there are cores.
+fn each<T: Sync, A: Send>(all: &[T], answer: impl Fn(&T) -> A + Sync) -> Vec<A> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let part = all.len().div_ceil(threads).max(1);
+    let answers = |part: &[T]| part.iter().map(&answer).collect::<Vec<_>>();
+    let answers = &answers;
+    thread::scope(|scope| {
+        let parts = all.chunks(part);
+        let threads: Vec<_> = parts.map(|part| scope.spawn(move || answers(part))).collect();
+        let join = |thread: ScopedJoinHandle<'_, Vec<A>>| {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        threads.into_iter().flat_map(join).collect()
+    })
+}
+
+/// The counts of a run; the claims made at their moment, where they are asked for.
+fn fly(
+    load: &Traffic,
+    times: Times,
+    seed: u64,
+    setting: Option<&Made>,
+    mut claims: Option<&mut Vec<Claim>>,
+) -> Result<Came> {
+    let recipe = recipe::parse("auto").map_err(|error| anyhow!(error))?;
+    let tenants = load.tenants();
+    let mut store = Reported::new(recipe, load.memory, &tenants, seed);
+    let from = times.claims + times.settling;
+    let counts = |store: &Reported| -> Came {
+        (0..tenants.len()).map(|tenant| store.counts(tenant)).collect()
+    };
+    let mut before = None;
+    let mut is_set = false;
+    for (access, is_of_nothing) in load.requests(from + times.counted, seed) {
+        let second = access.time.0 / 1_000_000;
+        if second >= times.claims && !std::mem::replace(&mut is_set, true) {
+            if let Some(claims) = claims.take() {
+                *claims = made(&store.report());
+            }
+            if let Some(setting) = setting {
+                store.set(setting);
+            }
+        }
+        if second >= from && before.is_none() {
+            before = Some(counts(&store));
+        }
+        store.access(&access, is_of_nothing);
+    }
+    let before = before.ok_or_else(|| anyhow!("the load ended early"))?;
+    Ok(counts(&store).into_iter().zip(before).map(|(now, then)| now.since(then)).collect())
+}
+
+/// The claims that are tried, of all that a report makes.
+fn made(report: &Report) -> Vec<Claim> {
+    let mut claims = vec![];
+    let mut others: Vec<_> = report.policies.iter().filter(|trial| !trial.is_present).collect();
+    others.sort_by(|a, b| a.waits.total_cmp(&b.waits));
+    let lru = others.iter().filter(|trial| trial.policy == "allkeys-lru");
+    let tried = lru.chain(others.iter().filter(|trial| trial.policy != "allkeys-lru").take(1));
+    for trial in tried {
+        claims.extend(claim::policy(report, &trial.policy));
+    }
+    let divided = report.server.divided;
+    for (part, of) in [(1, 2), (3, 4), (3, 2), (2, 1)] {
+        claims.extend(claim::memory(report, divided / of * part));
+    }
+    for tenant in report.tenants.iter().take(3) {
+        if report.tenants.len() > 1 {
+            claims.extend(claim::floor(report, tenant, tenant.used / 2 * 3));
+        }
+    }
+    claims.retain(Claim::is_sound);
+    claims
+}
+
+/// The figure of a claim, as it came: waiting in milliseconds a second, misses as a share of reads.
+fn value(load: &Traffic, what: &What, came: &Came, seconds: u64) -> f64 {
+    let tenants = load.tenants();
+    let place = |name: &str| tenants.iter().position(|tenant| tenant.name == name);
+    let waited = |counts: &Counts| counts.waited.as_f64() / 1e3 / seconds as f64;
+    let all: f64 = came.iter().map(waited).sum();
+    match what {
+        What::Waiting => all,
+        What::Others { tenant } => all - place(tenant).map_or(0.0, |at| waited(&came[at])),
+        What::Misses { tenant } => place(tenant).map_or(0.0, |at| came[at].miss_ratio()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small version of the experiment: most bands hold what comes, and hardly a sign is wrong.
+    #[test]
+    fn what_is_claimed_comes() {
+        let mut all = vec![];
+        for load in loads::all(true) {
+            all.extend(tried(&load, QUICK, 1).unwrap());
+        }
+        let share = |is: fn(&Tried) -> bool| {
+            all.iter().filter(|one| is(one)).count() as f64 / all.len() as f64
+        };
+        let told: Vec<_> =
+            all.iter().map(|one| format!("{:?} came {:.4}", one.claim, one.came)).collect();
+        let told = told.join("\n");
+        assert!(all.len() >= 12, "{told}");
+        assert!(share(Tried::is_held) >= 0.8, "{told}");
+        assert!(share(Tried::has_sign) >= 0.95, "{told}");
+    }
+}

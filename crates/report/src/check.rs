@@ -1,0 +1,63 @@
+//! Identities that hold in every report: rows add up to totals, and waiting is misses times the
+//! mean cost of one.
+//!
+//! The server checks its reports by it where assertions are on, so every test that asks for one
+//! does; the lab checks each that it makes.
+
+use crate::{Recent, Report};
+
+/// Sums of single precision may be off by so much.
+const ROUNDING: f64 = 1e-3;
+
+impl Recent {
+    /// The sum of several, over the same stretch of time.
+    pub fn sum<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        for one in all {
+            sum.seconds = sum.seconds.max(one.seconds);
+            sum.reads += one.reads;
+            sum.misses += one.misses;
+            sum.sampled += one.sampled;
+            sum.causes.iter_mut().zip(one.causes).for_each(|(sum, one)| *sum += one);
+            sum.wait_ms += one.wait_ms;
+        }
+        sum
+    }
+}
+
+impl Report {
+    /// Whether everything adds up.
+    ///
+    /// # Errors
+    /// A sentence that names the two sides which differ.
+    pub fn check(&self) -> Result<(), String> {
+        let differs = |a: f64, b: f64| (a - b).abs() > ROUNDING * a.abs().max(b.abs()) + 1e-6;
+        for tenant in &self.tenants {
+            let Recent { seconds, reads, misses, wait_ms, .. } = tenant.recent;
+            let name = &tenant.name;
+            if misses > reads {
+                return Err(format!("{name} misses {misses} of {reads} reads"));
+            }
+            if reads > 0 && seconds != self.recent.seconds {
+                let all = self.recent.seconds;
+                return Err(format!("{name} is told of {seconds} s, and all of {all} s"));
+            }
+            let us = tenant.penalty_us.unwrap_or_default();
+            if wait_ms > 0.0 && differs(wait_ms, misses as f64 * us / 1e3) {
+                return Err(format!(
+                    "{name} waits {wait_ms} ms, and misses {misses} times for {us} µs"
+                ));
+            }
+        }
+        let rows = Recent::sum(self.tenants.iter().map(|tenant| &tenant.recent));
+        let all = &self.recent;
+        let is_sum = rows.reads == all.reads && rows.misses == all.misses;
+        // If tenants are very many, not all have rows.
+        if self.tenants.len() < crate::TENANTS_MAX
+            && (!is_sum || differs(rows.wait_ms, all.wait_ms))
+        {
+            return Err(format!("rows come to {rows:?}, and the total is {all:?}"));
+        }
+        Ok(())
+    }
+}

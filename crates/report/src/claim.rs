@@ -1,0 +1,254 @@
+//! Claims: what is said of a run that could be made.
+//!
+//! A sentence that foretells is made from a [`Claim`]: what is claimed, of which setting, as a
+//! value with its band, over which stretch of requests. So whoever doubts it can make the run;
+//! `larder experiment claims` does, in virtual time, and holds what comes against what was claimed.
+//! The match over [`Setting`] there is why no claim can be made without its run.
+//!
+//! Two sentences about one thing, a floor before and after it is set, come from one function. A
+//! claim whose band is wider than its change is not made ([`Claim::is_sound`]).
+
+use crate::pool::{Bounds, Pool};
+use crate::sizing::{Division, Sizing, divide, waits};
+use crate::{Report, Tenant};
+use serde::{Deserialize, Serialize};
+
+/// Reads of all tenants below which nothing is claimed.
+const READS_MIN: u64 = 1_000;
+
+/// A smaller change is none: of the waiting, and of a tenant's reads.
+const CHANGE_MIN: (f64, f64) = (0.005, 0.001);
+
+/// The setting that is spoken of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Setting {
+    /// `maxmemory-policy`.
+    Policy {
+        /// As the setting takes it.
+        policy: String,
+    },
+    /// `maxmemory`, such that tenants can have so much of it.
+    Memory {
+        /// Bytes that tenants can have.
+        divided: u64,
+    },
+    /// `min` of a tenant.
+    Floor {
+        /// The tenant.
+        tenant: String,
+        /// Bytes; 0 for none.
+        bytes: u64,
+    },
+}
+
+/// The figure that is foretold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// Waiting of all tenants, in milliseconds a second.
+    Waiting,
+    /// Waiting of all tenants but one, in milliseconds a second.
+    Others {
+        /// The one.
+        tenant: String,
+    },
+    /// The share of a tenant's reads that misses.
+    Misses {
+        /// The tenant.
+        tenant: String,
+    },
+}
+
+/// A value that a run would have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The figure that has it.
+    pub what: What,
+    /// The setting that it is of.
+    pub setting: Setting,
+    /// The value now, as measured.
+    pub now: f64,
+    /// The value with the setting.
+    pub value: f64,
+    /// The least that it may have, in nineteen cases of twenty.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+    /// Seconds of requests that this rests on.
+    pub window_s: u64,
+}
+
+impl Claim {
+    fn new(report: &Report, what: What, setting: Setting, now: f64, value: f64, band: f64) -> Self {
+        let (low, high) = ((value - band).max(0.0), value + band);
+        let window_s = report.recent.seconds;
+        Self { what, setting, now, value, low, high, window_s }
+    }
+
+    /// The difference from now; below 0 where it would be less.
+    pub fn change(&self) -> f64 {
+        self.value - self.now
+    }
+
+    /// How far chance may have moved it to the one side or the other; nothing is below 0.
+    pub fn band(&self) -> f64 {
+        (self.high - self.value).max(self.value - self.low)
+    }
+
+    /// Whether more is known than that something may change.
+    pub fn is_sound(&self) -> bool {
+        let least = match self.what {
+            What::Misses { .. } => CHANGE_MIN.1,
+            What::Waiting | What::Others { .. } => CHANGE_MIN.0 * self.now,
+        };
+        self.change().abs() > self.band().max(least)
+    }
+}
+
+/// Every claim that this report makes.
+pub fn all(report: &Report) -> Vec<Claim> {
+    let mut claims = vec![];
+    for trial in &report.policies {
+        claims.extend(policy(report, &trial.policy));
+    }
+    let divided = report.server.divided;
+    for (part, of) in [(1, 2), (3, 4), (5, 4), (3, 2), (2, 1), (4, 1)] {
+        claims.extend(memory(report, divided / of * part));
+    }
+    for tenant in &report.tenants {
+        for bytes in [tenant.used / 4 * 5, tenant.used / 2 * 3] {
+            claims.extend(floor(report, tenant, bytes));
+        }
+        if tenant.min > 0 {
+            claims.extend(floor(report, tenant, 0));
+        }
+    }
+    claims.retain(Claim::is_sound);
+    claims
+}
+
+/// All claims of a setting that was just made: of memory it is `maxmemory` that is told, of which
+/// as large a part can be divided as before.
+pub fn of(report: &Report, setting: &Setting) -> Vec<Claim> {
+    match setting {
+        Setting::Policy { policy: name } => policy(report, name).into_iter().collect(),
+        Setting::Memory { divided } => of_maxmemory(report, *divided),
+        Setting::Floor { tenant, bytes } => {
+            report.tenant(tenant).map_or(vec![], |tenant| floor(report, tenant, *bytes))
+        }
+    }
+}
+
+/// All claims of so much `maxmemory`; nothing where too little is known.
+pub fn of_maxmemory(report: &Report, maxmemory: u64) -> Vec<Claim> {
+    memory(report, divided(report, maxmemory))
+}
+
+/// The part of so much `maxmemory` that can be divided: as large a one as now.
+pub fn divided(report: &Report, maxmemory: u64) -> u64 {
+    let server = &report.server;
+    let part = u128::from(server.divided) * u128::from(maxmemory);
+    (part / u128::from(server.maxmemory.max(1))) as u64
+}
+
+/// The waiting of all under another policy; nothing where that was not played.
+pub fn policy(report: &Report, policy: &str) -> Option<Claim> {
+    let trial = report.policies.iter().find(|trial| trial.policy == policy && !trial.is_present)?;
+    let now = report.recent.wait_ms_per_s();
+    let setting = Setting::Policy { policy: policy.to_owned() };
+    is_enough(report).then(|| {
+        Claim::new(report, What::Waiting, setting, now, now * trial.waits, now * trial.band)
+    })
+}
+
+/// The waiting of all, and the misses of each tenant, if so much could be divided.
+pub fn memory(report: &Report, divided: u64) -> Vec<Claim> {
+    let setting = Setting::Memory { divided };
+    let now = divide(report, report.server.divided);
+    outcome(report, &setting, &now, &divide(report, divided))
+}
+
+/// The misses of a tenant, and the waiting of the others, with a floor of so many bytes, if there
+/// are so many.
+pub fn floor(report: &Report, tenant: &Tenant, bytes: u64) -> Vec<Claim> {
+    if bytes > report.server.divided {
+        return vec![];
+    }
+    let setting = Setting::Floor { tenant: tenant.name.clone(), bytes };
+    let (now, then) = (with_floor(report, tenant, tenant.min), with_floor(report, tenant, bytes));
+    let Some((now, then)) = now.zip(then) else { return vec![] };
+    let Some(at) = place(report, tenant) else { return vec![] };
+    let mut claims = misses(report, &setting, at, &then).into_iter().collect::<Vec<_>>();
+    let waited = |division: &Division| -> (f64, f64) {
+        let own = report.tenants.iter().zip(&division.ratios).enumerate();
+        let others = own.filter(|(other, _)| *other != at);
+        let others = others.filter_map(|(_, (tenant, ratio))| Some(waits(tenant, (*ratio)?)));
+        others.fold((0.0, 0.0), |(sum, squares), wait| {
+            (sum + wait.ratio, squares + wait.band * wait.band)
+        })
+    };
+    let ((before, chance), (after, more)) = (waited(&now), waited(&then));
+    let own = report.tenants[at].recent.wait_ms_per_s();
+    let measured = report.recent.wait_ms_per_s() - own;
+    let band = chance.max(more).sqrt();
+    let what = What::Others { tenant: tenant.name.clone() };
+    if is_enough(report) {
+        claims.push(Claim::new(report, what, setting, measured, measured + after - before, band));
+    }
+    claims
+}
+
+/// The waiting of the others without the floor that a tenant has.
+pub fn floor_costs(report: &Report, tenant: &Tenant) -> Option<Claim> {
+    let others = |claim: &Claim| matches!(claim.what, What::Others { .. });
+    floor(report, tenant, 0).into_iter().find(others).filter(|_| tenant.min > 0)
+}
+
+fn with_floor(report: &Report, tenant: &Tenant, bytes: u64) -> Option<Division> {
+    let at = place(report, tenant)?;
+    if let Some(pool) = Pool::of(report) {
+        let mut bounds: Vec<_> = report.tenants.iter().map(Bounds::of).collect();
+        bounds[at].min = bytes;
+        return Some(pool.divide(report.server.divided, &bounds));
+    }
+    let mut with_floor = report.clone();
+    with_floor.tenants[at].min = bytes;
+    Some(divide(&with_floor, report.server.divided))
+}
+
+fn place(report: &Report, tenant: &Tenant) -> Option<usize> {
+    report.tenants.iter().position(|one| one.name == tenant.name)
+}
+
+fn outcome(report: &Report, setting: &Setting, now: &Division, then: &Division) -> Vec<Claim> {
+    if !is_enough(report) || report.tenants.iter().all(|tenant| Sizing::of(tenant).is_none()) {
+        return vec![];
+    }
+    let measured = report.recent.wait_ms_per_s();
+    let value = measured + then.wait_ms - now.wait_ms;
+    let band = if Pool::of(report).is_some() {
+        then.band_ms
+    } else {
+        // Both rest on the same sample: what is off in one is off in the other by as much, but for
+        // the part of the waiting in which they differ.
+        let share = (then.wait_ms - now.wait_ms).abs() / now.wait_ms.max(f64::MIN_POSITIVE);
+        now.band_ms.max(then.band_ms) * share.min(1.0).sqrt()
+    };
+    let waiting = Claim::new(report, What::Waiting, setting.clone(), measured, value, band);
+    let each = (0..report.tenants.len()).filter_map(|at| misses(report, setting, at, then));
+    std::iter::once(waiting).chain(each).collect()
+}
+
+/// The misses of a tenant with its share.
+fn misses(report: &Report, setting: &Setting, at: usize, then: &Division) -> Option<Claim> {
+    let tenant = &report.tenants[at];
+    let measured = tenant.recent.miss_ratio().filter(|_| tenant.recent.reads >= READS_MIN)?;
+    let there = then.ratios[at]?;
+    let what = What::Misses { tenant: tenant.name.clone() };
+    Some(Claim::new(report, what, setting.clone(), measured, there.ratio, there.band))
+}
+
+fn is_enough(report: &Report) -> bool {
+    report.recent.reads >= READS_MIN
+}

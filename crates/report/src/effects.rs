@@ -1,0 +1,114 @@
+//! Changes and their effects: loads that became others are noted by themselves, and each change
+//! gets the figures measured before and after it.
+//!
+//! A change once told is not told otherwise later: its words are written when it is noted, and its
+//! figures when the stretch after it is over.
+
+use crate::history::{CHANGES_MAX, History};
+use crate::{Change, ChangeKind, Effect, Fared, Shift};
+
+/// The stretch before and after a change that is measured, and the least of it.
+const EFFECT_S: u64 = 120;
+const EFFECT_MIN_S: u64 = 30;
+
+/// Tenants whose part in a change is kept.
+const EFFECTS_MAX: usize = 6;
+
+/// How far back a change of load is looked for.
+const SHIFT_S: u64 = 1_800;
+
+impl History {
+    /// Measures what changes did, where the stretch after them is over by now: it ends early where
+    /// another change begins. What is measured stays.
+    pub fn complete(&mut self, now_unix_s: u64) {
+        let moments: Vec<u64> = self.changes.iter().map(|change| change.unix_s).collect();
+        let is_open = |change: &Change| {
+            change.effects.is_empty() && now_unix_s.saturating_sub(change.unix_s) < 4 * EFFECT_S
+        };
+        // Most are old: the newest stand last.
+        let first = self.changes.iter().rposition(|change| !is_open(change)).map_or(0, |at| at + 1);
+        for at in first..moments.len() {
+            let when = moments[at];
+            let next = moments[at + 1..].iter().copied().find(|next| *next >= when + EFFECT_MIN_S);
+            let end = next.unwrap_or(u64::MAX).min(when + EFFECT_S);
+            let last = moments[..at].iter().rev().copied().find(|last| last + EFFECT_MIN_S <= when);
+            let begin = last.unwrap_or(0).max(when.saturating_sub(EFFECT_S));
+            if end <= now_unix_s && self.changes[at].effects.is_empty() {
+                self.changes[at].effects = self.effects(begin, when, end);
+            }
+        }
+    }
+
+    /// The effects of a change at `when` on all, and on the tenants that wait most.
+    fn effects(&self, begin: u64, when: u64, end: u64) -> Vec<Effect> {
+        let effect = |tenant: Option<&str>| Effect {
+            tenant: tenant.map(str::to_owned),
+            before: self.fared(tenant, begin, when),
+            after: self.fared(tenant, when, end),
+        };
+        let all = effect(None);
+        if all.before.reads_per_s <= 0.0 {
+            // Nothing was measured before the first change.
+            return vec![Effect { before: Fared::default(), ..all }];
+        }
+        let mut each: Vec<_> = self.tenants.keys().map(|name| effect(Some(name))).collect();
+        each.retain(|effect| effect.before.reads_per_s + effect.after.reads_per_s > 0.0);
+        let most = |one: &Effect| one.before.wait_ms_per_s.max(one.after.wait_ms_per_s);
+        each.sort_by(|a, b| most(b).total_cmp(&most(a)));
+        each.truncate(EFFECTS_MAX);
+        std::iter::once(all).chain(each).collect()
+    }
+
+    fn fared(&self, tenant: Option<&str>, from: u64, to: u64) -> Fared {
+        let recent = self.between(tenant, from, to);
+        let small = u32::try_from(to).unwrap_or(u32::MAX);
+        let points = self.since(tenant, from);
+        let last = points.iter().rev().find(|point| point.unix_s <= small);
+        Fared {
+            reads_per_s: recent.reads_per_s(),
+            miss_ratio: recent.miss_ratio().unwrap_or_default(),
+            wait_ms_per_s: recent.wait_ms_per_s(),
+            used: last.map_or(0, |point| u64::from(point.used_kib) << 10),
+        }
+    }
+
+    /// Notes where the load of a tenant, or what it misses, became another and stayed so, once.
+    pub fn note_shifts(&mut self, now_unix_s: u64) {
+        let from = now_unix_s.saturating_sub(SHIFT_S);
+        let names: Vec<String> = self.tenants.keys().cloned().collect();
+        for name in names {
+            let since = self.last_noted(&name).max(from);
+            let points = self.since(Some(&name), since);
+            let found = Shift::of_load(&points).or_else(|| Shift::of_misses(&points));
+            if let Some((unix_s, kind, text)) = found {
+                let is_known = self.changes.iter().rev().take(16).any(|change| {
+                    change.kind.begins_a_window() && change.unix_s.abs_diff(unix_s) < EFFECT_MIN_S
+                });
+                // A consequence of another change is told with that.
+                if kind == ChangeKind::Misses && is_known {
+                    self.settled_unix_s = self.settled_unix_s.max(unix_s);
+                    continue;
+                }
+                let text = format!("{name}{text}");
+                let change = Change { unix_s, kind, text, ..Change::default() };
+                let at = self.changes.partition_point(|known| known.unix_s <= unix_s);
+                self.changes.insert(at, change);
+                if self.changes.len() > CHANGES_MAX {
+                    self.changes.pop_front();
+                }
+            }
+        }
+    }
+
+    /// When a shift of a tenant was noted last, or a setting changed.
+    fn last_noted(&self, name: &str) -> u64 {
+        let own = |change: &&Change| match change.kind {
+            ChangeKind::Setting | ChangeKind::Start => true,
+            ChangeKind::Load | ChangeKind::Misses => {
+                change.text.strip_prefix(name).is_some_and(|rest| rest.starts_with([' ', '\'']))
+            }
+            ChangeKind::Plan => false,
+        };
+        self.changes.iter().rev().find(own).map_or(0, |change| change.unix_s)
+    }
+}

@@ -1,0 +1,91 @@
+//! Another size of memory: the waiting of all, and the misses of each tenant with it.
+
+use super::{COLUMNS, name_width};
+use crate::claim::{self, Claim, What};
+use crate::sizing::divide;
+use crate::words::{percent, size as bytes, span, wait, wrap};
+use crate::{Report, Tenant};
+
+/// The answer: all first, then a table of the tenants.
+pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
+    let server = &report.server;
+    let claims = claim::of_maxmemory(report, maxmemory);
+    let all = claims.iter().find(|claim| claim.what == What::Waiting);
+    let Some(all) = all.filter(|_| server.maxmemory > 0) else {
+        let text = match (report.is_steered(), server.maxmemory) {
+            (false, _) => {
+                "The loop is off, so nothing is known: CONFIG SET maxmemory-policy auto \
+                           recipe auto"
+            }
+            (_, 0) => "There is no limit of memory to compare with: CONFIG SET maxmemory.",
+            _ => "Too little was seen since the last change: it takes some thousand sampled reads.",
+        };
+        return wrap(text, COLUMNS, 0);
+    };
+    let (ms, now) = (all.change(), all.now.max(f64::MIN_POSITIVE));
+    let (much, band) = (wait(1e3 * ms.abs()), wait(1e3 * all.band()));
+    let verdict = match ms {
+        _ if !all.is_sound() => {
+            let most = wait(1e3 * (all.high - all.now).max(all.now - all.low).max(0.0));
+            format!(
+                "about as long as with {}: {most} more or less at most",
+                bytes(server.maxmemory)
+            )
+        }
+        less if less < 0.0 => {
+            format!(
+                "{much} less in every second ({} of it), give or take {band}",
+                percent(-ms / now)
+            )
+        }
+        _ => format!(
+            "{much} more in every second ({} of it), give or take {band}",
+            percent(ms / now)
+        ),
+    };
+    let text = format!(
+        "With {} clients would wait {} for misses in every second: {verdict}.",
+        bytes(maxmemory),
+        wait(1e3 * all.value)
+    );
+    let mut lines = wrap(&text, COLUMNS, 0);
+    let shares = divide(report, claim::divided(report, maxmemory)).shares;
+    let width = name_width(report);
+    lines.push(format!(
+        "  {:<width$} {:>9} {:>9} {:>8} {:>13} {:>8} {:>8}",
+        "tenant", "holds", "would", "misses", "would", "waits/s", "would"
+    ));
+    for (tenant, share) in report.tenants.iter().zip(&shares) {
+        lines.push(row(tenant, *share, &claims, width));
+    }
+    let text = format!(
+        "By plays of the requests of the last {}, once the memory has filled. would: with its \
+         band, nineteen cases of twenty.",
+        span(report.recent.seconds)
+    );
+    lines.extend(wrap(&text, COLUMNS, 0));
+    lines
+}
+
+fn row(tenant: &Tenant, share: u64, claims: &[Claim], width: usize) -> String {
+    let misses = What::Misses { tenant: tenant.name.clone() };
+    let Some(claim) = claims.iter().find(|claim| claim.what == misses) else {
+        return format!(
+            "  {:<width$} {:>9}  too little is known of it",
+            tenant.name,
+            bytes(tenant.used)
+        );
+    };
+    let wait_ms = tenant.recent.wait_ms_per_s();
+    let would_ms = if claim.now > 0.0 { wait_ms * claim.value / claim.now } else { wait_ms };
+    let ratio = format!("{} ± {:.1}", percent(claim.value), 100.0 * claim.band());
+    format!(
+        "  {:<width$} {:>9} {:>9} {:>8} {ratio:>13} {:>8} {:>8}",
+        tenant.name,
+        bytes(tenant.used),
+        bytes(share),
+        percent(claim.now),
+        wait(1e3 * wait_ms),
+        wait(1e3 * would_ms)
+    )
+}

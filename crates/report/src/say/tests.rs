@@ -1,0 +1,179 @@
+//! Sentences that were wrong once, each with the right one: one figure for one thing, and nothing
+//! foretold that does not come.
+
+use crate::finding::tests::healthy;
+use crate::plans::Plans;
+use crate::sizing::mib_saves_us;
+use crate::words::{percent, wait};
+use crate::{Change, ChangeKind, Forecasts, History, Point, PolicyTrial, Recent, Report, Tenant};
+use crate::{page, say};
+use std::collections::VecDeque;
+use tune::pilot::{Decision, Epoch};
+
+fn text(lines: &[String]) -> String {
+    lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The policy in force misses what is measured, in every answer.
+#[test]
+fn the_policy_in_force_misses_the_same_everywhere() {
+    let mut report = healthy();
+    let measured = report.recent.miss_ratio().unwrap();
+    let trial = |policy: &str, waits, miss_ratio| PolicyTrial {
+        policy: policy.to_owned(),
+        is_present: waits == 1.0,
+        waits,
+        band: 0.01,
+        miss_ratio,
+    };
+    report.policies =
+        vec![trial("allkeys-gittins", 1.0, measured), trial("allkeys-lru", 1.2, 1.1 * measured)];
+    let policies = say::policies(&report);
+    let row = policies.iter().find(|line| line.contains("in force") && line.contains('%')).unwrap();
+    let shown = percent(measured);
+    assert!(row.contains(&shown), "{row} {shown}");
+    assert!(text(&say::advise(&report, None)).contains(&format!("{shown} of")), "{shown}");
+}
+
+/// A page that shows waiting with the present memory shows what is measured.
+#[test]
+fn waiting_is_the_same_on_every_page() {
+    let report = healthy();
+    let history = History::default();
+    let shown = page::Shown {
+        report: &report,
+        history: &history,
+        tenant: None,
+        memory: Some(report.server.divided),
+        span_s: 300,
+    };
+    let measured = wait(1e3 * report.recent.wait_ms_per_s());
+    let sizing = page::find("/sizing").unwrap();
+    assert!((sizing.render)(&shown).contains(&format!("All would wait {measured}")));
+    assert!(say::summary(&report).contains(&measured));
+    let mut one = report;
+    one.tenants.truncate(1);
+    one.recent = one.tenants[0].recent;
+    let measured = wait(1e3 * one.recent.wait_ms_per_s());
+    let says = text(&say::advise(&one, None));
+    assert_eq!(says.matches(&measured).count(), 2, "{says}");
+}
+
+/// Nothing is saved by the memory of a tenant that nobody reads.
+#[test]
+fn memory_of_a_tenant_without_reads_saves_nothing() {
+    let mut report = healthy();
+    let quiet = Tenant { used: 1_000, items: 1, name: "one".into(), ..Tenant::default() };
+    assert_eq!(mib_saves_us(&quiet), None);
+    report.tenants[0].recent = Recent::default();
+    assert_eq!(mib_saves_us(&report.tenants[0]), None);
+    assert!(mib_saves_us(&report.tenants[1]).unwrap() > 0.0);
+}
+
+/// Minutes of several tenants are no minutes of the clock.
+#[test]
+fn forecasts_are_counted_as_what_they_are() {
+    let mut report = healthy();
+    report.server.uptime_s = 1_200;
+    report.forecasts = Forecasts { count: 42, median: 0.01, most: 0.03 };
+    let says = text(&say::advise(&report, None));
+    assert!(says.contains("95 % of 42 tenant-minutes"), "{says}");
+    report.forecasts.count = 600;
+    assert!(text(&say::advise(&report, None)).contains("95 % of 10 tenant-hours"));
+}
+
+/// A plan of a pilot that only watches is a proposal, told once, and nothing is awaited of it.
+#[test]
+fn a_plan_that_is_not_carried_out_is_never_in_force() {
+    let epoch = |epoch, decision| Epoch {
+        epoch,
+        at_s: epoch as f64,
+        decision,
+        gain: 0.2,
+        threshold: 0.05,
+        moved: base::Bytes(0),
+        forecast: Some(0.45),
+        outcome: Some(1.0),
+        band: None,
+        pools: vec![],
+    };
+    let mut plans = Plans::default();
+    let mut history = History::default();
+    let epochs: VecDeque<_> = (1..=60).map(|at| epoch(at, Decision::Advised)).collect();
+    for last in 1..=60 {
+        let known: VecDeque<_> = epochs.iter().take(last).cloned().collect();
+        plans.note(&known, last as u64, &mut history);
+    }
+    let told: Vec<&Change> = history.changes().collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].text.contains("proposed") && !told[0].text.contains("in force"));
+    assert_eq!((told[0].expected, told[0].came), (None, None));
+}
+
+/// A change is told with what was measured before and after it, and always in the same words.
+#[test]
+fn what_a_change_did_is_measured_and_kept() {
+    let mut history = History::default();
+    let mut report = healthy();
+    let begin = report.server.now_unix_s - 1_000;
+    let mut told = vec![];
+    for second in 0..1_000 {
+        let unix_s = begin + second;
+        let doubled = second >= 500;
+        let point = |reads: u32, missed: f64, used_kib| Point {
+            unix_s: unix_s as u32,
+            reads,
+            misses: (f64::from(reads) * missed) as u32,
+            wait_ms: (f64::from(reads) * missed * 2.0) as f32,
+            used_kib,
+            forecast: -1.0,
+            ..Point::default()
+        };
+        let search = point(if doubled { 350 } else { 150 }, 0.5, 1_000);
+        let jobs = point(500, if doubled { 0.76 } else { 0.66 }, 1_000);
+        history.push([("search", search), ("jobs", jobs)].into_iter());
+        if second % 10 == 0 {
+            history.note_shifts(unix_s);
+        }
+        history.complete(unix_s);
+        report.changes = history.changes().cloned().collect();
+        report.server.now_unix_s = unix_s;
+        told.push(text(&say::history(&report, 0)));
+    }
+    let loads: Vec<_> =
+        history.changes().filter(|change| change.kind == ChangeKind::Load).collect();
+    let [load] = &loads[..] else { panic!("{loads:?}") };
+    assert!(load.unix_s.abs_diff(begin + 499) <= 10, "{load:?}");
+    assert!(load.text.starts_with("search's load is 2.3 times"), "{load:?}");
+    let last = told.last().unwrap();
+    assert!(last.contains("jobs 66 % → 7"), "{last}");
+    assert!(last.contains("waiting 810 ms → 1.1 s a second"), "{last}");
+    // From when it is told, it is told so.
+    let sentence = "search's load is 2.3 times what it was: 350 reads a second, 150 before.";
+    assert!(last.contains(sentence), "{last}");
+    let first = told.iter().position(|text| text.contains(sentence)).unwrap();
+    assert!(first < 600, "{first}");
+    assert!(told[first..].iter().all(|text| text.contains(sentence)));
+    assert!(history.window_s(begin + 900).abs_diff(401) <= 10, "figures are of what is since");
+}
+
+/// Totals are the sums of the rows, at every span.
+#[test]
+fn rows_add_up() {
+    let mut history = History::default();
+    for second in 0..2_000u32 {
+        let point =
+            |reads| Point { unix_s: 1_000 + second, reads, wait_ms: 0.5, ..Point::default() };
+        let young = (second > 1_950).then(|| ("young", point(7)));
+        history.push([("old", point(10))].into_iter().chain(young));
+    }
+    for seconds in [60, 250, 400, 600, 1_500] {
+        let of = |name| history.recent(name, 2_999, seconds);
+        let (old, young, all) = (of(Some("old")), of(Some("young")), of(None));
+        assert_eq!(old.reads + young.reads, all.reads, "{seconds}");
+        assert_eq!((old.seconds, young.seconds), (all.seconds, all.seconds));
+        assert!((old.wait_ms + young.wait_ms - all.wait_ms).abs() < 1e-3);
+    }
+    let report = Report::default();
+    assert_eq!(report.check(), Ok(()));
+}

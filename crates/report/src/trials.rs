@@ -1,0 +1,116 @@
+//! Policies compared by plays of the sampled requests with the present memory.
+//!
+//! The play of the policy in force is off from the store by some. The plays of all others may be
+//! off by as much, or it alone: a rank that learns has fewer keys to learn from than in the store,
+//! and LRU learns nothing. So a policy waits what is in the middle of the two, and its band has
+//! both in it. If the play of the policy in force is off by more than chance can have done, no
+//! policy is compared, and the report says why.
+
+use crate::levels::Levels;
+use crate::plays::{missed, reads, sum};
+use crate::{PolicyTrial, Recent, Report};
+use tune::pilot::{Replayed, Trial};
+use tune::tape::{Played, ratio_of};
+
+/// A play may be off by so much in any case: of the reads, and of the measured misses.
+const OFF: (f64, f64) = (0.02, 0.15);
+
+/// No policy is compared where the waiting that is played is off by so much of it.
+const MISFIT_MAX: f64 = 0.2;
+
+/// A tenant of which the play is off matters from this share of all waiting on.
+const MATTERS: f64 = 0.1;
+
+/// Another policy's waiting may be off by so much of it beside chance: a play has fewer keys to
+/// learn from than the store.
+const MODEL_OF_POLICY: f64 = 0.02;
+
+/// All policies, the one in force first.
+pub(crate) fn of(
+    report: &Report,
+    replayed: &Replayed,
+    present: &Played,
+    name: impl Fn(&Played) -> String,
+) -> Vec<PolicyTrial> {
+    let measured = report.recent.miss_ratio().unwrap_or_default();
+    let first = PolicyTrial {
+        policy: name(present),
+        is_present: true,
+        waits: 1.0,
+        band: 0.0,
+        miss_ratio: measured,
+    };
+    let trials = replayed.trials();
+    let other = |(trial, played): (&Trial, &Played)| {
+        let (waits, misses) = as_played(report, played);
+        let apart = 0.5 * (trial.waits - waits).abs();
+        PolicyTrial {
+            policy: name(played),
+            is_present: false,
+            waits: trial.waits.midpoint(waits),
+            band: trial.band.hypot(MODEL_OF_POLICY).hypot(apart),
+            miss_ratio: (measured * trial.misses.midpoint(misses)).min(1.0),
+        }
+    };
+    let others = trials.iter().skip(1).zip(&replayed.others).map(other);
+    std::iter::once(first).chain(others).collect()
+}
+
+/// The waiting and the misses of all, by those that are measured, if the store did as this play.
+fn as_played(report: &Report, played: &Played) -> (f64, f64) {
+    let (mut waits, mut misses) = (0.0, 0.0);
+    for (at, tenant) in report.tenants.iter().enumerate() {
+        let recent = &tenant.recent;
+        let times = recent.reads as f64 / reads(tenant, played).max(f64::MIN_POSITIVE);
+        let fared = played.tenants.get(at).filter(|fared| sum(&fared.reads) > 0.0);
+        waits += fared.map_or(recent.wait_ms, |fared| sum(&fared.waits) / 1e3 * times);
+        misses += fared.map_or(recent.misses as f64, |fared| sum(&fared.misses) * times);
+    }
+    let recent = &report.recent;
+    (waits / recent.wait_ms.max(f64::MIN_POSITIVE), misses / (recent.misses as f64).max(1.0))
+}
+
+/// By how much of itself the waiting that is played is off from the waiting that is measured,
+/// tenant by tenant.
+fn misfit(report: &Report, levels: &Levels<'_>, present: &Played) -> f64 {
+    let mut off = 0.0;
+    for (at, tenant) in report.tenants.iter().enumerate() {
+        let missed = levels.fared(at, levels.of[at]).and_then(|own| missed(tenant, &own, present));
+        if let Some((missed, us)) = missed.zip(tenant.penalty_us) {
+            let Recent { reads, wait_ms, .. } = tenant.recent;
+            off += (reads as f64 * us / 1e3 * missed - wait_ms).abs();
+        }
+    }
+    off / report.recent.wait_ms.max(f64::MIN_POSITIVE)
+}
+
+/// Why policies are not to be compared: the play of the one in force misses otherwise than the
+/// store does.
+pub(crate) fn off(report: &Report, levels: &Levels<'_>, present: &Played) -> Option<String> {
+    let all = report.recent.wait_ms;
+    for (at, tenant) in report.tenants.iter().enumerate() {
+        let fared = levels.fared(at, levels.of[at]);
+        let Some((fared, measured)) = fared.zip(tenant.recent.miss_ratio()) else { continue };
+        let (_, band) = ratio_of(&fared.misses, &fared.reads);
+        let Some(played) = missed(tenant, &fared, present) else { continue };
+        let allowed = band.max(OFF.0).max(OFF.1 * measured);
+        if tenant.recent.wait_ms > MATTERS * all && (played - measured).abs() > allowed {
+            let percent = crate::words::percent;
+            return Some(format!(
+                "{} misses {}, and {} where its sampled requests are played again, so they tell \
+                 too little of other policies.",
+                tenant.name,
+                percent(measured),
+                percent(played)
+            ));
+        }
+    }
+    let misfit = misfit(report, levels, present);
+    (misfit > MISFIT_MAX).then(|| {
+        format!(
+            "The waiting that is played with sampled requests is off by {} from what is measured, \
+             so they tell too little of other policies.",
+            crate::words::percent(misfit)
+        )
+    })
+}

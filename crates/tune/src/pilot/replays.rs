@@ -1,0 +1,185 @@
+//! Plays of the tape while a recipe keeps one pool for everybody: the policy in force at
+//! other sizes of memory, and the other policies at the present size.
+//!
+//! A set of plays is begun once a minute and played one at a look, so that no look is long; it is
+//! shown when it is whole. All of a set end at the same access and count from the same one.
+
+use crate::tape::{Played, Scene, Tape, ratio_of};
+use crate::{Evictor, Reading};
+use base::{Access, Bytes, Filter, Micros};
+use std::sync::{Arc, LazyLock};
+
+/// Sizes that are played with the policy in force, by the present one; the first is the present
+/// one, and the last has no limit.
+const SIZES: [f64; 9] = [1.0, 0.125, 0.25, 0.5, 0.75, 1.25, 1.5, 2.0, 4.0];
+
+/// Time between the beginnings of two sets.
+const REFRESH: Micros = Micros::from_secs(60);
+
+/// Accesses on a tape, below which nothing is played.
+const ACCESSES_MIN: usize = 2_000;
+
+/// Candidates of the ranks that take a number.
+const CANDIDATES: u8 = 64;
+
+/// The policies that the store can follow. Plain LRU is K-LRU with Redis' five and its kept
+/// candidates.
+static LIVE: LazyLock<Vec<Evictor>> = LazyLock::new(|| {
+    let name = |name: &'static str| match name {
+        "klru" => Some(Evictor::klru_pool(5)),
+        "lru" => None,
+        "lfu" => Some(Evictor::LFU),
+        "random" => Some(Evictor { policy: name, k: 0, pool: false }),
+        policy => Some(Evictor { policy, k: CANDIDATES, pool: false }),
+    };
+    let known = policy::live_names().into_iter().filter_map(name);
+    known.filter(|evictor| policy::parse(&evictor.to_string()).is_ok()).collect()
+});
+
+/// The sampled requests of a stretch of time, under the policy in force at other sizes, and under
+/// other policies at the present size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replayed {
+    /// The policy in force.
+    pub evictor: Evictor,
+    /// Memory for all, and what it gives, from the least on; the last has no limit.
+    pub sizes: Vec<(Option<Bytes>, Played)>,
+    /// The plays of the other policies with the present memory.
+    pub others: Vec<Played>,
+    /// The memory that there is.
+    pub memory: Bytes,
+    /// When the last access came that was played.
+    pub at: Micros,
+}
+
+impl Replayed {
+    /// The policy in force with the memory that there is.
+    pub fn present(&self) -> Option<&Played> {
+        let present = |(size, _): &&(Option<Bytes>, Played)| *size == Some(self.memory);
+        self.sizes.iter().find(present).map(|(_, played)| played)
+    }
+}
+
+/// A policy, as it did on the sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// The policy.
+    pub evictor: Evictor,
+    /// Its waiting for misses by that of the policy in force.
+    pub waits: f64,
+    /// How far chance may have moved that to either side, in nineteen cases of twenty.
+    pub band: f64,
+    /// Its miss ratio by that of the policy in force.
+    pub misses: f64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Replays {
+    tape: Tape,
+    now: Micros,
+    limit: Bytes,
+    /// The part of the memory that items have, as they are charged.
+    items: f64,
+    /// The tape as it was when the set that is played began.
+    copy: Option<Box<Tape>>,
+    /// The scenes of a set that are still to be played, the next last, and the plays that are done.
+    queue: Vec<(Option<Bytes>, Scene)>,
+    done: Vec<(Option<Bytes>, Played)>,
+    begun: Option<Micros>,
+    shown: Option<Arc<Replayed>>,
+}
+
+impl Replays {
+    /// Takes what was sampled since the last look.
+    pub(super) fn learn(&mut self, reading: &Reading, accesses: &[Access], filter: Filter) {
+        self.tape.allow(reading.model_memory);
+        self.tape.record(accesses, filter);
+        (self.now, self.limit) = (reading.now, reading.limit);
+        let used: Bytes = reading.tenants.iter().map(|tenant| tenant.used).sum();
+        let all = if reading.used > Bytes(0) { reading.used } else { used };
+        self.items = if used > Bytes(0) { used.as_f64() / all.as_f64() } else { 1.0 };
+    }
+
+    /// Forgets everything: the recipe in force asks for none of it.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Plays one scene, if one is due. True if that made a set whole.
+    pub(super) fn play(&mut self, evictor: Evictor, prices: &[f64], since: Micros) -> bool {
+        if self.queue.is_empty() {
+            let waits = self.begun.is_some_and(|at| self.now.saturating_sub(at) < REFRESH);
+            if waits || self.tape.len() < ACCESSES_MIN || self.limit == Bytes(0) {
+                return false;
+            }
+            self.begin(evictor, prices, since);
+        }
+        let Some((size, scene)) = self.queue.pop() else { return false };
+        match self.copy.as_ref().and_then(|tape| tape.play(&scene)) {
+            Some(played) => self.done.push((size, played)),
+            None => self.queue.clear(),
+        }
+        self.queue.is_empty() && self.show(evictor)
+    }
+
+    fn begin(&mut self, evictor: Evictor, prices: &[f64], since: Micros) {
+        self.begun = Some(self.now);
+        self.copy = Some(Box::new(self.tape.clone()));
+        self.done.clear();
+        let scene = |evictor, size: Option<Bytes>| {
+            let capacity = size.map(|size| Bytes((size.as_f64() * self.items) as u64));
+            (size, Scene { evictor, capacity, prices: prices.to_vec(), since })
+        };
+        let by = |times: f64| Some(Bytes((self.limit.as_f64() * times) as u64));
+        let others = LIVE.iter().filter(|other| other.policy != evictor.policy);
+        let others = others.map(|&other| scene(other, by(1.0)));
+        let sizes = SIZES.iter().map(|&times| scene(evictor, by(times)));
+        let unbounded = std::iter::once(scene(evictor, None));
+        self.queue = others.chain(unbounded).chain(sizes.rev()).collect();
+    }
+
+    fn show(&mut self, evictor: Evictor) -> bool {
+        self.copy = None;
+        let done = std::mem::take(&mut self.done);
+        let is_own = |(_, played): &(Option<Bytes>, Played)| played.scene.evictor == evictor;
+        let (mut sizes, others): (Vec<_>, Vec<_>) = done.into_iter().partition(is_own);
+        sizes.sort_by_key(|(size, _)| size.map_or(u64::MAX, |size| size.0));
+        if sizes.len() != SIZES.len() + 1 {
+            // The policy changed meanwhile.
+            return false;
+        }
+        let others = others.into_iter().map(|(_, played)| played).collect();
+        let (memory, at) = (self.limit, self.begun.unwrap_or_default());
+        self.shown = Some(Arc::new(Replayed { evictor, sizes, others, memory, at }));
+        true
+    }
+
+    /// The last set that is whole.
+    pub(super) const fn shown(&self) -> Option<&Arc<Replayed>> {
+        self.shown.as_ref()
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        self.tape.bytes() + self.copy.as_ref().map_or(Bytes(0), |copy| copy.bytes())
+    }
+}
+
+impl Replayed {
+    /// All policies beside the one in force, which is first.
+    pub fn trials(&self) -> Vec<Trial> {
+        let Some(present) = self.present() else { return vec![] };
+        let waited = present.waits();
+        let missed: f64 = present.misses();
+        let of = |played: &Played| {
+            let waits = played.waits();
+            let (ratio, band) = ratio_of(&waits, &waited);
+            Trial {
+                evictor: played.scene.evictor,
+                waits: ratio,
+                band,
+                misses: played.misses() / missed.max(1.0),
+            }
+        };
+        std::iter::once(present).chain(&self.others).map(of).collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! One play: a cache that does not exist, from the first access on the tape to the last.
+//!
+//! Accesses before the window warm it up: each key as often as it was used, up to
+//! `USES_MAX` times, as far apart in the mean as its uses were. Then the window is played, and
+//! counted from the moment on that is asked about, but for its first part: a rank that learns has
+//! learnt by then. Misses are counted in groups of keys, so that two plays
+//! can be compared with their chance: of the same keys in each group.
+
+use super::record::{Entry, Past, Tape, millis};
+use crate::Evictor;
+use base::{Access, Bytes, Micros, Op, Size, TenantId};
+use curve::GROUPS;
+use policy::{Cache, Outcome};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+/// Uses of a key of the past that are played.
+const USES_MAX: u32 = 4;
+
+/// The part of the window that is not counted.
+const LEARNS: usize = 4;
+
+/// Moments at which it is looked what each tenant holds.
+const LOOKS: usize = 4;
+
+/// Student's t for eight groups, nineteen cases in twenty.
+const STUDENT: f64 = 2.36;
+
+/// One count divided by another, and how far chance may have moved the ratio to either side: by how
+/// far the groups of keys stray from it.
+pub fn ratio_of(one: &[f64; GROUPS], by: &[f64; GROUPS]) -> (f64, f64) {
+    let n = GROUPS as f64;
+    let all = by.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let ratio = one.iter().sum::<f64>() / all;
+    let strays = one.iter().zip(by).map(|(one, by)| (one - ratio * by).powi(2));
+    (ratio, STUDENT * (strays.sum::<f64>() * n / (n - 1.0)).sqrt() / all)
+}
+
+/// A cache to be played.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// The policy.
+    pub evictor: Evictor,
+    /// Memory of items, as the store charges them, for all keys; none for no limit.
+    pub capacity: Option<Bytes>,
+    /// The weight of each tenant's waiting; 1 where none is named.
+    pub prices: Vec<f64>,
+    /// From when on is counted.
+    pub since: Micros,
+}
+
+/// A tenant's part in a play.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fared {
+    /// Bytes it held, for all keys, in the mean.
+    pub held: f64,
+    /// Reads of sampled keys, by group.
+    pub reads: [f64; GROUPS],
+    /// Misses, by group.
+    pub misses: [f64; GROUPS],
+    /// The cost of these misses, in microseconds.
+    pub waits: [f64; GROUPS],
+}
+
+/// The result of a scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Played {
+    /// The scene that was played.
+    pub scene: Scene,
+    /// By tenant.
+    pub tenants: Vec<Fared>,
+    /// The stretch that was counted.
+    pub length: Micros,
+    /// The share of the keys.
+    pub rate: f64,
+}
+
+impl Played {
+    /// The cost of the misses of all tenants, by group.
+    pub fn waits(&self) -> [f64; GROUPS] {
+        let mut sum = [0.0; GROUPS];
+        for tenant in &self.tenants {
+            sum.iter_mut().zip(tenant.waits).for_each(|(sum, own)| *sum += own);
+        }
+        sum
+    }
+
+    /// Misses of sampled keys, of all tenants.
+    pub fn misses(&self) -> f64 {
+        self.tenants.iter().flat_map(|tenant| tenant.misses).sum()
+    }
+}
+
+/// A cache that drops items when their time is over, as the store's sweep does: nobody may ask for
+/// them again, and meanwhile they would take the room of others.
+struct Swept {
+    cache: Cache,
+    /// When a key may die; the next first.
+    dies: BinaryHeap<Reverse<(u32, u64)>>,
+}
+
+impl Swept {
+    fn access(&mut self, entry: &Entry, prices: &[f64]) -> Outcome {
+        while let Some(&Reverse((at_ms, key))) = self.dies.peek()
+            && at_ms <= entry.at_ms
+        {
+            self.dies.pop();
+            self.cache.expire(key, Micros::from_millis(entry.at_ms.into()));
+        }
+        let outcome = self.cache.access(&access(entry, prices));
+        if entry.ttl_ms > 0 && (outcome == Outcome::Miss || entry.op == Op::Set) {
+            self.dies.push(Reverse((entry.at_ms.saturating_add(entry.ttl_ms), entry.key)));
+        }
+        outcome
+    }
+}
+
+/// A key as it was seen last.
+type Latest = HashMap<u64, (TenantId, u32)>;
+
+impl Tape {
+    /// Plays a scene; nothing where there is nothing to count.
+    pub fn play(&self, scene: &Scene) -> Option<Played> {
+        let began = self.began?;
+        let window = &self.window;
+        let from_ms = millis(scene.since.saturating_sub(began));
+        let since = window.partition_point(|entry| entry.at_ms < from_ms);
+        let first = since.max(window.len() / LEARNS);
+        let counted = window.len() - first;
+        let (start, end) = (window.get(first)?, window.back()?);
+        let choice = policy::parse(&scene.evictor.to_string()).ok()?;
+        let rate = self.rate();
+        let scaled = |capacity: Bytes| Bytes((capacity.as_f64() * rate).round() as u64);
+        let capacity = scene.capacity.map_or(Bytes(u64::MAX >> 8), scaled);
+        let mut cache = Swept { cache: Cache::new(&choice, capacity, 1), dies: BinaryHeap::new() };
+        let mut seen = Latest::new();
+        for entry in self.before() {
+            cache.access(&entry, &scene.prices);
+            seen.insert(entry.key, (entry.tenant, entry.size));
+        }
+        let tenants = window.iter().map(|entry| usize::from(entry.tenant) + 1).max();
+        let mut fared = vec![Fared::default(); tenants?];
+        let mut looks = 0;
+        for (at, entry) in window.iter().enumerate() {
+            let outcome = cache.access(entry, &scene.prices);
+            if entry.op != Op::Delete {
+                seen.insert(entry.key, (entry.tenant, entry.size));
+            }
+            if at < first {
+                continue;
+            }
+            let own = &mut fared[usize::from(entry.tenant)];
+            let group = entry.key as usize % GROUPS;
+            own.reads[group] += f64::from(u8::from(entry.op == Op::Get));
+            if outcome == Outcome::Miss {
+                own.misses[group] += 1.0;
+                own.waits[group] += f64::from(entry.penalty_us);
+            }
+            if (at + 1 - first) * LOOKS >= (looks + 1) * counted {
+                looks += 1;
+                for (&key, &(tenant, size)) in &seen {
+                    if let Some(own) = fared.get_mut(usize::from(tenant))
+                        && cache.cache.holds(key)
+                    {
+                        own.held += f64::from(size);
+                    }
+                }
+            }
+        }
+        for own in &mut fared {
+            own.held /= looks.max(1) as f64 * rate;
+        }
+        let length = Micros::from_millis(u64::from(end.at_ms - start.at_ms));
+        Some(Played { scene: scene.clone(), tenants: fared, length, rate })
+    }
+
+    /// Accesses that stand for the time before the window, in order.
+    fn before(&self) -> Vec<Entry> {
+        let uses = |past: &Past| {
+            let Past { last, first_ms, uses } = *past;
+            let apart = (last.at_ms - first_ms) / uses.saturating_sub(1).max(1);
+            let uses = uses.clamp(1, USES_MAX);
+            // Its item dies when the last use said it would.
+            let dies_ms = last.at_ms.saturating_add(last.left_ms);
+            (0..uses).rev().map(move |back| {
+                let at_ms = last.at_ms - back * apart;
+                let ttl_ms = if last.left_ms > 0 { dies_ms - at_ms } else { 0 };
+                // As a read: to a rank that learns, a write would end what the key had.
+                Entry { at_ms, ttl_ms, op: Op::Get, ..last }
+            })
+        };
+        let mut before: Vec<_> = self.past.values().flat_map(uses).collect();
+        before.sort_unstable_by_key(|entry| (entry.at_ms, entry.key));
+        before
+    }
+}
+
+fn access(entry: &Entry, prices: &[f64]) -> Access {
+    let price = prices.get(usize::from(entry.tenant)).copied().unwrap_or(1.0);
+    Access {
+        time: Micros::from_millis(entry.at_ms.into()),
+        op: entry.op,
+        tenant: entry.tenant,
+        ttl: Micros::from_millis(entry.ttl_ms.into()),
+        penalty: Micros((price * f64::from(entry.penalty_us)) as u64),
+        size: Size::of(entry.size.into()),
+        ..Access::get(entry.key, 0)
+    }
+}
