@@ -1,5 +1,5 @@
-//! The price of memory if tenants share a pool: the saving by one more MiB, each tenant's share, and
-//! the cost of floors to other tenants.
+//! The price of memory if tenants share a pool: the saving by one more MiB, each tenant's share,
+//! and the cost of floors to other tenants.
 //!
 //! All of it comes from the report, as every other answer does: the curve of each tenant shows the
 //! saving by a little more memory than it holds.
