@@ -1,4 +1,4 @@
-//! What the server's thread and the pilot's thread tell each other.
+//! Exchange of samples, looks and steps between the server's thread and the pilot's thread.
 //!
 //! ```text
 //!   server's thread                                     pilot's thread
@@ -8,8 +8,8 @@
 //!   LARDER.*, INFO ◀─ what there is to show ─────────── once an epoch, and once a second
 //! ```
 //!
-//! The server's thread never waits: a queue that is full drops, and what is locked is looked at
-//! the next time. The pilot holds a lock only to copy.
+//! The server's thread never waits for the pilot. A full queue drops samples, and a locked look or
+//! step is skipped until the next time. The pilot holds a lock only to copy.
 
 use base::{Bytes, Sample};
 use report::{History, Report};
@@ -19,48 +19,49 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tune::pilot::Status;
 use tune::{Goal, Recipe, Step, TenantReading};
 
-/// Samples that wait for the pilot at most: half a second of as many as models see, and three times
-/// what comes in a tenth of a second before the pilot knows how busy the server is.
+/// Maximum number of samples that wait for the pilot. They cover half a second at the rate of the
+/// models. Before the pilot knows the load, they are three times the samples of a tenth of a
+/// second.
 const SAMPLES_MAX: usize = 2_048;
 
-/// What the server's thread saw.
+/// A look at the server by its own thread, for the pilot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Look {
-    /// Goes up with every change of tenants or recipe.
+    /// Increases with every change of tenants or recipe.
     pub(crate) generation: u64,
     pub(crate) recipe: Option<Recipe>,
-    /// What tenants can have of `maxmemory`.
+    /// The part of `maxmemory` that is divided among tenants.
     pub(crate) limit: Bytes,
     pub(crate) server: crate::server::ServerMemory,
     pub(crate) tenants: Vec<TenantReading>,
     pub(crate) goals: Vec<Goal>,
-    /// Keys of each tenant that the module evicted.
+    /// Number of keys of each tenant that the module evicted.
     pub(crate) evicted: Vec<u64>,
-    /// What the module does, in a sentence without a full stop.
+    /// A sentence on whether the module acts, without a full stop.
     pub(crate) state: String,
-    /// Whether it carries plans out; else they are proposals.
+    /// Whether the module carries plans out; otherwise they are proposals.
     pub(crate) acts: bool,
 }
 
-/// What there is to show.
+/// The pilot's results for the commands of the module and for INFO.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
     pub(crate) report: Report,
     pub(crate) status: Option<Status>,
     pub(crate) step: Option<Step>,
-    /// Of the tenants, by their numbers.
+    /// Names of the tenants, by tenant number.
     pub(crate) names: Vec<String>,
     pub(crate) state: String,
 }
 
-/// The meeting place.
+/// The data that the two threads share.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     sender: SyncSender<Sample>,
     receiver: Mutex<Receiver<Sample>>,
     pub(crate) dropped: AtomicU64,
     pub(crate) stop: AtomicBool,
-    /// Why the module does nothing any more: a panic, which is a bug.
+    /// Whether the pilot's thread has panicked, which is a bug. The module then stops acting.
     pub(crate) broken: AtomicBool,
     look: Mutex<Look>,
     step: Mutex<Option<Step>>,
@@ -90,7 +91,7 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// Hands a sample to the pilot, or counts that it could not.
+    /// Sends a sample to the pilot, or counts it as dropped.
     pub(crate) fn send(&self, sample: Sample) {
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
             self.sender.try_send(sample)
@@ -99,46 +100,46 @@ impl Exchange {
         }
     }
 
-    /// The samples that came since the last time.
+    /// Takes the samples that have arrived since the last call.
     pub(crate) fn samples(&self) -> Vec<Sample> {
         lock(&self.receiver).try_iter().collect()
     }
 
-    /// Shows the pilot what there is, unless it is looking right now.
+    /// Publishes a look, unless the pilot is reading the present one.
     pub(crate) fn publish_look(&self, look: Look) {
         if let Ok(mut place) = self.look.try_lock() {
             *place = look;
         }
     }
 
-    /// What the server's thread showed last.
+    /// The last look that the server's thread published.
     pub(crate) fn look(&self) -> Look {
         lock(&self.look).clone()
     }
 
-    /// Asks for a step.
+    /// Publishes the step in force, or `None` to withdraw it.
     pub(crate) fn ask(&self, step: Option<Step>) {
         *lock(&self.step) = step;
     }
 
-    /// Looks at the step asked for last, unless the pilot is asking right now.
+    /// Calls `see` with the step in force, unless the pilot is writing it.
     pub(crate) fn with_step(&self, see: impl FnOnce(Option<Step>)) {
         if let Ok(step) = self.step.try_lock() {
             see(step.clone());
         }
     }
 
-    /// Shows what there is to show.
+    /// Publishes the pilot's results.
     pub(crate) fn show(&self, shown: Shown) {
         *lock(&self.shown) = Arc::new(shown);
     }
 
-    /// What there is to show.
+    /// The results that the pilot published last.
     pub(crate) fn shown(&self) -> Arc<Shown> {
         lock(&self.shown).clone()
     }
 
-    /// What happened so far.
+    /// Locks the history of the server.
     pub(crate) fn history(&self) -> MutexGuard<'_, History> {
         lock(&self.history)
     }
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
     use base::{Micros, Sighting};
 
-    /// A pilot that does not keep up costs samples, and never the server's time.
+    /// If the pilot does not keep up, samples are lost, but the server never waits.
     #[test]
     fn a_full_queue_drops_and_counts() {
         let exchange = Exchange::default();

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tune::snapshot::Candidate;
 use tune::{Pilot, Step, TenantReading};
 
-/// Changes that are shown.
+/// Maximum number of changes in a report.
 const CHANGES_MAX: usize = 64;
 
 /// The time, in seconds since 1970.
@@ -18,12 +18,12 @@ fn unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-/// The policy and the memory of the pool that is a tenant's alone.
+/// The pool that a tenant has for itself, if any.
 pub(crate) fn own_pool(step: Option<&Step>, tenant: TenantId) -> Option<&tune::PoolStep> {
     step?.pools.iter().find(|pool| pool.tenants == [tenant])
 }
 
-/// All that is known now.
+/// The report on the server as of now.
 pub(crate) fn report(
     exchange: &Exchange,
     look: &Look,
@@ -121,7 +121,8 @@ fn tenant(known: &TenantReading, step: Option<&Step>, evicted: u64) -> Tenant {
     }
 }
 
-/// Writes the history: once a second what every tenant did since, and plans that came into force.
+/// Writes the history: the activity of every tenant once a second, changes, and plans that came
+/// into force.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     second: u64,
@@ -133,7 +134,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// One look; true once a second.
+    /// Records a look. Returns true if it began a new second, and otherwise records nothing.
     pub(crate) fn look(
         &mut self,
         exchange: &Exchange,
@@ -170,7 +171,8 @@ impl Recorder {
             let penalty = known.penalty.map_or(0.0, Micros::as_f64);
             points.push(Point {
                 unix_s: small(now),
-                // A tenant's reads may be an estimate; its misses are reads.
+                // A tenant's reads may be an estimate. They are at least its misses, which are
+                // reads too.
                 reads: small(gets.saturating_sub(before.0).max(missed)),
                 misses: small(missed),
                 wait_ms: (missed as f64 * penalty / 1e3) as f32,

@@ -1,8 +1,8 @@
-//! The module between two calls of the server.
+//! The state of the module, and its reactions to calls by the server.
 //!
-//! All of it but the pilot runs on the server's thread. The server calls the module while the
-//! module calls the server: an eviction causes an event, a setting its change. So every part has
-//! its own cell, and none is held across a call of the server's.
+//! All code but the pilot runs on the server's thread. The server calls the module while the module
+//! calls the server: for example, an eviction causes an event. So every part has its own cell, and
+//! no cell stays borrowed across a call of the server.
 
 use crate::act::{Hand, State};
 use crate::census::Census;
@@ -18,21 +18,22 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Of `maxmemory`, what all rings may take together.
+/// Memory of all rings together, as a divisor of `maxmemory`.
 const RINGS: u64 = 200;
 
-/// Of `maxmemory`, what is kept free so that the server need not evict between two ticks.
+/// Memory kept free so that the server need not evict between two ticks, as a divisor of
+/// `maxmemory`.
 const SPARE: u64 = 200;
 
-/// Changes of the memory to divide that are not worth telling, as a share of it.
+/// Minimum change of the memory to divide that the pilot learns of, as a share of this memory.
 const DRIFT: f64 = 1.0 / 64.0;
 
-/// Steps of the walk through each database that sizes are learnt from each time.
+/// Steps of the walk through each database at each tick of cron, to learn sizes of keys.
 const DRAWS: usize = 16;
 
-/// What the module asks the server to do for it.
+/// Services of the server that the module needs beside its context.
 pub(crate) trait Host {
-    /// Calls back after so many milliseconds.
+    /// Arms a timer that calls the module back after `after_ms` milliseconds.
     fn arm(&self, context: Context<'_>, after_ms: i64);
 }
 
@@ -47,9 +48,9 @@ pub(crate) struct Module {
     pub(crate) hand: Hand,
     census: RefCell<Census>,
     pub(crate) exchange: Arc<Exchange>,
-    /// The text that the server was given last.
+    /// The last text that the module returned to the server.
     pub(crate) given: RefCell<Option<OwnName>>,
-    /// The settings that the tenants were made from.
+    /// Generation of the settings from which the tenants were created.
     generation: Cell<u64>,
     databases: u16,
     limit: Cell<u64>,
@@ -89,13 +90,13 @@ impl Module {
         Sight { context: self.context, tenants: &self.tenants, exchange: &self.exchange }
     }
 
-    /// A command is about to be executed.
+    /// Called before a command is executed.
     #[inline]
     pub(crate) fn on_command(&self, command: &impl Command) {
         self.eye.see(command, &self.sight());
     }
 
-    /// A read did not find its key.
+    /// Called when a read did not find its key.
     pub(crate) fn on_miss(&self, db: u16, key: &[u8]) {
         if let Ok(mut tenants) = self.tenants.try_borrow_mut() {
             let owner = tenants.owner(db, key);
@@ -106,7 +107,7 @@ impl Module {
         self.eye.met(db, key, &self.sight());
     }
 
-    /// A key was born, or died.
+    /// Called when a key was created or removed.
     pub(crate) fn on_life(&self, db: u16, key: &[u8], is_born: bool) {
         if let Ok(mut tenants) = self.tenants.try_borrow_mut() {
             tenants.count(db, key, is_born);
@@ -116,14 +117,14 @@ impl Module {
         }
     }
 
-    /// A database was emptied, or all.
+    /// Called when a database was flushed, or all databases if `db` is `None`.
     pub(crate) fn on_flush(&self, db: Option<u16>) {
         if let Ok(mut tenants) = self.tenants.try_borrow_mut() {
             tenants.flushed(db);
         }
     }
 
-    /// Ten times a second: counts, learns, tells the pilot, and does what it asks.
+    /// Called ten times a second: counts, learns, publishes a look, and follows the pilot's step.
     pub(crate) fn on_cron(&self, context: Context<'_>) {
         let memory = context.memory();
         let dbs: Vec<_> = (0..self.databases)
@@ -152,7 +153,7 @@ impl Module {
         self.show(memory, fixed);
     }
 
-    /// A tick of the timer.
+    /// Called by the timer: evicts, or goes on counting keys.
     pub(crate) fn on_timer(&self, context: Context<'_>) {
         self.hand.arrived();
         if self.is_counted() {
@@ -163,13 +164,13 @@ impl Module {
         }
     }
 
-    /// Whether the keys of all tenants are known.
+    /// Whether the number of keys of every tenant is known.
     fn is_counted(&self) -> bool {
         let shared: Vec<u16> = self.tenants.borrow().shared().collect();
         self.census.borrow().knows(shared.into_iter())
     }
 
-    /// Makes the tenants anew where the settings changed.
+    /// Creates the tenants again if the settings changed.
     fn take_settings(&self, memory: &ServerMemory, dbs: &[(u16, u64)]) {
         let settings = self.settings.borrow();
         if self.generation.get() == settings.generation {
@@ -187,7 +188,7 @@ impl Module {
         self.exchange.ask(None);
     }
 
-    /// Scans for a while where tenants share a database.
+    /// Scans databases that tenants share for a while, and corrects the tenants' counts of keys.
     fn take_census(&self, context: Context<'_>) {
         let shared: Vec<u16> = self.tenants.borrow().shared().collect();
         let changes = || self.tenants.borrow().all.iter().map(|tenant| tenant.changes).collect();
@@ -216,7 +217,7 @@ impl Module {
         }
     }
 
-    /// Takes the pilot's step, and finds out whether it may be carried out.
+    /// Follows the pilot's step, and determines whether the module may act.
     fn obey(&self, context: Context<'_>, memory: &ServerMemory) {
         let (act, recipe) = {
             let settings = self.settings.borrow();
@@ -247,7 +248,7 @@ impl Module {
         });
     }
 
-    /// Shows the pilot what there is.
+    /// Publishes a look for the pilot.
     fn show(&self, memory: ServerMemory, fixed: u64) {
         let limit = match memory.limit {
             0 => 0,
@@ -279,7 +280,7 @@ impl Hand {
         matches!(*self.state.borrow(), State::Acting)
     }
 
-    /// What the module does, in a sentence without a full stop.
+    /// A sentence on whether the module acts, without a full stop.
     pub(crate) fn says(&self) -> String {
         match &*self.state.borrow() {
             State::Observing => {

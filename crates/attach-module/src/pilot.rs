@@ -1,5 +1,5 @@
-//! The thread of the pilot: it reads what the server's thread showed, and asks for steps. It calls
-//! nothing of the server's, so the server never waits for it, and without it goes on as before.
+//! The thread of the pilot: it reads the looks of the server's thread, and publishes steps. It
+//! never calls the server. So the server does not wait for it, and goes on as before without it.
 
 use crate::exchange::{Exchange, Look, Shown};
 use crate::facts::{Recorder, report};
@@ -13,15 +13,15 @@ use tune::{Pilot, Plant, Reading, Step};
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What the models may take, as a divisor of the limit: with all else that the module holds, it
-/// takes about a hundredth of 70 MB.
+/// Memory that the models may use, as a divisor of the limit. With all its other memory, the module
+/// uses about a hundredth of 70 MB.
 const MODELS: u64 = 160;
 
-/// Keys that the models of a pool watch even where they take more than that: the memory is taken
-/// from the keys of clients, and with half as many no curve is drawn.
+/// Minimum number of keys that the models of a pool watch, even beyond the limit of [`MODELS`]. The
+/// memory is taken from the keys of clients. With half as many keys no curve is drawn.
 const KEYS_MIN: usize = 512;
 
-/// Seeds the models: the sample is the same in every run.
+/// Seed of the models, so that the sample is the same in every run.
 const SEED: u64 = 1;
 
 /// The server, as the pilot sees and sets it.
@@ -53,10 +53,10 @@ impl Plant for Attached<'_> {
     }
 }
 
-/// Starts the thread.
+/// Starts the thread of the pilot.
 ///
 /// # Errors
-/// Where the system gives none.
+/// The system starts no thread.
 pub(crate) fn start(exchange: Arc<Exchange>) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name("larder-pilot".to_owned()).spawn(move || {
         let run = std::panic::AssertUnwindSafe(|| run(&exchange));

@@ -1,7 +1,7 @@
 //! A pilot at work on a simulated store, request by request.
 //!
-//! The pilot looks at the store ten times a second of virtual time, and sooner where requests come
-//! so thick that the queue of samples would fill. Where nothing is asked for, nobody looks.
+//! The pilot looks at the store ten times a second of virtual time. It looks sooner if so many
+//! requests arrive that the queue of samples would fill. Without requests it does not look.
 
 use crate::plant::{Bounds, Counts, SimulatedPlant};
 use base::{Access, Bytes, Micros, TenantId};
@@ -12,7 +12,7 @@ use tune::{Evictor, Pilot, Plant, Recipe};
 /// Virtual time between two looks.
 const LOOK: Micros = Micros::from_millis(100);
 
-/// Requests between two looks at most: fewer than the plant keeps samples.
+/// Maximum number of requests between two looks, smaller than the plant's queue of samples.
 const LOOK_REQUESTS: u32 = 1 << 14;
 
 /// A simulated store that can be simulated.
@@ -21,7 +21,7 @@ pub trait Store: Plant {
     fn access(&mut self, access: &Access) -> Outcome;
     /// Lets time pass.
     fn advance(&mut self, now: Micros);
-    /// What a tenant asked for and got so far.
+    /// Counts of a tenant's requests, misses and waiting so far.
     fn counts(&self, tenant: TenantId) -> Counts;
     /// Memory in use.
     fn used(&self) -> Bytes;
@@ -31,15 +31,15 @@ pub trait Store: Plant {
     fn items_of(&self, tenant: TenantId) -> u64;
     /// How items of a tenant are evicted.
     fn evictor(&self, tenant: TenantId) -> Evictor;
-    /// An epoch ended.
+    /// Called after each epoch.
     fn ended_epoch(&mut self) {}
-    /// The store, if it is one that can dump and load.
+    /// The store, if it can dump and load items.
     fn offloads(&mut self) -> Option<&mut SimulatedPlant> {
         None
     }
 }
 
-/// A recipe in virtual time.
+/// A store under a recipe, in virtual time.
 #[derive(Debug)]
 pub(crate) struct Simulation<S = SimulatedPlant> {
     pub(crate) plant: S,
@@ -50,13 +50,13 @@ pub(crate) struct Simulation<S = SimulatedPlant> {
     offload: Option<Offload>,
 }
 
-/// Takes items of tenants whose load is in a valley to the disk and back.
+/// Dumps the items of tenants in a valley of their load to disk, and loads them back.
 #[derive(Debug)]
 struct Offload {
     tenants: Vec<PeriodicTenant>,
-    /// Bytes a second that are brought back.
+    /// Bytes loaded back per second.
     rate: f64,
-    /// Since when items are being brought back.
+    /// Time up to which loading has progressed; `None` while nothing is being loaded.
     loading: Option<Micros>,
     turns: u64,
 }
@@ -102,8 +102,8 @@ impl Simulation {
         Self::over(SimulatedPlant::new(memory, tenants, seed), recipe, seed)
     }
 
-    /// Dumps in valleys and loads before peaks: reads are counted in buckets of this length, and
-    /// memory is brought back within `lead`.
+    /// Dumps in valleys and loads before peaks. Reads are counted in buckets of this length, and
+    /// items are loaded back within `lead`.
     pub(crate) fn with_offload(mut self, bucket: Micros, lead: Micros, tenants: usize) -> Self {
         let tenant = |_| PeriodicTenant {
             load: PeriodicLoad::new(bucket, lead),
@@ -119,13 +119,13 @@ impl Simulation {
         self
     }
 
-    /// How often items were dumped.
+    /// Number of times that a tenant's items were dumped.
     pub(crate) fn dumps(&self) -> u64 {
         self.offload.as_ref().map_or(0, |offload| offload.turns)
     }
 
-    /// Serves a request for a key whose penalty may be hinted to be of a class, after the looks
-    /// that are due before it.
+    /// Serves a request after the looks that are due before it. `hint` may give the penalty class
+    /// of the key.
     pub(crate) fn access_with_hint(&mut self, access: &Access, hint: Option<u8>) -> Outcome {
         self.look(access);
         self.plant.access_with_hint(access, hint)
@@ -139,18 +139,18 @@ impl<S: Store> Simulation<S> {
         Self { plant, pilot, look: LOOK, next_look: Micros(0), unseen: 0, offload: None }
     }
 
-    /// Looks so often instead.
+    /// Sets the virtual time between two looks.
     pub(crate) fn every(self, look: Micros) -> Self {
         Self { look, ..self }
     }
 
-    /// Serves a request, after the looks that are due before it.
+    /// Serves a request after the look that is due before it, if any.
     pub(crate) fn access(&mut self, access: &Access) -> Outcome {
         self.look(access);
         self.plant.access(access)
     }
 
-    /// The looks that are due before a request.
+    /// Takes the look that is due before a request, if any.
     pub(crate) fn look(&mut self, access: &Access) {
         if access.time >= self.next_look || self.unseen >= LOOK_REQUESTS {
             self.plant.advance(access.time);
@@ -166,7 +166,7 @@ impl<S: Store> Simulation<S> {
         self.unseen += 1;
     }
 
-    /// What tenants asked for and got, together.
+    /// The sum of the counts of these tenants.
     pub(crate) fn counts(&self, tenants: impl Iterator<Item = TenantId>) -> Counts {
         tenants.map(|tenant| self.plant.counts(tenant)).sum()
     }

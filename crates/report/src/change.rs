@@ -1,17 +1,17 @@
-//! Changes of plan, settings and load: what happened, what was claimed of it, and what was measured
-//! before it and after it.
+//! Changes of plan, settings and load: the event itself, the claims made about it, and the figures
+//! measured before and after it.
 
 use crate::claim;
 use serde::{Deserialize, Serialize};
 
-/// Memory that a tenant won or lost.
+/// Memory that a tenant gained or lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
-    /// The tenant that has it.
+    /// The tenant whose memory changed.
     pub tenant: String,
-    /// Bytes it had before.
+    /// Bytes that the tenant had before.
     pub before: u64,
-    /// Bytes it was given.
+    /// Bytes that the tenant was given.
     pub after: u64,
 }
 
@@ -21,19 +21,20 @@ pub struct Moved {
 pub enum ChangeKind {
     /// The server started.
     Start,
-    /// A setting, the memory or a tenant's line.
+    /// A setting, the memory or a tenant's configuration line changed.
     Setting,
-    /// A tenant asks for more or less.
+    /// A tenant sends more or fewer requests.
     Load,
-    /// A tenant misses more or less, of a cause that is not known.
+    /// A tenant misses more or less, for an unknown reason.
     Misses,
-    /// The division of memory, by a plan.
+    /// A plan changed the division of memory.
     #[default]
     Plan,
 }
 
 impl ChangeKind {
-    /// Whether what was before says little of what comes: plans change things all the time.
+    /// Whether figures from before this change say little about the time after it. Plans do not
+    /// count: they change the division all the time.
     pub const fn begins_a_window(self) -> bool {
         matches!(self, Self::Start | Self::Setting | Self::Load | Self::Misses)
     }
@@ -42,49 +43,49 @@ impl ChangeKind {
 /// A change of plan, settings or load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// When.
+    /// The time of the change, in Unix seconds.
     pub unix_s: u64,
-    /// Its kind.
+    /// The kind of change.
     #[serde(default)]
     pub kind: ChangeKind,
     /// The event, in a sentence without a full stop.
     pub text: String,
-    /// The tenants that were given more or less.
+    /// The tenants whose memory the change moved.
     pub moved: Vec<Moved>,
-    /// The share of the waiting that it was to save.
+    /// The share of the waiting that the plan was expected to save.
     pub promised: Option<f64>,
-    /// Waiting by what it would be if nothing hit: as expected after it, and as it came.
+    /// The forecast of the waiting after the change, divided by the waiting if nothing hit.
     pub expected: Option<f64>,
-    /// See `expected`.
+    /// The actual value of `expected`, known later.
     pub came: Option<f64>,
-    /// The measurements of a span before it and of one after it: of all, then of the tenants
-    /// that wait most. Empty until the second is over; what was told stays.
+    /// The measurements of a stretch before and after the change: first of all tenants, then of the
+    /// tenants that wait most. Empty until the second stretch is over, and then final.
     #[serde(default)]
     pub effects: Vec<Effect>,
-    /// The claims that were made of it just before.
+    /// The claims made about the change just before it.
     #[serde(default)]
     pub claims: Vec<claim::Claim>,
 }
 
-/// The effect of a change.
+/// The measured effect of a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// To whom; nobody in particular where it is the sum.
+    /// The tenant; `None` for the sum of all tenants.
     pub tenant: Option<String>,
-    /// Before it.
+    /// Figures before the change.
     pub before: Fared,
-    /// After it.
+    /// Figures after the change.
     pub after: Fared,
 }
 
-/// How a tenant, or all, fared for a while.
+/// The figures of one tenant, or of all, over a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fared {
-    /// Reads a second.
+    /// Reads per second.
     pub reads_per_s: f64,
-    /// The share that missed.
+    /// The share of the reads that missed.
     pub miss_ratio: f64,
-    /// Waiting, in milliseconds a second.
+    /// Waiting for misses, in milliseconds per second.
     pub wait_ms_per_s: f64,
     /// Memory in use at the end, in bytes.
     pub used: u64,

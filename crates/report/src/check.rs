@@ -1,16 +1,16 @@
-//! Identities that hold in every report: rows add up to totals, and waiting is misses times the
-//! mean cost of one.
+//! Identities that hold in every report: rows add up to totals, and waiting equals misses times
+//! their mean cost.
 //!
-//! The server checks its reports by it where assertions are on, so every test that asks for one
-//! does; the lab checks each that it makes.
+//! The server checks its reports by these identities where assertions are on, so every test that
+//! requests a report checks it too. The lab checks each report that it makes.
 
 use crate::{Recent, Report};
 
-/// Sums of single precision may be off by so much.
+/// The relative rounding error that sums of single precision may have.
 const ROUNDING: f64 = 1e-3;
 
 impl Recent {
-    /// The sum of several, over the same stretch of time.
+    /// The sum of several tenants' requests over the same stretch of time.
     pub fn sum<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for one in all {
@@ -26,10 +26,10 @@ impl Recent {
 }
 
 impl Report {
-    /// Whether everything adds up.
+    /// Checks that the figures of the report add up.
     ///
     /// # Errors
-    /// A sentence that names the two sides which differ.
+    /// A sentence that names the two figures that differ.
     pub fn check(&self) -> Result<(), String> {
         let differs = |a: f64, b: f64| (a - b).abs() > ROUNDING * a.abs().max(b.abs()) + 1e-6;
         for tenant in &self.tenants {
@@ -52,7 +52,7 @@ impl Report {
         let rows = Recent::sum(self.tenants.iter().map(|tenant| &tenant.recent));
         let all = &self.recent;
         let is_sum = rows.reads == all.reads && rows.misses == all.misses;
-        // If tenants are very many, not all have rows.
+        // With very many tenants, some have no row.
         if self.tenants.len() < crate::TENANTS_MAX
             && (!is_sum || differs(rows.wait_ms, all.wait_ms))
         {

@@ -1,34 +1,35 @@
-//! Claims: what is said of a run that could be made.
+//! Claims: forecasts of figures under a setting that could be made.
 //!
-//! A sentence that foretells is made from a [`Claim`]: what is claimed, of which setting, as a
-//! value with its band, over which stretch of requests. So whoever doubts it can make the run;
-//! `larder experiment claims` does, in virtual time, and holds what comes against what was claimed.
-//! The match over [`Setting`] there is why no claim can be made without its run.
+//! Each sentence with a forecast is made from a [`Claim`]: a figure, a setting, a value with its
+//! band, and the stretch of requests that it rests on. So a reader who doubts a claim can run it.
+//! `larder experiment claims` runs each claim in virtual time and compares the actual value with
+//! the claimed one. The match over [`Setting`] there ensures that every claim has its run.
 //!
-//! Two sentences about one thing, a floor before and after it is set, come from one function. A
-//! claim whose band is wider than its change is not made ([`Claim::is_sound`]).
+//! Two sentences about one figure, such as a floor before and after it is set, come from one
+//! function. A claim whose band is wider than its change is not made ([`Claim::is_sound`]).
 
 use crate::pool::{Bounds, Pool};
 use crate::sizing::{Division, Sizing, divide, waits};
 use crate::{Report, Tenant};
 use serde::{Deserialize, Serialize};
 
-/// Reads of all tenants below which nothing is claimed.
+/// With fewer reads of all tenants, no claim about waiting is made; with fewer reads of one tenant,
+/// none about its misses.
 const READS_MIN: u64 = 1_000;
 
-/// A smaller change is none: of the waiting, and of a tenant's reads.
+/// The least change that counts: as a share of the waiting, and as a share of a tenant's reads.
 const CHANGE_MIN: (f64, f64) = (0.005, 0.001);
 
-/// The setting that is spoken of.
+/// The setting that a claim is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
     /// `maxmemory-policy`.
     Policy {
-        /// As the setting takes it.
+        /// The name that the setting accepts.
         policy: String,
     },
-    /// `maxmemory`, such that tenants can have so much of it.
+    /// `maxmemory`, at a value that leaves tenants `divided` bytes.
     Memory {
         /// Bytes that tenants can have.
         divided: u64,
@@ -42,40 +43,40 @@ pub enum Setting {
     },
 }
 
-/// The figure that is foretold.
+/// The figure that a claim forecasts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// Waiting of all tenants, in milliseconds a second.
+    /// Waiting of all tenants, in milliseconds per second.
     Waiting,
-    /// Waiting of all tenants but one, in milliseconds a second.
+    /// Waiting of all tenants but one, in milliseconds per second.
     Others {
-        /// The one.
+        /// The tenant that is left out.
         tenant: String,
     },
-    /// The share of a tenant's reads that misses.
+    /// The miss ratio of a tenant.
     Misses {
         /// The tenant.
         tenant: String,
     },
 }
 
-/// A value that a run would have.
+/// A forecast of the value that a run would measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// The figure that has it.
+    /// The figure that the claim forecasts.
     pub what: What,
-    /// The setting that it is of.
+    /// The setting that the claim assumes.
     pub setting: Setting,
     /// The value now, as measured.
     pub now: f64,
     /// The value with the setting.
     pub value: f64,
-    /// The least that it may have, in nineteen cases of twenty.
+    /// The lower end of the band, which holds the value in 19 of 20 cases.
     pub low: f64,
-    /// The most.
+    /// The upper end of the band.
     pub high: f64,
-    /// Seconds of requests that this rests on.
+    /// Seconds of requests that the claim rests on.
     pub window_s: u64,
 }
 
@@ -86,17 +87,17 @@ impl Claim {
         Self { what, setting, now, value, low, high, window_s }
     }
 
-    /// The difference from now; below 0 where it would be less.
+    /// The difference from the present value; negative where the value falls.
     pub fn change(&self) -> f64 {
         self.value - self.now
     }
 
-    /// How far chance may have moved it to the one side or the other; nothing is below 0.
+    /// The wider side of the band. The sides differ because the lower end is never negative.
     pub fn band(&self) -> f64 {
         (self.high - self.value).max(self.value - self.low)
     }
 
-    /// Whether more is known than that something may change.
+    /// Whether the change exceeds both the band and the least change that counts.
     pub fn is_sound(&self) -> bool {
         let least = match self.what {
             What::Misses { .. } => CHANGE_MIN.1,
@@ -106,7 +107,7 @@ impl Claim {
     }
 }
 
-/// Every claim that this report makes.
+/// All sound claims that this report makes.
 pub fn all(report: &Report) -> Vec<Claim> {
     let mut claims = vec![];
     for trial in &report.policies {
@@ -128,8 +129,8 @@ pub fn all(report: &Report) -> Vec<Claim> {
     claims
 }
 
-/// All claims of a setting that was just made: of memory it is `maxmemory` that is told, of which
-/// as large a part can be divided as before.
+/// All claims about a setting that was just made. For [`Setting::Memory`], `divided` is read as
+/// `maxmemory`, of which the same part as before can be divided.
 pub fn of(report: &Report, setting: &Setting) -> Vec<Claim> {
     match setting {
         Setting::Policy { policy: name } => policy(report, name).into_iter().collect(),
@@ -140,19 +141,20 @@ pub fn of(report: &Report, setting: &Setting) -> Vec<Claim> {
     }
 }
 
-/// All claims of so much `maxmemory`; nothing where too little is known.
+/// All claims about this `maxmemory`; none where too little is known.
 pub fn of_maxmemory(report: &Report, maxmemory: u64) -> Vec<Claim> {
     memory(report, divided(report, maxmemory))
 }
 
-/// The part of so much `maxmemory` that can be divided: as large a one as now.
+/// The bytes of `maxmemory` that tenants could have: the same part as now.
 pub fn divided(report: &Report, maxmemory: u64) -> u64 {
     let server = &report.server;
     let part = u128::from(server.divided) * u128::from(maxmemory);
     (part / u128::from(server.maxmemory.max(1))) as u64
 }
 
-/// The waiting of all under another policy; nothing where that was not played.
+/// The waiting of all tenants under another policy; `None` if no play tried that policy or reads
+/// are too few.
 pub fn policy(report: &Report, policy: &str) -> Option<Claim> {
     let trial = report.policies.iter().find(|trial| trial.policy == policy && !trial.is_present)?;
     let now = report.recent.wait_ms_per_s();
@@ -162,15 +164,15 @@ pub fn policy(report: &Report, policy: &str) -> Option<Claim> {
     })
 }
 
-/// The waiting of all, and the misses of each tenant, if so much could be divided.
+/// The waiting of all tenants, and the misses of each, with `divided` bytes to divide.
 pub fn memory(report: &Report, divided: u64) -> Vec<Claim> {
     let setting = Setting::Memory { divided };
     let now = divide(report, report.server.divided);
     outcome(report, &setting, &now, &divide(report, divided))
 }
 
-/// The misses of a tenant, and the waiting of the others, with a floor of so many bytes, if there
-/// are so many.
+/// The misses of a tenant, and the waiting of the others, with a floor of `bytes`. Empty if there
+/// are fewer bytes to divide.
 pub fn floor(report: &Report, tenant: &Tenant, bytes: u64) -> Vec<Claim> {
     if bytes > report.server.divided {
         return vec![];
@@ -199,7 +201,7 @@ pub fn floor(report: &Report, tenant: &Tenant, bytes: u64) -> Vec<Claim> {
     claims
 }
 
-/// The waiting of the others without the floor that a tenant has.
+/// The waiting of the other tenants if this one had no floor; `None` if it has none now.
 pub fn floor_costs(report: &Report, tenant: &Tenant) -> Option<Claim> {
     let others = |claim: &Claim| matches!(claim.what, What::Others { .. });
     floor(report, tenant, 0).into_iter().find(others).filter(|_| tenant.min > 0)
@@ -230,8 +232,8 @@ fn outcome(report: &Report, setting: &Setting, now: &Division, then: &Division) 
     let band = if Pool::of(report).is_some() {
         then.band_ms
     } else {
-        // Both rest on the same sample: what is off in one is off in the other by as much, but for
-        // the part of the waiting in which they differ.
+        // Both divisions rest on the same sample, so their errors are equal, except for the part of
+        // the waiting in which they differ.
         let share = (then.wait_ms - now.wait_ms).abs() / now.wait_ms.max(f64::MIN_POSITIVE);
         now.band_ms.max(then.band_ms) * share.min(1.0).sqrt()
     };
@@ -240,7 +242,7 @@ fn outcome(report: &Report, setting: &Setting, now: &Division, then: &Division) 
     std::iter::once(waiting).chain(each).collect()
 }
 
-/// The misses of a tenant with its share.
+/// The claim about the misses of a tenant under a division of memory.
 fn misses(report: &Report, setting: &Setting, at: usize, then: &Division) -> Option<Claim> {
     let tenant = &report.tenants[at];
     let measured = tenant.recent.miss_ratio().filter(|_| tenant.recent.reads >= READS_MIN)?;

@@ -1,31 +1,31 @@
-//! Changes and their effects: loads that became others are noted by themselves, and each change
-//! gets the figures measured before and after it.
+//! Changes and their effects: lasting changes of load are noted automatically, and each change gets
+//! the figures measured before and after it.
 //!
-//! A change once told is not told otherwise later: its words are written when it is noted, and its
-//! figures when the stretch after it is over.
+//! The text of a change is final: its words are written when it is noted, and its figures when the
+//! stretch after it is over.
 
 use crate::history::{CHANGES_MAX, History};
 use crate::{Change, ChangeKind, Effect, Fared, Shift};
 
-/// The stretch before and after a change that is measured, and the least of it.
+/// The longest and the shortest stretch measured on each side of a change, in seconds.
 const EFFECT_S: u64 = 120;
 const EFFECT_MIN_S: u64 = 30;
 
-/// Tenants whose part in a change is kept.
+/// Tenants whose effects are kept for each change.
 const EFFECTS_MAX: usize = 6;
 
-/// How far back a change of load is looked for.
+/// How many seconds back the search for a change goes.
 const SHIFT_S: u64 = 1_800;
 
 impl History {
-    /// Measures what changes did, where the stretch after them is over by now: it ends early where
-    /// another change begins. What is measured stays.
+    /// Measures the effects of changes whose stretch is over by now. The stretch ends early where
+    /// another change begins. Effects once measured are final.
     pub fn complete(&mut self, now_unix_s: u64) {
         let moments: Vec<u64> = self.changes.iter().map(|change| change.unix_s).collect();
         let is_open = |change: &Change| {
             change.effects.is_empty() && now_unix_s.saturating_sub(change.unix_s) < 4 * EFFECT_S
         };
-        // Most are old: the newest stand last.
+        // The newest changes stand last, and most changes are old.
         let first = self.changes.iter().rposition(|change| !is_open(change)).map_or(0, |at| at + 1);
         for at in first..moments.len() {
             let when = moments[at];
@@ -39,7 +39,8 @@ impl History {
         }
     }
 
-    /// The effects of a change at `when` on all, and on the tenants that wait most.
+    /// The effects of a change at `when` on all tenants together, and on the tenants that wait
+    /// most.
     fn effects(&self, begin: u64, when: u64, end: u64) -> Vec<Effect> {
         let effect = |tenant: Option<&str>| Effect {
             tenant: tenant.map(str::to_owned),
@@ -48,7 +49,7 @@ impl History {
         };
         let all = effect(None);
         if all.before.reads_per_s <= 0.0 {
-            // Nothing was measured before the first change.
+            // Nothing was read before this change.
             return vec![Effect { before: Fared::default(), ..all }];
         }
         let mut each: Vec<_> = self.tenants.keys().map(|name| effect(Some(name))).collect();
@@ -72,7 +73,7 @@ impl History {
         }
     }
 
-    /// Notes where the load of a tenant, or what it misses, became another and stayed so, once.
+    /// Notes lasting changes of the load or the misses of each tenant, each once.
     pub fn note_shifts(&mut self, now_unix_s: u64) {
         let from = now_unix_s.saturating_sub(SHIFT_S);
         let names: Vec<String> = self.tenants.keys().cloned().collect();
@@ -84,7 +85,8 @@ impl History {
                 let is_known = self.changes.iter().rev().take(16).any(|change| {
                     change.kind.begins_a_window() && change.unix_s.abs_diff(unix_s) < EFFECT_MIN_S
                 });
-                // A consequence of another change is told with that.
+                // Misses that change close to another change are its consequence, and get no entry
+                // of their own.
                 if kind == ChangeKind::Misses && is_known {
                     self.settled_unix_s = self.settled_unix_s.max(unix_s);
                     continue;
@@ -100,7 +102,8 @@ impl History {
         }
     }
 
-    /// When a shift of a tenant was noted last, or a setting changed.
+    /// The time of the last noted change of this tenant, of a setting or of a start, in Unix
+    /// seconds.
     fn last_noted(&self, name: &str) -> u64 {
         let own = |change: &&Change| match change.kind {
             ChangeKind::Setting | ChangeKind::Start => true,

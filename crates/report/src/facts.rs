@@ -1,5 +1,5 @@
-//! The numbers of a report by name, for faces that show numbers alone: `/metrics`, INFO and
-//! memcached's `stats` list whatever stands here.
+//! The numbers of a report by name, for outputs that show only numbers: `/metrics`, INFO and
+//! memcached's `stats` list every fact of this module.
 //!
 //! ```text
 //! /metrics        larder_misses_total{tenant="web"} 7
@@ -7,7 +7,7 @@
 //! stats tenants   STAT web:misses_total 7
 //! ```
 //!
-//! Names follow Prometheus: what is counted up ends in `_total`, and the unit stands at the end.
+//! Names follow Prometheus: the name of a counter ends in `_total`, and the unit stands at the end.
 
 use crate::finding::{self, Severity};
 use crate::sizing::Sizing;
@@ -24,7 +24,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word of Prometheus.
+    /// The type name that Prometheus uses.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -33,15 +33,15 @@ impl Kind {
     }
 }
 
-/// A number of `Of`: the whole report, or a tenant of it.
+/// A number of `Of`, which is the whole report or one tenant.
 pub struct Fact<Of> {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// A sentence that explains the number.
     pub help: &'static str,
     /// How it changes.
     pub kind: Kind,
-    /// Reads it; nothing where it is not known, or has no meaning.
+    /// Reads the number; `None` where it is not known or has no meaning.
     pub of: fn(&Of) -> Option<f64>,
 }
 
@@ -135,19 +135,19 @@ pub const OF_TENANTS: &[Fact<Tenant>] = &[
     ),
 ];
 
-/// A number of a tenant for each value of a label.
+/// One number of a tenant for each value of a label.
 pub struct Split {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// A sentence that explains the number.
     pub help: &'static str,
     /// The label.
     pub label: &'static str,
-    /// Its values, each with the number, where it is known.
+    /// The values of the label, each with its number; a value without a known number is absent.
     pub of: fn(&Tenant) -> Vec<(&'static str, f64)>,
 }
 
-/// Gauges of a tenant that have a label of their own.
+/// Gauges of a tenant that carry an extra label.
 pub const SPLITS: &[Split] = &[
     Split {
         name: "miss_cause_ratio",
@@ -177,8 +177,8 @@ pub fn of_server(report: &Report) -> impl Iterator<Item = (&'static str, f64)> {
     OF_SERVER.iter().filter_map(|fact| Some((fact.name, (fact.of)(report)?)))
 }
 
-/// Every fact of a tenant in a flat list of names and numbers, those of [`SPLITS`] with the value
-/// of their label behind the name: `miss_cause_ratio_evicted`.
+/// Every known fact of a tenant, as a flat list of names and numbers. Facts of [`SPLITS`] have the
+/// value of their label appended to the name: `miss_cause_ratio_evicted`.
 pub fn of_tenant(tenant: &Tenant) -> impl Iterator<Item = (String, f64)> {
     let plain = OF_TENANTS.iter().filter_map(|fact| Some((fact.name.into(), (fact.of)(tenant)?)));
     let split = SPLITS.iter().flat_map(|split| {
@@ -189,7 +189,7 @@ pub fn of_tenant(tenant: &Tenant) -> impl Iterator<Item = (String, f64)> {
     plain.chain(split)
 }
 
-/// A number as faces show it: counts whole, all others to the millionth.
+/// A number as every output prints it: whole numbers without decimals, all others with six.
 pub fn show(number: f64) -> String {
     if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.6}") }
 }
@@ -198,7 +198,7 @@ pub fn show(number: f64) -> String {
 mod tests {
     use super::*;
 
-    /// Names are taken once, and tell their unit.
+    /// Every name is unique and ends in its unit.
     #[test]
     fn names_follow_prometheus() {
         let server = OF_SERVER.iter().map(|fact| (fact.name, fact.help, fact.kind));

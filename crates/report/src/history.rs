@@ -1,75 +1,76 @@
-//! What happened, at four resolutions: each second of the last five minutes, each ten seconds of
-//! an hour, each minute of a day, each ten minutes of a month.
+//! The history of requests and memory at four resolutions: each second of the last five minutes,
+//! each ten seconds of an hour, each minute of a day, each ten minutes of a month.
 //!
-//! A series is kept of every tenant and of all together. The memory of all series is bounded: with
-//! many tenants each reaches less far back, and of more than [`TENANTS_MAX`] only those that were
-//! read first have one of their own.
+//! Each tenant has a series, and one more series holds all tenants together. The memory of all
+//! series is bounded: the more tenants there are, the less far back each series reaches. With more
+//! than [`TENANTS_MAX`] tenants, only the tenants that were read first have a series.
 
 use crate::{Change, Effect, Moved, Recent, Shift};
 use base::Cause;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Seconds of a step, and steps kept, of each resolution.
+/// Seconds of a step and number of steps kept, for each resolution.
 const RINGS: [(u32, usize); 4] = [(1, 300), (10, 360), (60, 1_440), (600, 4_464)];
 
 /// Memory of all points together.
 const BYTES_MAX: usize = 1_600 << 10;
 
-/// Steps that every series keeps at each resolution, however many series there are.
+/// Steps that each series keeps at every resolution, however many series there are.
 const STEPS_MIN: usize = 12;
 
-/// Tenants that have a series of their own.
+/// The largest number of tenants with a series of their own.
 pub const TENANTS_MAX: usize = 128;
 
-/// The stretch that *lately* means, in seconds: at least, for less tells nothing, and at most.
+/// The shortest and the longest stretch that *lately* means, in seconds: a shorter one holds too
+/// few requests.
 const RECENT_S: (u64, u64) = (60, 600);
 
-/// Changes remembered.
+/// The largest number of changes kept.
 pub(crate) const CHANGES_MAX: usize = 256;
 
 /// One step of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// When it ended, in seconds of Unix time.
+    /// The end of the step, in Unix seconds.
     pub unix_s: u32,
     /// Reads.
     pub reads: u32,
     /// Reads that found nothing.
     pub misses: u32,
-    /// Misses by cause, as those of sampled keys stand for all. Those that turn out to have come
-    /// too early count when they do, and as reads of keys never seen in the step they were in.
+    /// Misses by cause, scaled up from the sampled keys. A read that turns out to be too early
+    /// counts at that moment as too early. It also counts as never seen, in the step of the read.
     pub causes: [u32; Cause::ALL.len()],
-    /// Misses of sampled keys that these rest on.
+    /// Misses of sampled keys that `causes` rests on.
     pub sampled: u32,
-    /// What the misses cost, in milliseconds.
+    /// Total cost of the misses, in milliseconds.
     pub wait_ms: f32,
-    /// Memory in use, in KiB, at its end.
+    /// Memory in use at the end of the step, in KiB.
     pub used_kib: u32,
-    /// Memory that was given, in KiB, where the recipe divides it.
+    /// The tenant's budget, in KiB, where the recipe divides memory.
     pub budget_kib: u32,
-    /// The miss ratio that was expected of it; below 0 where nothing was.
+    /// The forecast miss ratio of the step; below 0 where there was no forecast.
     pub forecast: f32,
 }
 
 impl Point {
-    /// Reads that found nothing, as a share of all.
+    /// Reads that found nothing, as a share of all; `None` without reads.
     pub fn miss_ratio(&self) -> Option<f64> {
         (self.reads > 0).then(|| f64::from(self.misses) / f64::from(self.reads))
     }
 
-    /// The miss ratio that was expected of it.
+    /// The forecast miss ratio of the step, if there was a forecast.
     pub fn expected(&self) -> Option<f64> {
         (self.forecast >= 0.0).then(|| f64::from(self.forecast))
     }
 
-    /// Misses by cause, each under one.
+    /// Misses by cause, each counted once: reads that came too early no longer count as never seen.
     pub fn told(&self) -> [u32; Cause::ALL.len()] {
         let [never, evicted, expired, deleted, early] = self.causes;
         [never.saturating_sub(early), evicted, expired, deleted, early]
     }
 
-    /// Several steps as one.
+    /// Adds up several steps into one.
     pub fn sum(points: &[Self]) -> Self {
         let [first, others @ ..] = points else { return Self::default() };
         let mut sum = *first;
@@ -96,9 +97,9 @@ impl Point {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Ring {
     points: VecDeque<Point>,
-    /// Whether steps were dropped: else it has all since the start.
+    /// Whether steps were dropped. Otherwise the ring holds all steps since the start.
     is_full: bool,
-    /// The step that is not over, and the number of steps since 1970 that it is.
+    /// The current step, not over yet, with its number of steps since 1970.
     open: Option<(u32, Point)>,
 }
 
@@ -110,7 +111,7 @@ impl Ring {
             open => {
                 if let Some((_, ended)) = open.replace((number, *point)) {
                     if self.points.len() == self.points.capacity() {
-                        // By half as much again, and never beyond what is kept.
+                        // Grow by half, but never beyond the number of steps kept.
                         let more = (self.points.len() / 2).clamp(STEPS_MIN, steps_max);
                         let room = (steps_max + 1).saturating_sub(self.points.len());
                         self.points.reserve_exact(more.min(room.max(1)));
@@ -127,7 +128,7 @@ impl Ring {
     }
 }
 
-/// A series at all resolutions.
+/// The series of one tenant, or of all, at every resolution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Series([Ring; RINGS.len()]);
 
@@ -138,7 +139,7 @@ impl Series {
         }
     }
 
-    /// The finest resolution that reaches so far back.
+    /// The index of the finest resolution that reaches back to `unix_s`.
     fn ring(&self, unix_s: u32) -> usize {
         let reaches = |ring: &Ring| {
             !ring.is_full || ring.points.front().is_some_and(|first| first.unix_s <= unix_s)
@@ -146,7 +147,7 @@ impl Series {
         self.0.iter().position(reaches).unwrap_or(RINGS.len() - 1)
     }
 
-    /// The points since then.
+    /// The points of one resolution after `unix_s`, the open step included.
     fn since(&self, ring: usize, unix_s: u32) -> Vec<Point> {
         let ring = &self.0[ring];
         let open = ring.open.as_ref().map(|(_, point)| point);
@@ -159,18 +160,19 @@ fn steps_max(steps: usize, share: f64) -> usize {
     ((steps as f64 * share) as usize).clamp(STEPS_MIN, steps)
 }
 
-/// The series of all tenants, and what changed.
+/// The series of all tenants and the list of changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
     all: Series,
     pub(crate) tenants: BTreeMap<String, Series>,
     pub(crate) changes: VecDeque<Change>,
-    /// When misses became others because of a change, and not with it: a cold cache is full.
+    /// The last time that misses settled after a known change, for example when a cold cache became
+    /// full; in Unix seconds.
     pub(crate) settled_unix_s: u64,
 }
 
 impl History {
-    /// Adds what every tenant did since the last time.
+    /// Adds one point per tenant: its requests since the previous call.
     pub fn push<'a>(&mut self, points: impl Iterator<Item = (&'a str, Point)>) {
         let mut all: Option<Point> = None;
         let share = self.share();
@@ -196,13 +198,13 @@ impl History {
         }
     }
 
-    /// The share of the full reach that each series has.
+    /// The share of the full reach that each series gets within [`BYTES_MAX`].
     fn share(&self) -> f64 {
         let full: usize = RINGS.iter().map(|(_, steps)| steps * size_of::<Point>()).sum();
         BYTES_MAX as f64 / (full * (self.tenants.len() + 1)) as f64
     }
 
-    /// Notes a change.
+    /// Appends a change, and drops the oldest one when the list is full.
     pub fn note(&mut self, change: Change) {
         if self.changes.len() == CHANGES_MAX {
             self.changes.pop_front();
@@ -210,8 +212,8 @@ impl History {
         self.changes.push_back(change);
     }
 
-    /// Goes on from the history of an earlier run: what it began with since is of some seconds, of
-    /// which the changes stay.
+    /// Continues the history of an earlier run. The points recorded since the start are dropped,
+    /// for they span only seconds; the changes since the start are kept.
     pub fn go_on_from(&mut self, before: Self) {
         let now = std::mem::replace(self, before);
         for change in now.changes {
@@ -219,8 +221,8 @@ impl History {
         }
     }
 
-    /// How many seconds back *lately* goes: to the last change that the load, a setting or the
-    /// memory went through, or it would mix what was before with what is now.
+    /// How many seconds back *lately* reaches, from 60 to 600. It ends at the last change of load,
+    /// misses, settings or start, so that figures do not mix the time before it with the present.
     pub fn window_s(&self, now_unix_s: u64) -> u64 {
         let begins = |change: &&Change| change.kind.begins_a_window();
         let last = self.changes.iter().rev().find(begins).map_or(0, |change| change.unix_s);
@@ -228,19 +230,20 @@ impl History {
         now_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1)
     }
 
-    /// [`Self::window_s`], with changes of misses that were not noted yet: where nobody notes them.
+    /// [`Self::window_s`], shortened to the latest of `shifts`: for histories in which nobody calls
+    /// [`Self::note_shifts`].
     pub fn recent_s(&self, shifts: &[Option<Shift>], now_unix_s: u64) -> u64 {
         let last = shifts.iter().flatten().map(|shift| shift.unix_s).max().unwrap_or_default();
         let since = now_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1);
         since.min(self.window_s(now_unix_s))
     }
 
-    /// What changed, the oldest first.
+    /// The changes, the oldest first.
     pub fn changes(&self) -> impl DoubleEndedIterator<Item = &Change> {
         self.changes.iter()
     }
 
-    /// The last change, to be completed by what came of it.
+    /// The newest change, so that the caller can add its outcome.
     pub fn last_change(&mut self) -> Option<&mut Change> {
         self.changes.back_mut()
     }
@@ -249,20 +252,22 @@ impl History {
         tenant.map_or(Some(&self.all), |name| self.tenants.get(name))
     }
 
-    /// The points of a tenant, or of all, since then: at the finest resolution that reaches so far.
+    /// The points of a tenant, or of all, after `unix_s`, at the finest resolution that reaches so
+    /// far back.
     pub fn since(&self, tenant: Option<&str>, unix_s: u64) -> Vec<Point> {
         let unix_s = u32::try_from(unix_s).unwrap_or(u32::MAX);
         self.series(tenant).map_or(vec![], |series| series.since(series.ring(unix_s), unix_s))
     }
 
-    /// The memory of a tenant so long ago; nothing where nobody looked then.
+    /// The memory of a tenant `seconds` ago, in bytes; `None` where the history has no point since
+    /// then.
     pub fn used_before(&self, tenant: &str, now_unix_s: u64, seconds: u64) -> Option<u64> {
         let first = *self.since(Some(tenant), now_unix_s.saturating_sub(seconds)).first()?;
         Some(u64::from(first.used_kib) << 10)
     }
 
-    /// The sum of a tenant's points, or of all, in the last `seconds`: all of them over the same
-    /// stretch, so that what the tenants did adds up to what all did.
+    /// The sum of the points of a tenant, or of all, in the last `seconds`. Every tenant is summed
+    /// over the same stretch, so the tenants add up to the total.
     pub fn recent(&self, tenant: Option<&str>, now_unix_s: u64, seconds: u64) -> Recent {
         self.between(tenant, now_unix_s.saturating_sub(seconds), now_unix_s)
     }
@@ -271,7 +276,7 @@ impl History {
     pub fn between(&self, tenant: Option<&str>, from_unix_s: u64, to_unix_s: u64) -> Recent {
         let small = |unix_s: u64| u32::try_from(unix_s).unwrap_or(u32::MAX);
         let (from, to) = (small(from_unix_s), small(to_unix_s));
-        // The steps are those of all: a younger series may reach as far at a finer resolution.
+        // Use the resolution of the total: a younger series may reach as far at a finer one.
         let ring = self.all.ring(from);
         let step = RINGS[ring].0;
         let within = |series: &Series| {
@@ -281,7 +286,7 @@ impl History {
         };
         let mut recent = Recent::of(&self.series(tenant).map_or(vec![], within));
         recent.seconds = match &within(&self.all)[..] {
-            // The first covers a step before its end.
+            // The first point covers one step before its end.
             [first, .., last] => u64::from(last.unix_s - first.unix_s + step),
             points => points.len() as u64,
         };
@@ -289,7 +294,8 @@ impl History {
         recent
     }
 
-    /// How far forecasts were off, in each minute that had one: of all tenants with enough reads.
+    /// The absolute error of the forecast miss ratio in each minute with a forecast and enough
+    /// reads, of all tenants.
     pub fn errors(&self) -> Vec<f64> {
         const READS_MIN: u32 = 100;
         let minutes = self.tenants.values().flat_map(|series| &series.0[2].points);
@@ -297,7 +303,7 @@ impl History {
         known.filter_map(|point| Some((point.miss_ratio()? - point.expected()?).abs())).collect()
     }
 
-    /// Memory that it takes, about.
+    /// The memory of this history in bytes, approximately.
     pub fn bytes(&self) -> usize {
         let series = std::iter::once(&self.all).chain(self.tenants.values());
         let points: usize =
@@ -354,7 +360,7 @@ mod tests {
         history.go_on_from(before);
         history.push([("a", point(201))].into_iter());
         assert_eq!(history.changes().map(|change| change.unix_s).collect::<Vec<_>>(), [1, 200]);
-        // The second in which it went on is lost.
+        // The second of the restart is lost.
         assert_eq!(history.recent(Some("a"), 201, 300).reads, 1_010);
         assert_eq!(history.since(Some("a"), 0).len(), 101);
     }
@@ -364,7 +370,7 @@ mod tests {
         for tenants in [1, 5, 40, 300] {
             let names: Vec<_> = (0..tenants).map(|at| format!("tenant{at}")).collect();
             let mut history = History::default();
-            // A month, a point every ten minutes, and then some seconds.
+            // A month with one point every ten minutes, then ten minutes with one point a second.
             let seconds = (0..4_500).map(|at| at * 600).chain(2_700_000..2_700_600);
             for second in seconds {
                 history.push(names.iter().map(|name| (name.as_str(), point(second))));

@@ -1,21 +1,21 @@
-//! Levels: the size of the pool at which each tenant holds what it does now.
+//! Levels: the size of the pool at which each tenant holds its present memory.
 //!
-//! Plays know no floors and ceilings. A tenant that a bound binds is at a level of its own, and the
-//! others share the one at which all that is held, within the bounds, is what is used.
+//! Plays have no floors and ceilings. A tenant bound by one of them has its own level. The others
+//! share the level at which the memory held by all, within the bounds, equals the memory in use.
 
 use crate::plays::HOLDS;
 use crate::{Report, Tenant};
 use tune::pilot::Replayed;
 use tune::tape::{Fared, GROUPS, Played};
 
-/// Halvings in the search for a level.
+/// Bisection steps in the search for a level.
 const STEPS: usize = 48;
 
-/// The size of the pool at which each tenant holds what it does now.
+/// The size of the pool at which each tenant holds its present memory.
 pub(crate) struct Levels<'a> {
-    /// Each size that was played, and what it gave, from the least on.
+    /// Each size that was played, with its play, the smallest first.
     pub(crate) grid: Vec<(f64, &'a Played)>,
-    /// By tenant.
+    /// The level of each tenant, in bytes.
     pub(crate) of: Vec<f64>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Levels<'a> {
         Some(levels)
     }
 
-    /// The level at which something that grows with it is so much.
+    /// The level at which the increasing function `grows` reaches `wanted`.
     fn level_of(&self, wanted: f64, grows: impl Fn(f64) -> f64) -> f64 {
         let (mut low, mut high) = (0.0, self.grid.last().map_or(0.0, |(level, _)| *level));
         for _ in 0..STEPS {
@@ -77,13 +77,13 @@ impl<'a> Levels<'a> {
         high
     }
 
-    /// How a tenant fares in a pool of any size.
+    /// The result of a tenant in a pool of any size, interpolated between plays.
     pub(crate) fn fared(&self, at: usize, level: f64) -> Option<Fared> {
         let after = self.grid.partition_point(|(known, _)| *known < level);
         let tenant = |place: usize| self.grid.get(place)?.1.tenants.get(at).copied();
         let Some(right) = tenant(after) else { return tenant(self.grid.len().checked_sub(1)?) };
         let Some(before) = after.checked_sub(1) else {
-            // In less than was played it holds as much less, and misses no less.
+            // Below the smallest play, memory shrinks in proportion and misses stay the same.
             let share = level / self.grid[0].0;
             return Some(Fared { held: right.held * share, ..right });
         };
@@ -93,11 +93,11 @@ impl<'a> Levels<'a> {
         Some(mix(&left, &right, along))
     }
 
-    /// How a tenant fares that holds so many bytes, in whichever pool it does.
+    /// The result of a tenant that holds `bytes`, whatever the size of its pool.
     pub(crate) fn holding(&self, at: usize, bytes: f64) -> Option<Fared> {
         let mut all = self.grid.iter().filter_map(|(_, played)| played.tenants.get(at).copied());
         let first = all.next()?;
-        // With nothing it would miss all.
+        // Without memory the tenant misses every read.
         let mut left = Fared { held: 0.0, misses: first.reads, ..first };
         for right in std::iter::once(first).chain(all) {
             if right.held >= bytes && right.held > left.held {
@@ -115,7 +115,7 @@ impl<'a> Levels<'a> {
     }
 }
 
-/// The point so far along between two.
+/// The linear interpolation between two results.
 fn mix(left: &Fared, right: &Fared, along: f64) -> Fared {
     let mix = |left: f64, right: f64| left + along * (right - left);
     let groups = |of: fn(&Fared) -> &[f64; GROUPS]| {
@@ -129,7 +129,7 @@ fn mix(left: &Fared, right: &Fared, along: f64) -> Fared {
     }
 }
 
-/// Memory in which all that was asked for fits.
+/// The size of the pool that would hold every requested key.
 fn everything(replayed: &Replayed, unbounded: &Played) -> f64 {
     let Some(present) = replayed.present() else { return 0.0 };
     let held = |played: &Played| played.tenants.iter().map(|fared| fared.held).sum::<f64>();

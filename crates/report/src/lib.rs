@@ -1,11 +1,11 @@
-//! What a cache knows of its own work, as one value, and what follows from it.
+//! The report of a cache about its own work, as one value, and the conclusions drawn from it.
 //!
-//! The server builds a [`Report`] from its store and its pilot; LARDER, INFO, `/metrics`,
-//! memcached's `stats`, the dashboard, `larder top` and `larder advise` read it. A fact is added
-//! once; [`facts`] names those that are numbers. What follows is a function of
-//! the report alone: [`sizing`] says what other sizes of memory would give, [`finding`] lists what
-//! a person should know or do, and [`say`] puts both in sentences. [`draw`] makes tables, charts
-//! and pages of figures.
+//! The server builds a [`Report`] from its store and its pilot. LARDER, INFO, `/metrics`,
+//! memcached's `stats`, the dashboard, `larder top` and `larder advise` read it. A new fact is
+//! added in one place; [`facts`] names the facts that are numbers. Every conclusion is a function
+//! of the report alone: [`sizing`] computes the effect of other memory sizes, [`finding`] lists
+//! what a person should know or do, and [`say`] puts both in sentences. [`draw`] makes tables,
+//! charts and pages of figures.
 #![forbid(unsafe_code)]
 
 mod change;
@@ -37,22 +37,23 @@ pub use sizing::Curve;
 use base::Cause;
 use serde::{Deserialize, Serialize};
 
-/// All that is known at one moment.
+/// Everything that the cache knows about itself at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The cache as a whole.
     pub server: Server,
-    /// What all tenants did lately.
+    /// The recent requests of all tenants together.
     pub recent: Recent,
-    /// Every tenant, in the order of their numbers.
+    /// Every tenant, in the order of tenant numbers.
     pub tenants: Vec<Tenant>,
-    /// The last changes of settings and plans, the newest last.
+    /// The last changes of settings, load and plans, the newest last.
     pub changes: Vec<Change>,
-    /// How good forecasts were.
+    /// The errors of the forecasts of miss ratios.
     pub forecasts: Forecasts,
-    /// What each policy would make of the same requests; empty where too little is known.
+    /// The result of each policy on the same requests; empty where too little is known.
     pub policies: Vec<PolicyTrial>,
-    /// The plays of sampled requests that curves and policies rest on, where tenants share a pool.
+    /// The replays of sampled requests that curves and policies rest on, where tenants share a
+    /// pool.
     #[serde(default)]
     pub plays: Option<Plays>,
 }
@@ -62,55 +63,55 @@ pub struct Report {
 pub struct Server {
     /// The version of Larder.
     pub version: String,
-    /// When the report was made.
+    /// The time of the report, in Unix seconds.
     pub now_unix_s: u64,
-    /// What local time is ahead of UTC.
+    /// The offset of local time from UTC, in seconds; positive east of Greenwich.
     pub utc_offset_s: i32,
-    /// Since the start.
+    /// Seconds since the server started.
     pub uptime_s: u64,
     /// The recipe in force; `static` where the loop is off.
     pub recipe: String,
-    /// Who leaves, in a word of redis.conf's.
+    /// The eviction policy, as `maxmemory-policy` names it.
     pub policy: String,
-    /// The limit of memory; 0 where there is none.
+    /// The memory limit (`maxmemory`), in bytes; 0 where there is none.
     pub maxmemory: u64,
-    /// Of that, what tenants can have.
+    /// The part of `maxmemory` that tenants can have, in bytes; 0 where there is no limit.
     pub divided: u64,
-    /// Memory in use.
+    /// Memory in use, in bytes.
     pub used: u64,
-    /// Memory of the process.
+    /// Resident memory of the process, in bytes.
     pub resident: u64,
-    /// The memory of the machine.
+    /// Memory of the machine, in bytes.
     pub machine: u64,
     /// Connected clients.
     pub clients: u64,
-    /// Writes refused because there was no room, since the start.
+    /// Writes refused for lack of memory since the start.
     pub refused: u64,
-    /// The share of the keys that are sampled; 0 where nothing is.
+    /// The share of the keys that are sampled; 0 where no keys are.
     pub sampled: f64,
-    /// Memory of models, observer and history.
+    /// Memory of models, observer and history, in bytes.
     pub models: u64,
 }
 
-/// Requests of a stretch of time.
+/// The requests of a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recent {
-    /// Its length.
+    /// Length of the stretch, in seconds.
     pub seconds: u64,
-    /// Reads.
+    /// The number of reads.
     pub reads: u64,
     /// Reads that found nothing.
     pub misses: u64,
-    /// Misses by cause, in the order of [`Cause::ALL`], as those of sampled keys stand for all.
+    /// Misses by cause, in the order of [`Cause::ALL`], scaled up from the sampled keys.
     pub causes: [u64; Cause::ALL.len()],
-    /// Misses of sampled keys that these rest on.
+    /// Misses of sampled keys that `causes` rests on.
     pub sampled: u64,
-    /// What the misses cost, in milliseconds.
+    /// Total cost of the misses, in milliseconds.
     pub wait_ms: f64,
 }
 
 impl Recent {
-    /// The sum of points, as if each was of a second.
+    /// The sum of the points; `seconds` counts each point as one second.
     pub fn of(points: &[Point]) -> Self {
         let mut sum = Self::default();
         for point in points {
@@ -128,28 +129,28 @@ impl Recent {
         sum
     }
 
-    /// Reads that found nothing, as a share of all; nothing where there was no read.
+    /// Reads that found nothing, as a share of all; `None` without reads.
     pub fn miss_ratio(&self) -> Option<f64> {
         (self.reads > 0).then(|| self.misses as f64 / self.reads as f64)
     }
 
-    /// Waiting for misses, in milliseconds a second.
+    /// Waiting for misses, in milliseconds per second.
     pub fn wait_ms_per_s(&self) -> f64 {
         self.wait_ms / self.seconds.max(1) as f64
     }
 
-    /// The mean cost of a miss, in microseconds; nothing where none cost any.
+    /// The mean cost of a miss, in microseconds; `None` where no miss had a cost.
     pub fn miss_us(&self) -> Option<f64> {
         (self.misses > 0 && self.wait_ms > 0.0).then(|| 1e3 * self.wait_ms / self.misses as f64)
     }
 
-    /// Reads a second.
+    /// Reads per second.
     pub fn reads_per_s(&self) -> f64 {
         self.reads as f64 / self.seconds.max(1) as f64
     }
 
-    /// The share of the reads that missed for this cause, where the sample can bear it: with fewer
-    /// than a hundred misses a share is known to no better than ten points.
+    /// The share of the reads that missed for this cause. `None` with fewer than a hundred sampled
+    /// misses, whose shares are known only to about ten percentage points.
     pub fn missed_for(&self, cause: Cause) -> Option<f64> {
         const SAMPLED_MIN: u64 = 100;
         let all: u64 = self.causes.iter().sum();
@@ -163,54 +164,54 @@ impl Recent {
 pub struct Tenant {
     /// Its name.
     pub name: String,
-    /// Memory in use.
+    /// Memory in use, in bytes.
     pub used: u64,
-    /// Memory in use when the stretch began that `recent` is of.
+    /// Memory in use at the start of the stretch that `recent` covers, in bytes.
     #[serde(default)]
     pub used_before: Option<u64>,
-    /// Memory that the plan in force gives it, where the recipe divides memory.
+    /// The budget under the plan in force, in bytes, where the recipe divides memory.
     pub budget: Option<u64>,
-    /// Memory that others leave it.
+    /// The floor: bytes that other tenants may not take from this one (`min`).
     pub min: u64,
-    /// Memory it may have.
+    /// The ceiling of its memory, in bytes, if it has one (`max`).
     pub max: Option<u64>,
-    /// What its waiting counts.
+    /// The factor that multiplies this tenant's waiting when memory is divided.
     pub weight: f64,
-    /// The promise to it, as its line of configuration has it.
+    /// The promised target, as its line of the configuration states it.
     pub target: Option<String>,
-    /// Who leaves.
+    /// The eviction policy of this tenant.
     pub policy: String,
     /// Items.
     pub items: u64,
     /// Requests since the start.
     pub counters: Counters,
-    /// What it did in the last minutes.
+    /// The recent requests of this tenant.
     pub recent: Recent,
     /// The mean cost of a miss, in microseconds, where it was measured.
     pub penalty_us: Option<f64>,
-    /// What a MiB of its memory saves, in microseconds of waiting a second, where the recipe goes
-    /// by it.
+    /// The waiting that one more MiB of memory saves, in microseconds per second; `None` where the
+    /// curve is not known.
     pub mib_saves_us: Option<f64>,
-    /// What other sizes would give it.
+    /// The miss ratio at other sizes of memory, if known.
     pub curve: Option<Curve>,
-    /// The largest change of its misses within the last hours.
+    /// The largest change of its miss ratio within the last two hours.
     pub shift: Option<Shift>,
-    /// Of the reads that missed because their key had expired, those that would not have with twice
-    /// the time to live.
+    /// The share of the reads of expired keys that would hit if the time to live were twice as
+    /// long.
     pub twice_the_ttl: Option<f64>,
-    /// Its items by size.
+    /// The items, grouped by size.
     pub sizes: Vec<SizeClass>,
-    /// Its misses by what they cost.
+    /// The misses, grouped by their cost.
     pub costs: Vec<CostClass>,
-    /// The keys that have much of its requests, the hottest first.
+    /// The keys with a large share of its requests, the hottest first.
     #[serde(default)]
     pub hot_keys: Vec<HotKey>,
 }
 
-/// A key that has much of a tenant's requests.
+/// A key with a large share of a tenant's requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HotKey {
-    /// The key; what is no UTF-8 of it is replaced.
+    /// The key; bytes that are not UTF-8 are replaced.
     pub key: String,
     /// Its share of the tenant's requests.
     pub share: f64,
@@ -224,23 +225,23 @@ pub struct Counters {
     pub hits: u64,
     /// Reads that found nothing.
     pub misses: u64,
-    /// Of those, reads that found a dead item.
+    /// Misses that found an expired item.
     pub misses_expired: u64,
     /// Writes of a value.
     pub writes: u64,
     /// Items removed on request.
     pub deletes: u64,
-    /// Items that died of age.
+    /// Items that expired.
     pub expired: u64,
-    /// Of those, found by the sweep.
+    /// Expired items that the sweep removed.
     pub expired_swept: u64,
-    /// Of those, found by writes that needed room.
+    /// Expired items that were removed by writes in need of room.
     pub expired_for_room: u64,
-    /// Items that left to make room.
+    /// Items evicted.
     pub evicted: u64,
-    /// Bytes of those.
+    /// Bytes evicted.
     pub evicted_bytes: u64,
-    /// Writes of large values that were not admitted.
+    /// Writes of large values that the cache did not admit.
     pub not_admitted: u64,
 }
 
@@ -251,43 +252,43 @@ impl Counters {
     }
 }
 
-/// A tenant's items of about one size.
+/// The items of a tenant that have about the same size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SizeClass {
-    /// The largest size, in bytes.
+    /// The upper bound of the size, in bytes.
     pub size: u64,
-    /// Memory they hold.
+    /// Memory of these items, in bytes.
     pub used: u64,
     /// Items.
     pub items: u64,
-    /// Reads that found one of them, since the start.
+    /// Reads that found one of these items, since the start.
     pub hits: u64,
 }
 
-/// A tenant's items whose misses cost about the same.
+/// The items of a tenant whose misses cost about the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CostClass {
     /// The cost of a miss, in microseconds.
     pub us: f64,
     /// Misses since the start.
     pub misses: u64,
-    /// Memory they hold.
+    /// Memory of these items, in bytes.
     pub used: u64,
 }
 
-/// How far forecasts of miss ratios were off, over the last day.
+/// The errors of forecast miss ratios over the last day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Forecasts {
-    /// Minutes that had one, of all tenants.
+    /// The number of minutes with a forecast, summed over all tenants.
     pub count: u64,
-    /// Half of them were off by no more.
+    /// The median error, as a difference of miss ratios.
     pub median: f64,
-    /// 95 % of them were off by no more.
+    /// The 95th percentile of the error, as a difference of miss ratios.
     pub most: f64,
 }
 
 impl Forecasts {
-    /// Sums up how far each was off.
+    /// Summarises the absolute errors of all forecasts.
     pub fn of(mut errors: Vec<f64>) -> Self {
         errors.sort_by(f64::total_cmp);
         let at = |share: f64| {
@@ -298,18 +299,18 @@ impl Forecasts {
     }
 }
 
-/// A policy, tried in a miniature cache on the requests of sampled keys.
+/// An eviction policy, tried on the requests of sampled keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PolicyTrial {
-    /// Its name, as `maxmemory-policy` takes it.
+    /// The name that `maxmemory-policy` accepts.
     pub policy: String,
-    /// Whether it is the one in force.
+    /// Whether this policy is in force.
     pub is_present: bool,
-    /// Its waiting for misses by that of the policy in force.
+    /// Waiting for misses, divided by the waiting under the policy in force.
     pub waits: f64,
-    /// How far chance may have moved that to either side: two standard errors.
+    /// The band of `waits` to either side: two standard errors, plus the error of the model.
     pub band: f64,
-    /// Its miss ratio.
+    /// The miss ratio of all reads under this policy.
     pub miss_ratio: f64,
 }
 
@@ -319,7 +320,7 @@ impl Report {
         self.tenants.iter().find(|tenant| tenant.name == name)
     }
 
-    /// Whether the loop is on, so that anything is sampled.
+    /// Whether the loop is on, which it must be for keys to be sampled.
     pub fn is_steered(&self) -> bool {
         self.server.recipe != "static"
     }

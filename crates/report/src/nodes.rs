@@ -1,35 +1,36 @@
-//! Several servers that share the keys: their reports as one.
+//! Several servers that share the keys, with their reports seen as one.
 //!
-//! Each divides its own memory among its tenants, by its own curves. Keys are dealt out by hash, so
-//! what another number of nodes would give follows from the same curves: with one node more each
-//! has n of n + 1 of its keys, which is as if it kept them all and had n + 1 of n of its memory.
+//! Each server divides its own memory among its tenants, by its own curves. Keys are distributed by
+//! hash, so the same curves show the effect of another number of nodes. With one node more, each
+//! node has n / (n + 1) of its keys. That equals keeping all keys and having (n + 1) / n of its
+//! memory.
 
 use crate::Report;
 use crate::sizing::{self, Sizing};
 use serde::{Deserialize, Serialize};
 
-/// A node, and what it reports.
+/// A node and its report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Its name or address.
     pub name: String,
-    /// Slots that it has.
+    /// The number of slots that the node owns.
     pub slots: u32,
-    /// What it knows.
+    /// The report of this node.
     pub report: Report,
 }
 
-/// What a change of memory would save all nodes together.
+/// The saving from a change of memory, for all nodes together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
-    /// Waiting saved, in milliseconds a second.
+    /// Waiting saved, in milliseconds per second.
     pub saves_ms: f64,
-    /// How far chance may have moved that to either side.
+    /// The band of `saves_ms` to either side.
     pub band_ms: f64,
 }
 
 impl Node {
-    /// Waiting for misses that a MiB more would save, in milliseconds a second.
+    /// Waiting for misses that one more MiB would save, in milliseconds per second.
     pub fn mib_saves_ms(&self) -> Option<f64> {
         const MIB: u64 = 1 << 20;
         let step = (self.report.server.divided / 64).max(MIB);
@@ -38,7 +39,8 @@ impl Node {
     }
 }
 
-/// What it would save if every node's memory became so many bytes of now; of the nodes that know.
+/// The saving if each node had `memory(node)` bytes to divide; nodes without curves count for
+/// nothing. `None` if no node has curves.
 pub fn with(nodes: &[Node], memory: impl Fn(&Node) -> u64) -> Option<Gain> {
     let outlooks: Vec<_> =
         nodes.iter().filter_map(|node| sizing::outlook(&node.report, memory(node))).collect();
@@ -47,12 +49,12 @@ pub fn with(nodes: &[Node], memory: impl Fn(&Node) -> u64) -> Option<Gain> {
     (!outlooks.is_empty()).then_some(Gain { saves_ms, band_ms: band })
 }
 
-/// So many bytes more on each node.
+/// The saving from `bytes` more on each node.
 pub fn more_each(nodes: &[Node], bytes: u64) -> Option<Gain> {
     with(nodes, |node| node.report.server.divided + bytes)
 }
 
-/// One node more, with as much memory as the others have in the mean.
+/// The saving from one more node, with the mean memory of the present nodes.
 pub fn one_more(nodes: &[Node]) -> Option<Gain> {
     let n = nodes.len() as f64;
     with(nodes, |node| (node.report.server.divided as f64 * (n + 1.0) / n) as u64)
@@ -77,7 +79,7 @@ pub fn miss_ratio(nodes: &[Node], factor: f64) -> Option<f64> {
 /// Nodes on which a MiB saves this many times the mean are short of memory.
 const SHORT: f64 = 2.0;
 
-/// The nodes that are short of memory beside the others, the shortest first.
+/// The nodes on which a MiB saves more than twice the mean, the largest saving first.
 pub fn short(nodes: &[Node]) -> Vec<&Node> {
     let saves: Vec<f64> =
         nodes.iter().map(|node| node.mib_saves_ms().unwrap_or_default()).collect();
@@ -94,7 +96,8 @@ mod tests {
     use crate::sizing::tests::tenant;
     use crate::{Recent, Server};
 
-    /// A node of one tenant whose misses fall evenly from all to a tenth within `end` bytes.
+    /// A node with one tenant, whose misses fall evenly from all reads to a tenth within `end`
+    /// bytes.
     fn node(name: &str, used: u64, end: u64) -> Node {
         let misses = 1.0 - 0.9 * used as f64 / end as f64;
         let tenant = tenant("t", used, end, 1e3, misses);
@@ -106,7 +109,8 @@ mod tests {
 
     const MB: u64 = 1 << 20;
 
-    /// 1 000 reads a second of 1 ms: each MiB of 100 saves 9 ms a second, of 1 000 0.9.
+    /// Each node has 1 000 reads per second and 1 ms per miss. A MiB saves 9 ms per second where
+    /// the keys take 100 MiB, and 0.9 ms where they take 1 000 MiB.
     #[test]
     fn the_node_whose_memory_saves_most_is_short() {
         let nodes = [
@@ -126,7 +130,7 @@ mod tests {
         let nodes = [node("a", 40 * MB, 100 * MB), node("b", 40 * MB, 100 * MB)];
         let each = more_each(&nodes, 10 * MB).unwrap();
         assert!((each.saves_ms - 180.0).abs() < 2.0, "{each:?}");
-        // Two nodes' keys on three: as if each had 60 MB.
+        // The keys of two nodes on three nodes: as if each node had 60 MiB.
         let more = one_more(&nodes).unwrap();
         assert!((more.saves_ms - 360.0).abs() < 4.0, "{more:?}");
         assert!((miss_ratio(&nodes, 1.0).unwrap() - 0.64).abs() < 0.01);

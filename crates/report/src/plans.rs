@@ -1,6 +1,6 @@
-//! What the pilot has to say, in the words of the report: its curves, its plans and their fate.
+//! The pilot's state in the terms of the report: its curves, its plans and their outcomes.
 //!
-//! Whoever steers a cache with it, the server or a module of another one, shows the same.
+//! The server and a module that steers another cache show the same lines.
 
 use crate::words::wrap;
 use crate::{Change, Curve, History, Moved};
@@ -9,28 +9,29 @@ use std::collections::VecDeque;
 use tune::pilot::{Decision, Epoch, Status};
 use tune::snapshot::{Candidate, best};
 
-/// Points of a curve, where its band does not say at which sizes.
+/// Intervals of a curve with evenly spaced sizes: one with several candidates, or without bands.
 const POINTS: u64 = 32;
 
-/// Pools that lines of a change name.
+/// Pools that the text of a change names, at most.
 const MOVED_MAX: usize = 6;
 
-/// A share of the memory that changes hands by a plan and is worth a line.
+/// A move of memory is worth a line from this share of the budgets of all pools on.
 const MOVED_MIN: f64 = 0.02;
 
-/// Notes plans that come into force, and what came of each.
+/// Records the plans that come into force, and the outcome of each.
 #[derive(Debug, Default)]
 pub struct Plans {
-    /// The last epoch whose decision was noted, and whether its change waits for what comes of it.
+    /// The last epoch whose decision was recorded, and whether its change still waits for an
+    /// outcome.
     epoch: u64,
     awaited: bool,
 }
 
 impl Plans {
-    /// Writes down what the epochs since the last time decided, and what was not known then.
+    /// Records the decisions of new epochs, and outcomes that the previous call did not know.
     pub fn note(&mut self, epochs: &VecDeque<Epoch>, unix_s: u64, history: &mut History) {
         if epochs.back().is_none_or(|last| last.epoch < self.epoch) {
-            // Another pilot.
+            // Epochs start again only with another pilot.
             *self = Self::default();
         }
         for (at, epoch) in epochs.iter().enumerate() {
@@ -47,14 +48,14 @@ impl Plans {
             let before = at.checked_sub(1).and_then(|at| epochs.get(at));
             if let Some(change) = change_of(epoch, before, unix_s) {
                 history.note(change);
-                // Nothing comes of what is not carried out.
+                // A plan that is not carried out has no outcome.
                 self.awaited = epoch.decision != Decision::Advised;
             }
         }
     }
 }
 
-/// What is divided, by how much that was seen.
+/// One line with recipe, epoch, memory to divide, share of sampled keys and memory of the models.
 pub fn headline(status: &Status) -> String {
     format!(
         "recipe {}, epoch {}, {} divided, {:.3} % of the keys sampled, models take {}",
@@ -66,7 +67,7 @@ pub fn headline(status: &Status) -> String {
     )
 }
 
-/// The best of the policies at each size.
+/// The miss ratio of the best policy at each size; with bands if there is one candidate only.
 pub fn curve(candidates: &[Candidate]) -> Option<Curve> {
     let first = candidates.first()?;
     let end = candidates.iter().map(|candidate| candidate.curve.extent()).max()?;
@@ -86,7 +87,8 @@ pub fn curve(candidates: &[Candidate]) -> Option<Curve> {
     Some(curve)
 }
 
-/// A line for each pool: what was expected of it and what came, and what the last plan would give.
+/// A line for each pool: its forecast and its actual miss ratio, and the budget and forecast of the
+/// last plan.
 pub fn pools(status: &Status) -> Vec<String> {
     let before = status.history.iter().rev().nth(1);
     let of_epoch = before.map_or(&[][..], |epoch| &epoch.pools);
@@ -130,9 +132,9 @@ pub fn pools(status: &Status) -> Vec<String> {
     text
 }
 
-/// What became of the plan of an epoch.
+/// A sentence on the fate of the plan of an epoch.
 pub fn decision(epoch: &Epoch) -> String {
-    // A recipe that asks for nothing has no threshold.
+    // A recipe that asks for no minimum gain has no finite threshold.
     let asked = match epoch.threshold {
         asked if asked.is_finite() => format!(", and {:.1} % are asked for", 100.0 * asked),
         _ => String::new(),
@@ -156,8 +158,8 @@ pub fn decision(epoch: &Epoch) -> String {
     }
 }
 
-/// A plan that came into force, if it moved anything worth a line; or one that is proposed where
-/// nothing is moved, if the one before was not.
+/// The change that a plan in force makes, if it moves enough memory or changes a policy. A proposed
+/// plan makes a change too, unless the epoch before was a proposal as well.
 fn change_of(epoch: &Epoch, before: Option<&Epoch>, unix_s: u64) -> Option<Change> {
     if epoch.decision == Decision::Advised {
         let is_new = before.is_none_or(|before| before.decision != Decision::Advised);

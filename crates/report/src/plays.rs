@@ -1,19 +1,21 @@
-//! Curves and policies by plays of the sampled requests, held to the measured figures.
+//! Curves and policies from plays of the sampled requests, fitted to the measured figures.
 //!
-//! The pilot plays what sampled keys asked for: at several sizes with the policy in force, and at
-//! the present size with the others. A play is compared with a play, and never with the store: by
-//! what share one misses less than another, so much less would be missed of what is measured.
+//! The pilot replays the requests of sampled keys: at several sizes with the policy in force, and
+//! at the present size with the other policies. A play is compared with another play, never with
+//! the store. If one play misses some share less than another, the measured misses are reduced by
+//! the same share.
 //!
-//! All tenants share one pool, and each item stays while its bytes are worth more than what a byte
-//! is worth anywhere. So what a tenant misses depends on what it holds, and on nothing else, and
-//! its curve is drawn through what it holds and misses at each size of the pool. Floors and
-//! ceilings are not played: a tenant that one of them binds holds what it would in a pool of
-//! another size, and so do the others ([`Levels`]). What is measured is that of this size.
+//! All tenants share one pool. Each item stays while its bytes are worth more than bytes elsewhere
+//! in the pool. So the misses of a tenant depend only on the memory it holds. Its curve is drawn
+//! through the memory it holds and its misses at each size of the pool. Plays have no floors and
+//! ceilings. A tenant bound by one of them holds as much as it would in a pool of another size, and
+//! so do the others ([`Levels`]). The measured figures belong to that size.
 //!
-//! A play misses a little otherwise than the store, and holds a little more of one tenant and less
-//! of another, since a rank that learns has fewer keys to learn from. There are two ways to read
-//! what it says of another size: it is off there as it is here, or it is like the store with other
-//! memory. A curve is by the first, which errs to neither side, and its band reaches to the second.
+//! A play misses slightly more or less than the store. It also holds slightly more of one tenant
+//! and less of another, because a rank that learns has fewer keys to learn from. Its result at
+//! another size can be read in two ways: its error is the same there, or it behaves like the store
+//! with other memory. The curve follows the first reading, which errs to neither side, and its band
+//! reaches to the second.
 
 use crate::levels::Levels;
 use crate::sizing::{Curve, Estimate};
@@ -23,16 +25,16 @@ use std::cmp::Ordering;
 use tune::pilot::Replayed;
 use tune::tape::{Fared, GROUPS, Played, ratio_of};
 
-/// A forecast may be off by so much beside chance: of the change, and of the reads.
+/// The error of the model beside chance: as a share of the change, and as a share of the reads.
 const MODEL: (f64, f64) = (0.1, 0.003);
 
-/// Sampled misses from which on their share is known better than the share of the keys.
+/// From this many sampled misses on, the ratio of misses is the better estimate.
 const MISSES_MIN: f64 = 30.0;
 
-/// Halvings in the search for the memory with which a play is like the store.
+/// Bisection steps in the search for the memory at which a play is like the store.
 const STEPS: usize = 24;
 
-/// A tenant holds so many times as much as the play says, at least and at most.
+/// Bounds of the ratio between the memory of a tenant in the store and in the play.
 pub(crate) const HOLDS: (f64, f64) = (0.5, 2.0);
 
 /// The plays that a report rests on.
@@ -42,16 +44,17 @@ pub struct Plays {
     pub seconds: u64,
     /// Sampled reads among them.
     pub reads: u64,
-    /// Why policies are not compared, in a sentence; nothing where they are.
+    /// The reason in a sentence if policies are not compared; `None` if they are.
     pub off: Option<String>,
 }
 
-/// The sum of groups.
+/// The sum over the groups of the sample.
 pub(crate) fn sum(groups: &[f64; GROUPS]) -> f64 {
     groups.iter().sum()
 }
 
-/// Takes what was played into a report: a curve for each tenant, and the policies.
+/// Fills a report from the plays: a curve for each tenant, the comparison of policies, and
+/// [`Plays`].
 pub fn take(report: &mut Report, replayed: &Replayed, name: impl Fn(&Played) -> String) {
     let Some(present) = replayed.present() else { return };
     let Some(levels) = Levels::of(report, replayed) else { return };
@@ -69,7 +72,7 @@ pub fn take(report: &mut Report, replayed: &Replayed, name: impl Fn(&Played) -> 
     report.plays = Some(Plays { seconds, reads: reads as u64, off });
 }
 
-/// The misses of a tenant by the memory it holds.
+/// The curve of a tenant: its misses by the memory it holds.
 fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> Option<Curve> {
     let own = levels.of[at];
     let used = tenant.used as f64;
@@ -94,7 +97,8 @@ fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> O
         ratios: vec![1.0],
         pool: vec![0],
         played: vec![0],
-        // Whoever holds nothing misses all, but hardly anyone holds nothing.
+        // A tenant without memory misses all reads. Hardly any tenant has none, so the band reaches
+        // lower.
         low: vec![1.0 - MODEL.0 * (1.0 - measured)],
         high: vec![1.0],
         reads,
@@ -109,7 +113,7 @@ fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> O
         let (last, before) = (curve.end(), curve.ratios.last().copied().unwrap_or(1.0));
         let played = levels.fared(at, level)?.held;
         let size = holds.stored(played) as u64;
-        // More memory is never worse, but for chance.
+        // Only chance makes a play miss more with more memory, so keep the curve monotone.
         let (size, played) = match level.total_cmp(&own) {
             Ordering::Less => (size.min(tenant.used), (played as u64).min(tenant.used)),
             Ordering::Equal => {
@@ -137,15 +141,15 @@ fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> O
     Some(curve)
 }
 
-/// How many times as much a tenant must hold in the play to miss as often as it does in the store.
-/// A play that misses otherwise than the store may do so at every size, or be as good as the store
-/// is with other memory.
+/// The factor on a tenant's memory with which the play misses as often as the store does. A play
+/// that misses more or less than the store may do so at every size, or may behave like the store
+/// with other memory.
 fn alike(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> Option<f64> {
     let measured = tenant.recent.miss_ratio()?;
     let misses =
         |times: f64| missed(tenant, &levels.holding(at, tenant.used as f64 * times)?, present);
     let is_less = misses(1.0)? < measured;
-    // If several sizes do, the nearest counts.
+    // Of several such sizes, the nearest counts.
     let (mut low, mut high) = if is_less { (HOLDS.0, 1.0) } else { (1.0, HOLDS.1) };
     for _ in 0..STEPS {
         let middle = low.midpoint(high);
@@ -156,9 +160,9 @@ fn alike(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> O
     Some(low.midpoint(high))
 }
 
-/// The memory that a tenant has in the store by what it holds in a play: both have nothing in a
-/// pool of nothing and all its keys in one where these fit, and of now both are known. In between
-/// lines are drawn.
+/// Converts the memory a tenant holds in a play to its memory in the store. Both are 0 in an empty
+/// pool, and equal in a pool that holds all its keys. At the present size both are known. Between
+/// these points the conversion is linear.
 struct Holds {
     played: f64,
     stored: f64,
@@ -182,8 +186,8 @@ impl Holds {
     }
 }
 
-/// Only one of several points with as many bytes can be true: with as many as the tenant holds,
-/// that at its present place; else the last.
+/// Gives points with equal sizes one value: the present point's if they have the size that the
+/// tenant holds now, otherwise the last one's.
 fn even(curve: &mut Curve, present: usize) {
     for at in (0..curve.sizes.len()).rev() {
         let from = match (curve.sizes[at], curve.sizes.get(at + 1)) {
@@ -197,27 +201,29 @@ fn even(curve: &mut Curve, present: usize) {
     }
 }
 
-/// The share of a tenant's reads that a play misses. Whether the few keys that are asked for most
-/// are in the sample decides how many reads are in it, and hardly how many misses: so these are
-/// divided by the reads that as many keys have.
+/// The share of a tenant's reads that a play misses. Whether the few hottest keys are in the sample
+/// decides how many reads it has, and hardly changes its misses. So the misses are divided by the
+/// reads that an average sample of as many keys has.
 pub(crate) fn missed(tenant: &Tenant, fared: &Fared, of: &Played) -> Option<f64> {
     let reads = reads(tenant, of);
     (reads > 0.0 && sum(&fared.reads) > 0.0).then(|| (sum(&fared.misses) / reads).min(1.0))
 }
 
-/// The reads of as many of a tenant's keys as are in a play.
+/// The expected reads of a tenant in a play: its reads over the length of the play, times the share
+/// of keys sampled.
 pub(crate) fn reads(tenant: &Tenant, of: &Played) -> f64 {
     tenant.recent.reads_per_s() * of.length.as_f64() / 1e6 * of.rate
 }
 
-/// The miss ratio, where `now` is what `measured` comes of.
+/// The estimate of the miss ratio at `then`, where the play `now` corresponds to the ratio
+/// `measured`.
 fn changed(now: &Fared, then: &Fared, measured: f64) -> Estimate {
     let (missed, reads) = (sum(&now.misses), sum(&now.reads));
     let (ratio, band) = if missed >= MISSES_MIN {
         let (times, band) = ratio_of(&then.misses, &now.misses);
         (measured * times, measured * band)
     } else {
-        // Multiples of next to nothing say nothing.
+        // A ratio of very few misses means nothing, so take the difference.
         let more: [f64; GROUPS] = std::array::from_fn(|at| then.misses[at] - now.misses[at]);
         let (more, band) = ratio_of(&more, &now.reads);
         (measured + more, band + 2.0 / reads.sqrt())
@@ -237,8 +243,8 @@ mod tests {
     use tune::Evictor;
     use tune::tape::Scene;
 
-    /// Two tenants that hold as much of any pool; what one misses falls with its memory, and what
-    /// the other misses does not.
+    /// Two tenants that hold half of any pool each. The misses of one fall with its memory; the
+    /// misses of the other do not.
     fn replayed() -> Replayed {
         let played = |size: Option<u64>, of_waits: f64| {
             let held = size.map_or(2_000.0, |size| (size as f64).min(2_000.0)) / 2.0;
@@ -303,8 +309,8 @@ mod tests {
         assert_eq!(report.check(), Ok(()));
     }
 
-    /// A tenth less is missed than played: with half the memory that may be so too, or the play is
-    /// like the store with a tenth more.
+    /// The store misses a tenth less than the play. With half the memory the same may hold, or the
+    /// play is like the store with a tenth more memory.
     #[test]
     fn a_band_has_both_readings_in_it() {
         let mut report = report();
@@ -316,7 +322,7 @@ mod tests {
         assert!(half.ratio + half.band >= 0.75 && half.band < 0.06, "{half:?}");
     }
 
-    /// Few reads tell little of misses, but every tenant holds less of a smaller pool.
+    /// Few reads say little about misses, but every tenant holds less of a smaller pool.
     #[test]
     fn a_tenant_of_few_reads_shares_the_pool() {
         let mut report = report();
@@ -332,10 +338,10 @@ mod tests {
         assert_eq!(divide(&report, 1_000).shares, [500, 500]);
         let twice = claim::memory(&report, 2_000);
         assert_eq!(twice[0].what, What::Waiting);
-        // A thousand reads a second of each: 550 ms become 100.
+        // Each tenant has 1 000 reads per second: the first waits 100 ms instead of 550.
         assert!((twice[0].now - 1_050.0).abs() < 1.0, "{twice:?}");
         assert!((twice[0].value - 600.0).abs() < 1.0 && twice[0].is_sound(), "{twice:?}");
-        // A floor takes from the other tenant what it gives its own.
+        // A floor takes from the other tenant the memory that it gives to this one.
         let floor = claim::floor(&report, &report.tenants[1], 750);
         let costs = floor.iter().find(|claim| matches!(claim.what, What::Others { .. })).unwrap();
         assert!((costs.change() - 225.0).abs() < 2.0, "{floor:?}");
@@ -358,7 +364,7 @@ mod tests {
         let lru = claim::policy(&report, "allkeys-lru").unwrap();
         assert!((lru.change() / lru.now - 0.1).abs() < 1e-6 && lru.is_sound(), "{lru:?}");
         assert!(crate::say::summary(&report).contains("wait 10 % longer"));
-        // The store misses a third of what its play does.
+        // The store misses a third as often as its play.
         for tenant in &mut report.tenants {
             tenant.recent.misses /= 3;
             tenant.recent.wait_ms /= 3.0;

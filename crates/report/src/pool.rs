@@ -1,23 +1,24 @@
-//! One pool for all tenants at any size and under any bounds.
+//! One pool for all tenants, at any size and under any bounds.
 //!
-//! The curve of each tenant says what it holds at each size of the pool. Bounds change what a
-//! tenant holds, and with it how much is left to the others: they then hold what they would in a
-//! pool of another size. So the answer is the one size at which all that is held, within its
-//! bounds, is as much as there is.
+//! The curve of each tenant gives its memory at each size of the pool. Bounds change the memory of
+//! one tenant and so the memory left to the others. The others then hold as much as in a pool of
+//! another size. So the answer is the size at which the memory of all tenants, within their bounds,
+//! adds up to the memory there is.
 
 use crate::sizing::{Division, Reading, Sizing, between};
 use crate::{Report, Tenant};
 
-/// Halvings in the search for the size: beyond, the difference is less than a byte in a terabyte.
+/// Bisection steps in the search for that size; more steps would change less than a byte in a
+/// terabyte.
 const STEPS: usize = 48;
 
-/// Tenants that share a pool, with what is known of each.
+/// Tenants that share a pool, with the sizing of each.
 pub(crate) struct Pool<'a> {
     report: &'a Report,
     sizings: Vec<Option<Sizing<'a>>>,
 }
 
-/// The bounds of a tenant.
+/// The floor and the ceiling of a tenant, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) min: u64,
@@ -25,14 +26,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds in force.
+    /// The bounds that are in force.
     pub(crate) fn of(tenant: &Tenant) -> Self {
         Self { min: tenant.min, max: tenant.max.unwrap_or(u64::MAX) }
     }
 }
 
 impl<'a> Pool<'a> {
-    /// The pool of a report whose tenants share one.
+    /// The pool of a report; `None` if its tenants do not share one, or no curve is known.
     pub(crate) fn of(report: &'a Report) -> Option<Self> {
         let is_shared =
             |tenant: &Tenant| tenant.curve.as_ref().is_none_or(|curve| !curve.pool.is_empty());
@@ -43,8 +44,8 @@ impl<'a> Pool<'a> {
         sizings.iter().any(Option::is_some).then_some(Self { report, sizings })
     }
 
-    /// So much memory for all, within these bounds. Between the two readings of what plays hold the
-    /// truth is anywhere.
+    /// Divides `memory` bytes within these bounds. The result is the middle of the two readings of
+    /// plays, because the truth may lie anywhere between them.
     pub(crate) fn divide(&self, memory: u64, bounds: &[Bounds]) -> Division {
         let both = [Reading::Fitted, Reading::AsPlayed]
             .map(|reading| self.shares(memory, bounds, reading));
@@ -60,16 +61,16 @@ impl<'a> Pool<'a> {
     fn shares(&self, memory: u64, bounds: &[Bounds], reading: Reading) -> Vec<u64> {
         let tenants = &self.report.tenants;
         let used: u64 = tenants.iter().map(|tenant| tenant.used).sum();
-        // The memory beside items grows with the limit.
+        // Memory used for other things than items grows with the limit.
         let divided = self.report.server.divided as f64;
         let items = used as f64 * memory as f64 / divided;
         let held = |level: f64| -> Vec<f64> {
             let all = tenants.iter().zip(&self.sizings).zip(bounds);
             all.map(|((tenant, sizing), bounds)| {
-                // A tenant without a curve holds as large a part of any pool.
+                // A tenant without a curve holds the same part of any pool.
                 let part = || tenant.used as f64 * level / divided;
                 let free = sizing.map_or_else(part, |sizing| sizing.held(level, reading));
-                // A floor gives nothing to a tenant that has no more to put there.
+                // A floor gives no memory to a tenant whose keys already fit.
                 let all = sizing.map_or(u64::MAX, |sizing| sizing.end().max(tenant.used));
                 free.max(bounds.min.min(all) as f64).min(bounds.max as f64)
             })
@@ -84,7 +85,7 @@ impl<'a> Pool<'a> {
             }
         }
         let mut shares = held(high);
-        // Floors may ask for more than there is.
+        // Floors may add up to more memory than there is.
         let asked: f64 = shares.iter().sum();
         if asked > 1.001 * items && asked > 0.0 {
             for share in &mut shares {

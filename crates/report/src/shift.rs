@@ -1,40 +1,40 @@
-//! The moment from which on a tenant misses more, or less, than before.
+//! Detects the moment from which a tenant misses more, or less, than before.
 //!
-//! The series is cut in two where the means of the two parts differ most for their number of
-//! reads: the cut of the least squares. A cut counts where the difference is more than chance.
+//! The series is cut where the means of the two parts differ most, weighted by their reads: the cut
+//! of least squares. A cut counts if the difference is more than chance.
 
 use crate::{ChangeKind, History, Point};
 use serde::{Deserialize, Serialize};
 
-/// How far back a change of a tenant's misses is looked for.
+/// How many seconds back the search for a change of misses goes.
 const SHIFT_S: u64 = 2 * 3_600;
 
 /// Points on either side of a cut, at least.
 const POINTS_MIN: usize = 3;
-/// Reads on either side.
+/// Reads on either side of a cut, at least.
 const READS_MIN: f64 = 500.0;
-/// A difference of miss ratios that is worth a sentence.
+/// The least difference of miss ratios that counts as a change.
 const DIFFERENCE_MIN: f64 = 0.05;
 
-/// A load that is so many times another is another, where it stays so for so long, in seconds.
+/// A load counts as changed if it differs by this factor, for at least this many seconds.
 const LOAD_TIMES: f64 = 1.5;
 const LOAD_MIN_S: f64 = 30.0;
 
-/// Seconds between points: the last may be a part of one.
+/// The median of the seconds between points; the last point may cover only part of a step.
 fn step_of(points: &[Point]) -> Option<f64> {
     let step = |pair: &[Point]| f64::from(pair[1].unix_s.saturating_sub(pair[0].unix_s));
     let step = median(&points.windows(2).map(step).collect::<Vec<_>>());
     (step >= 1.0).then_some(step)
 }
 
-/// The one in the middle.
+/// The median; the upper one of two middle values.
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-/// How many times as much, in words.
+/// The ratio of the new load to the old one, in words.
 fn times(since: f64, before: f64) -> String {
     match since / before.max(f64::MIN_POSITIVE) {
         _ if since < 1.0 => "ended".to_owned(),
@@ -44,20 +44,20 @@ fn times(since: f64, before: f64) -> String {
     }
 }
 
-/// A change of a tenant's misses.
+/// A lasting change of a tenant's miss ratio.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shift {
-    /// When it began.
+    /// The start of the change, in Unix seconds.
     pub unix_s: u64,
     /// The miss ratio before.
     pub before: f64,
     /// The miss ratio since.
     pub since: f64,
-    /// Memory before, in bytes: in the mean.
+    /// The mean memory before the change, in bytes.
     pub used_before: u64,
-    /// Memory since, in bytes: in the mean.
+    /// The mean memory since the change, in bytes.
     pub used_since: u64,
-    /// The tenant that won most memory at the same time, if one did.
+    /// The tenant that gained most memory at the same time, if one did.
     pub winner: Option<String>,
 }
 
@@ -94,7 +94,8 @@ impl Side {
 }
 
 impl Shift {
-    /// The largest change of each tenant's misses within the last hours, and who won memory by it.
+    /// The largest change of each tenant's misses within the last two hours, with the tenant that
+    /// gained most memory from then on.
     pub fn of_all(names: &[&str], history: &History, now_unix_s: u64) -> Vec<Option<Self>> {
         let from = now_unix_s.saturating_sub(SHIFT_S);
         let series: Vec<(&str, Vec<Point>)> =
@@ -120,7 +121,8 @@ impl Shift {
         let known = cuts.filter(|(_, (before, since))| before.is_enough() && since.is_enough());
         let best = known.max_by(|(_, a), (_, b)| weight(a).total_cmp(&weight(b)));
         let (at, (before, since)) = best?;
-        // Most points lie on their own side of the middle between the two: else it is a wobble.
+        // Nine of ten points must lie on their own side of the midpoint between the two means.
+        // Otherwise the series only fluctuates.
         let middle = f64::midpoint(before.ratio(), since.ratio());
         let rises = since.ratio() > before.ratio();
         let fits = |(place, point): (usize, &Point)| {
@@ -140,7 +142,8 @@ impl Shift {
         })
     }
 
-    /// The load became another within these points: when, and what to say of it.
+    /// A lasting change of load within these points: its time, its kind, and a text to put after
+    /// the tenant's name.
     pub(crate) fn of_load(points: &[Point]) -> Option<(u64, ChangeKind, String)> {
         let step = step_of(points)?;
         let is_whole =
@@ -150,7 +153,7 @@ impl Shift {
         let rates: Vec<f64> = points.iter().map(|point| f64::from(point.reads) / step).collect();
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
         let least = (LOAD_MIN_S / step).ceil() as usize;
-        // A change that is younger than is asked for is found, too, and waits.
+        // The search also finds changes that are too young; they are reported later.
         let cuts = least..rates.len();
         let weight = |at: usize| {
             let (before, since) = rates.split_at(at);
@@ -158,7 +161,7 @@ impl Shift {
             (mean(before) - mean(since)).powi(2) * evenness
         };
         let at = cuts.max_by(|a, b| weight(*a).total_cmp(&weight(*b)))?;
-        // The step in which it changed is of both.
+        // Medians, because the step in which the load changed mixes both loads.
         let (before, since) = (median(&rates[..at]), median(&rates[at..]));
         let (low, high) = (before.min(since), before.max(since));
         let is_young = rates.len() - at < least;
@@ -179,7 +182,7 @@ impl Shift {
         (10 * agree >= 9 * rates.len()).then_some((unix_s, ChangeKind::Load, text))
     }
 
-    /// The misses of a tenant became others within these points.
+    /// A lasting change of a tenant's miss ratio within these points, as in [`Self::of_load`].
     pub(crate) fn of_misses(points: &[Point]) -> Option<(u64, ChangeKind, String)> {
         let shift = Self::of(&coarse(points))?;
         let last = points.last().map_or(0, |point| u64::from(point.unix_s));
@@ -191,7 +194,7 @@ impl Shift {
         if had.abs_diff(has) > had.max(has) / 10 {
             text = format!("{text}, with {} where it had {}", size(has), size(had));
         }
-        // A younger change may still be a wobble.
+        // A younger change may be a fluctuation.
         (last.saturating_sub(shift.unix_s) as f64 >= LOAD_MIN_S).then_some((
             shift.unix_s,
             ChangeKind::Misses,
@@ -199,7 +202,7 @@ impl Shift {
         ))
     }
 
-    /// Names the one of the others that won most memory when this began.
+    /// Sets `winner` to the tenant among `others` that gained most memory since this change.
     pub fn name_winner<'a>(&mut self, others: impl Iterator<Item = (&'a str, &'a [Point])>) {
         let won = others.filter_map(|(name, points)| {
             let at = points.partition_point(|point| u64::from(point.unix_s) <= self.unix_s);
@@ -211,7 +214,7 @@ impl Shift {
     }
 }
 
-/// At most some hundred points: how long a cut takes to find grows with their square.
+/// Merges points into at most 120: the time to find a cut grows with the square of their number.
 fn coarse(points: &[Point]) -> Vec<Point> {
     const MAX: usize = 120;
     let each = points.len().div_ceil(MAX).max(1);

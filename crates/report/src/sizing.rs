@@ -1,97 +1,98 @@
-//! What other sizes of memory would give.
+//! The effect of other sizes of memory on misses and waiting.
 //!
-//! If tenants share a pool, their curves are of the policy in force, held to what is measured
-//! already ([`crate::plays`]), and the pool says what each would hold (`pool.rs`). Else a curve
-//! is of sampled LRU, of the last minutes, and the policy in force may be better. So it is
-//! held to what is measured: with what a tenant has it misses as often as it does, and with all
-//! that was seen of it in memory it misses all but what was evicted. Where causes are not known, a
-//! curve is shifted: if a tenant misses as often as sampled LRU would with 1.3 times as much, all
-//! its memory counts 1.3 times. Memory for all is divided as the recipe would, by the
-//! waiting that the next byte saves, along the convex hulls of the curves.
+//! If tenants share a pool, each curve is of the policy in force and fitted to the measured figures
+//! ([`crate::plays`]). The pool then says how much each tenant would hold (`pool.rs`). Otherwise a
+//! curve is of sampled LRU over the last minutes, and the policy in force may be better. So the
+//! curve is fitted to two measured figures. At the memory a tenant holds, it gives the measured
+//! miss ratio. With all keys seen in memory, it gives the misses without the evictions. Where
+//! causes are not known, the curve is shifted: if a tenant misses as often as sampled LRU would
+//! with 1.3 times the memory, each of its bytes counts 1.3 times. Memory for all is divided as the
+//! recipe would divide it: by the waiting that the next byte saves, along the convex hulls of the
+//! curves.
 //!
-//! Nothing is said beyond the data: a curve ends where all that was seen of a tenant would fit.
+//! No estimate goes beyond the data: a curve ends at the size that holds all keys seen of a tenant.
 
 use crate::pool::{Bounds, Pool};
 use crate::{Report, Tenant};
 use base::Cause;
 use serde::{Deserialize, Serialize};
 
-/// A curve is shifted by this much at most, to either side.
+/// The largest factor by which a curve is shifted, to either side.
 const SHIFT_MAX: f64 = 4.0;
 
-/// A measured miss ratio that is so near the curve, or within its band, is on it.
+/// A measured miss ratio this close to the curve, or within its band, is on the curve.
 const ON_THE_CURVE: f64 = 0.005;
 
-/// A curve is bent to what an unbounded cache would miss where it falls by more than this from
-/// here on, and to so many times its fall at most.
+/// A curve is bent to the misses of an unbounded cache only if it falls by more than this beyond
+/// the present memory. Bending multiplies its fall by at most `STEEPNESS_MAX`.
 const FALLS_MIN: f64 = 0.005;
 const STEEPNESS_MAX: f64 = 5.0;
 
-/// Reads that a curve rests on, at least, for anything to be said by it.
+/// Sampled reads that a curve must rest on to be used for estimates.
 const READS_MIN: f64 = 400.0;
 
-/// A curve that ends below this share of what a tenant holds has not seen enough of it.
+/// A curve that ends below this share of a tenant's memory has seen too few of its keys.
 const SEEN_MIN: f64 = 0.5;
 
-/// Points of a curve that hulls are drawn through: as many as curves are drawn with.
+/// Points of the curves that hulls are drawn through, as many as charts draw.
 const POINTS: u64 = 32;
 
-/// A curve of a tenant, as it is drawn.
+/// The miss ratio of a tenant by its memory, as points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// Bytes, from 0 to where the data ends.
+    /// Sizes in bytes, from 0 to the end of the data.
     pub sizes: Vec<u64>,
-    /// The miss ratio at each.
+    /// The miss ratio at each size.
     pub ratios: Vec<f64>,
-    /// The lowest that is likely at each size: two standard errors from independent parts of the
-    /// sample. Empty where nobody knows.
+    /// The lower edge of the band at each size: two standard errors from independent parts of the
+    /// sample. Empty where the band is not known.
     pub low: Vec<f64>,
-    /// The highest.
+    /// The upper edge of the band at each size.
     pub high: Vec<f64>,
-    /// Reads of the sample it rests on.
+    /// Sampled reads that the curve rests on.
     pub reads: f64,
-    /// The memory of all tenants with which this one holds each of the sizes, where they share a
-    /// pool and the curve is of the policy in force there; else empty.
+    /// The memory of all tenants at which this tenant holds each of `sizes`. Only for curves of a
+    /// shared pool under its policy in force; otherwise empty.
     #[serde(default)]
     pub pool: Vec<u64>,
-    /// The bytes that plays hold at each of these: `sizes` are adjusted to what the store holds.
-    /// Empty where `pool` is.
+    /// The bytes that the plays hold of this tenant at each of `pool`; `sizes` are these, adjusted
+    /// to the store. Empty where `pool` is.
     #[serde(default)]
     pub played: Vec<u64>,
 }
 
-/// How what a play holds in another pool is read: a play that holds more of a tenant than the store
-/// does may do so in any pool, or in this one only.
+/// Two ways to read a play of another pool size. A play may hold more of a tenant than the store
+/// does, and may do so at any size, or only at the present one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// The store would hold what [`Curve::sizes`] say.
+    /// The store would hold the adjusted bytes, [`Curve::sizes`].
     Fitted,
-    /// The store would hold what the play does.
+    /// The store would hold as many bytes as the play, [`Curve::played`].
     AsPlayed,
 }
 
-/// What a curve says at a size.
+/// The estimate of a curve at one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The miss ratio.
     pub ratio: f64,
-    /// How far chance may have moved it to either side.
+    /// The band of `ratio` to either side.
     pub band: f64,
 }
 
-/// The middle of two estimates, with a band that has both in it.
+/// The middle of two estimates, with a band wide enough for both.
 pub(crate) fn between([one, other]: &[Estimate; 2]) -> Estimate {
     let apart = 0.5 * (one.ratio - other.ratio).abs();
     Estimate { ratio: one.ratio.midpoint(other.ratio), band: one.band.max(other.band).hypot(apart) }
 }
 
 impl Curve {
-    /// The size beyond which there is no data.
+    /// The size beyond which the curve has no data.
     pub fn end(&self) -> u64 {
         self.sizes.last().copied().unwrap_or_default()
     }
 
-    /// The value at a size: of the points beside it, and how far along it is between them.
+    /// The value at a size, interpolated between the two points beside it.
     fn of(&self, size: f64, value: impl Fn(usize) -> Option<f64>) -> Option<f64> {
         let after = self.sizes.partition_point(|&known| (known as f64) < size);
         let Some(&right) = self.sizes.get(after) else { return value(self.sizes.len() - 1) };
@@ -104,23 +105,23 @@ impl Curve {
         Some(before + along * (there - before))
     }
 
-    /// The miss ratio with so much memory; that at the end beyond it.
+    /// The estimate at `size` bytes; beyond the end of the curve, that of the end.
     pub fn at(&self, size: f64) -> Option<Estimate> {
         if self.sizes.is_empty() {
             return None;
         }
         let ratio = self.of(size, |at| self.ratios.get(at).copied())?;
-        // Between two points it is variances that are in between.
+        // Between two points, variances are interpolated.
         let squares = self.of(size, |at| {
             let (ratio, low, high) = (self.ratios.get(at)?, self.low.get(at)?, self.high.get(at)?);
             Some((high - ratio).max(ratio - low).powi(2))
         });
-        // Of n misses the standard error is √n, were they independent.
+        // The standard error of n misses is √n if they are independent.
         let chance = || 2.0 * (ratio / self.reads.max(1.0)).sqrt();
         Some(Estimate { ratio, band: squares.map_or_else(chance, f64::sqrt) })
     }
 
-    /// The least size with which no more miss than this.
+    /// The least size whose miss ratio is at most `wanted`.
     fn size_for(&self, wanted: f64) -> Option<f64> {
         let at = self.ratios.iter().position(|&ratio| ratio <= wanted + 1e-9)?;
         let right = self.sizes[at] as f64;
@@ -131,37 +132,38 @@ impl Curve {
     }
 }
 
-/// What memory would give a tenant: its curve, held to what is measured.
+/// The effect of memory on a tenant: its curve, fitted to the measured figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizing<'a> {
     tenant: &'a Tenant,
     curve: &'a Curve,
-    /// What a byte counts beside one under sampled LRU.
+    /// How many bytes under sampled LRU one byte under the policy in force is worth.
     counts: f64,
-    /// What is measured above the curve with what it holds.
+    /// The measured miss ratio minus that of the curve, at the memory the tenant holds.
     above: f64,
-    /// What the curve says of what it holds.
+    /// The miss ratio of the curve at the memory the tenant holds.
     here: f64,
-    /// With more than it holds, the curve falls so many times as fast: to what an unbounded cache
-    /// would miss.
+    /// The factor on the fall of the curve beyond the memory the tenant holds. It makes the curve
+    /// end at the miss ratio of an unbounded cache.
     steepness: f64,
 }
 
-/// What a wish for a miss ratio comes to.
+/// The memory that a wanted miss ratio takes, if any memory reaches it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Need {
-    /// So many bytes: with the least and the most that the band allows.
+    /// This much memory, with the least and the most that the band allows.
     Memory {
         /// Bytes.
         bytes: u64,
-        /// Bytes, if chance was against the sample.
+        /// Bytes, if the true curve lies at the lower edge of the band.
         least: u64,
-        /// Bytes, if chance was for it; none where the band leaves it open.
+        /// Bytes, if the true curve lies at the upper edge of the band; `None` where that edge
+        /// never reaches the wanted ratio.
         most: Option<u64>,
     },
-    /// No memory gives it: with all that was seen so far in memory it would be this.
+    /// No memory reaches the wanted ratio.
     Never {
-        /// The miss ratio with all of it.
+        /// The miss ratio with all keys seen so far in memory.
         floor: f64,
     },
 }
@@ -172,8 +174,8 @@ impl<'a> Sizing<'a> {
         Self::in_pool(tenant).filter(|sizing| sizing.curve.reads >= READS_MIN)
     }
 
-    /// The sizing of any tenant with a curve. Fewer reads show what it holds in another pool than
-    /// what it misses, and the band tells how well that is known.
+    /// The sizing of any tenant with a curve. The memory of a tenant in another pool needs fewer
+    /// reads than its misses do, and the band says how well these are known.
     pub(crate) fn in_pool(tenant: &'a Tenant) -> Option<Self> {
         let curve = tenant.curve.as_ref().filter(|curve| curve.reads > 0.0)?;
         let used = tenant.used.max(1) as f64;
@@ -188,7 +190,7 @@ impl<'a> Sizing<'a> {
         }
         let Some(measured) = tenant.recent.miss_ratio() else { return Some(on_curve) };
         let above = measured - there.ratio;
-        // Only what was evicted would be there with more memory.
+        // More memory can turn only evictions into hits.
         let evicted = tenant.recent.missed_for(Cause::Evicted);
         let falls = there.ratio - curve.ratios.last().copied().unwrap_or_default();
         if let Some(evicted) = evicted.filter(|_| falls > FALLS_MIN) {
@@ -204,7 +206,7 @@ impl<'a> Sizing<'a> {
         Some(Self { counts, above: measured - here, here, ..on_curve })
     }
 
-    /// The miss ratio with so much memory.
+    /// The estimate of the miss ratio with `bytes` of memory.
     pub fn at(&self, bytes: u64) -> Estimate {
         let there = self.curve.at(bytes as f64 * self.counts);
         let Estimate { ratio, band } = there.unwrap_or(Estimate { ratio: 1.0, band: 1.0 });
@@ -213,7 +215,7 @@ impl<'a> Sizing<'a> {
         Estimate { ratio: (bent + self.above).clamp(0.0, 1.0), band }
     }
 
-    /// The size on the curve that has a miss ratio.
+    /// The memory with which the fitted curve has a miss ratio.
     fn size_for(&self, wanted: f64) -> Option<f64> {
         let Self { here, steepness, .. } = *self;
         let bent = wanted - self.above;
@@ -225,12 +227,13 @@ impl<'a> Sizing<'a> {
         self.curve.size_for(on_curve).map(|size| size / self.counts)
     }
 
-    /// The memory beyond which nothing is known to be gained.
+    /// The memory beyond which the data shows no gain.
     pub fn end(&self) -> u64 {
         (self.curve.end() as f64 / self.counts) as u64
     }
 
-    /// Sizes to draw it at: from nothing to where nothing more is known, or to what it holds.
+    /// Evenly spaced sizes for a chart: from 0 to the end of the data, or to the memory held if
+    /// that is more.
     pub fn sizes(&self, points: u64) -> Vec<u64> {
         let end = self.end().max(self.tenant.used);
         (0..=points)
@@ -238,13 +241,13 @@ impl<'a> Sizing<'a> {
             .collect()
     }
 
-    /// The memory from which on more would save less than a twentieth of a point.
+    /// The memory beyond which more saves less than a twentieth of a percentage point of misses.
     pub fn flat_from(&self) -> u64 {
         let least = self.at(self.end()).ratio;
         self.size_for(least + 0.0005).map_or(self.end(), |size| size as u64)
     }
 
-    /// The memory that a miss ratio takes.
+    /// The memory that the tenant needs for a miss ratio.
     pub fn need(&self, wanted: f64) -> Need {
         let size = |wanted: f64| self.size_for(wanted).map(|size| size.ceil() as u64);
         match size(wanted) {
@@ -257,7 +260,7 @@ impl<'a> Sizing<'a> {
         }
     }
 
-    /// Bytes that it holds in a pool of so much memory for all.
+    /// Bytes that the tenant holds in a pool of `level` bytes for all tenants.
     pub(crate) fn held(&self, level: f64, reading: Reading) -> f64 {
         let pool = &self.curve.pool;
         let sizes = match reading {
@@ -273,25 +276,25 @@ impl<'a> Sizing<'a> {
         least + (most as f64 - least) * (level - left) / (right as f64 - left)
     }
 
-    /// The memory of all beyond which nothing more is known.
+    /// The memory of all tenants beyond which the curve has no data.
     pub(crate) fn pool_end(&self) -> u64 {
         self.curve.pool.last().copied().unwrap_or_default()
     }
 
-    /// Waiting for misses with so much memory, in milliseconds a second, and its band.
+    /// Waiting for misses with `bytes` of memory, in milliseconds per second, with its band.
     pub fn waits(&self, bytes: u64) -> Estimate {
         waits(self.tenant, self.at(bytes))
     }
 }
 
-/// The waiting of a tenant that misses so many, in milliseconds a second.
+/// The waiting of a tenant with this miss ratio, in milliseconds per second.
 pub(crate) fn waits(tenant: &Tenant, Estimate { ratio, band }: Estimate) -> Estimate {
     let all = tenant.recent.reads_per_s() * tenant.penalty_us.unwrap_or_default() / 1e3;
     Estimate { ratio: all * ratio, band: all * band }
 }
 
-/// Saved by a MiB of a tenant's, in microseconds of waiting a second: of a quarter more than it
-/// holds, and of a MiB at least.
+/// The waiting that one more MiB saves a tenant, in microseconds per second. It is the mean over a
+/// step of a quarter of its memory, or of 1 MiB if that is more.
 pub fn mib_saves_us(tenant: &Tenant) -> Option<f64> {
     const MIB: u64 = 1 << 20;
     let sizing = Sizing::of(tenant).filter(|_| tenant.recent.reads > 0)?;
@@ -300,21 +303,21 @@ pub fn mib_saves_us(tenant: &Tenant) -> Option<f64> {
     Some((1e3 * saved * MIB as f64 / more as f64).max(0.0))
 }
 
-/// Memory dealt out to all tenants.
+/// A division of memory among all tenants.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Division {
     /// Bytes of each tenant, in the order of the report.
     pub shares: Vec<u64>,
     /// The miss ratio of each tenant, where its curve is known.
     pub ratios: Vec<Option<Estimate>>,
-    /// Waiting for misses of all, in milliseconds a second.
+    /// Waiting for misses of all tenants, in milliseconds per second.
     pub wait_ms: f64,
-    /// How far chance may have moved that to either side.
+    /// The band of the waiting to either side, in milliseconds per second.
     pub band_ms: f64,
 }
 
-/// Divides memory among the tenants so that they wait least, with what each must have. Tenants of
-/// which too little is known keep what they hold.
+/// Divides memory among the tenants so that they wait least, within their floors and ceilings.
+/// Tenants without a known curve keep the memory they hold.
 pub fn divide(report: &Report, memory: u64) -> Division {
     if let Some(pool) = Pool::of(report) {
         let bounds: Vec<_> = report.tenants.iter().map(Bounds::of).collect();
@@ -339,7 +342,7 @@ pub fn divide(report: &Report, memory: u64) -> Division {
             })
         })
         .collect();
-    // The steepest piece of any hull first.
+    // The steepest piece of all hulls gets memory first.
     let mut pieces: Vec<_> = hulls
         .iter()
         .enumerate()
@@ -358,14 +361,14 @@ pub fn divide(report: &Report, memory: u64) -> Division {
 }
 
 impl Division {
-    /// Shares, with what each tenant misses with its own.
+    /// The division with these shares and miss ratios, with the waiting that follows from them.
     pub(crate) fn of(report: &Report, shares: Vec<u64>, ratios: Vec<Option<Estimate>>) -> Self {
         let known = report.tenants.iter().zip(&ratios).zip(&shares);
         let each = known.map(|((tenant, ratio), share)| {
             if let Some(ratio) = ratio {
                 return waits(tenant, *ratio);
             }
-            // It goes on as it is, if it keeps what it has.
+            // Without a curve, a tenant that keeps its memory goes on waiting as long as now.
             let ratio = tenant.recent.wait_ms_per_s();
             let moved = tenant.used.abs_diff(*share) as f64 / tenant.used.max(1) as f64;
             Estimate { ratio, band: ratio * moved.min(1.0) }
@@ -373,7 +376,7 @@ impl Division {
         let each: Vec<_> = each.collect();
         Self {
             wait_ms: each.iter().map(|wait| wait.ratio).sum(),
-            // Chance is another in each tenant.
+            // The errors of tenants are independent.
             band_ms: each.iter().map(|wait| wait.band * wait.band).sum::<f64>().sqrt(),
             shares,
             ratios,
@@ -381,10 +384,10 @@ impl Division {
     }
 }
 
-/// The lower convex hull of weighted waiting against bytes, from a share on.
+/// The lower convex hull of weighted waiting against bytes, from `from` to `most` bytes.
 fn hull(sizing: &Sizing<'_>, weight: f64, from: u64, most: u64) -> Vec<(u64, f64)> {
     let end = sizing.end().max(from).min(most);
-    // Between its points a curve is straight, but for the bend where the tenant is.
+    // A curve is straight between its points, except for the bend at the memory the tenant holds.
     let mut sizes = sizing.sizes(POINTS);
     sizes.extend([from, sizing.tenant.used, end]);
     sizes.retain(|size| (from..=end).contains(size));
@@ -404,20 +407,21 @@ fn hull(sizing: &Sizing<'_>, weight: f64, from: u64, most: u64) -> Vec<(u64, f64
     hull
 }
 
-/// What another limit of memory would give all tenants.
+/// The effect of another memory limit on all tenants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
-    /// Memory for all.
+    /// Memory for all tenants, in bytes.
     pub memory: u64,
-    /// Waiting saved, in milliseconds a second; below 0 where it costs.
+    /// Waiting saved, in milliseconds per second; negative where waiting grows.
     pub saves_ms: f64,
-    /// How far chance may have moved that to either side.
+    /// The band of the waiting to either side, in milliseconds per second.
     pub band_ms: f64,
-    /// Whether all that was seen fits before so much is used.
+    /// Whether `memory` exceeds the size at which all keys seen fit.
     pub is_beyond: bool,
 }
 
-/// What another limit would give, where anything is known.
+/// The effect of `memory` bytes for all tenants; `None` where no curve is known or there is no
+/// limit.
 pub fn outlook(report: &Report, memory: u64) -> Option<Outlook> {
     let sizings: Vec<_> = report.tenants.iter().map(Sizing::of).collect();
     if sizings.iter().all(Option::is_none) || report.server.divided == 0 {
@@ -428,14 +432,14 @@ pub fn outlook(report: &Report, memory: u64) -> Option<Outlook> {
     let end: u64 =
         known.map(|(tenant, sizing)| sizing.as_ref().map_or(tenant.used, Sizing::end)).sum();
     if Pool::of(report).is_some() {
-        // Its bands are those of the difference from what is measured.
+        // The bands of a pool are those of the difference from the measured figures.
         let saves_ms = now.wait_ms - then.wait_ms;
         let ends = sizings.iter().flatten().map(Sizing::pool_end);
         let is_beyond = memory > ends.max().unwrap_or_default();
         return Some(Outlook { memory, saves_ms, band_ms: then.band_ms, is_beyond });
     }
-    // Both rest on the same sample: what is off in one is off in the other by as much, but for
-    // the part of the reads in which they differ.
+    // Both divisions rest on the same sample, so their errors are equal, except for the part of the
+    // reads in which they differ.
     let saves_ms = now.wait_ms - then.wait_ms;
     let share = (saves_ms.abs() / now.wait_ms.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     let band_ms = now.band_ms.max(then.band_ms) * share.sqrt();
@@ -447,7 +451,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::{Recent, Server};
 
-    /// A tenant whose misses fall evenly from all to a tenth within so many bytes.
+    /// A tenant whose misses fall evenly from all reads to a tenth of them within `end` bytes.
     pub(crate) fn tenant(
         name: &str,
         used: u64,
@@ -487,21 +491,22 @@ pub(crate) mod tests {
         assert!((sizing.at(500).ratio - 0.55).abs() < 1e-9);
         assert!((sizing.at(250).ratio - 0.775).abs() < 1e-9);
         assert_eq!(sizing.end(), 1_000);
-        // It misses as sampled LRU would with 800 bytes, so all of it fits in 625.
+        // The tenant misses as often as sampled LRU would with 800 bytes, so all its keys fit in
+        // 625.
         let better = tenant("a", 500, 1_000, 1e3, 0.28);
         let sizing = Sizing::of(&better).unwrap();
         assert!((sizing.at(500).ratio - 0.28).abs() < 1e-9);
         assert_eq!(sizing.end(), 625);
         assert!((sizing.at(250).ratio - 0.64).abs() < 1e-9);
-        // Worse than the curve is at its end: there is that much on top of it everywhere.
+        // The tenant misses more than the curve does at its end: the excess is added at every size.
         let never = tenant("a", 2_000, 1_000, 1e3, 0.3);
         let sizing = Sizing::of(&never).unwrap();
         assert!((sizing.at(2_000).ratio - 0.3).abs() < 1e-9);
         assert!(Sizing::of(&Tenant::default()).is_none());
     }
 
-    /// Of 55 % misses 40 points were evicted: an unbounded cache has 15 %, though the curve of the
-    /// last minutes ends at 10 %.
+    /// 40 of the 55 percentage points of misses are evictions. So an unbounded cache misses 15 %,
+    /// though the curve of the last minutes ends at 10 %.
     #[test]
     fn with_all_in_memory_only_what_was_evicted_hits() {
         let mut one = tenant("a", 500, 1_000, 1e3, 0.55);
@@ -541,7 +546,7 @@ pub(crate) mod tests {
         };
         let division = divide(&report, 1_100);
         assert_eq!(division.shares, [1_000, 0, 100]);
-        // 1000 reads a second, a tenth of which misses for 10 ms, and all for 1 ms.
+        // 1000 reads per second of each: a tenth of them misses for 10 ms, and all miss for 1 ms.
         assert!((division.wait_ms - 2_000.0).abs() < 1.0, "{division:?}");
         let more = outlook(&report, 2_100).unwrap();
         assert!((more.saves_ms - 900.0).abs() < 1.0 && !more.is_beyond, "{more:?}");

@@ -1,10 +1,10 @@
 //! Policies compared by plays of the sampled requests with the present memory.
 //!
-//! The play of the policy in force is off from the store by some. The plays of all others may be
-//! off by as much, or it alone: a rank that learns has fewer keys to learn from than in the store,
-//! and LRU learns nothing. So a policy waits what is in the middle of the two, and its band has
-//! both in it. If the play of the policy in force is off by more than chance can have done, no
-//! policy is compared, and the report says why.
+//! The play of the policy in force differs somewhat from the store. The plays of the other policies
+//! may differ by as much, or this play alone may differ: a rank that learns has fewer keys to learn
+//! from than in the store, and LRU learns nothing. So the waiting of a policy is the middle of both
+//! readings, and its band holds both. If the play of the policy in force differs by more than
+//! chance allows, no policy is compared, and the report says why.
 
 use crate::levels::Levels;
 use crate::plays::{missed, reads, sum};
@@ -12,20 +12,21 @@ use crate::{PolicyTrial, Recent, Report};
 use tune::pilot::{Replayed, Trial};
 use tune::tape::{Played, ratio_of};
 
-/// A play may be off by so much in any case: of the reads, and of the measured misses.
+/// The allowed error of a play: as a share of the reads, and as a share of the measured misses.
 const OFF: (f64, f64) = (0.02, 0.15);
 
-/// No policy is compared where the waiting that is played is off by so much of it.
+/// No policy is compared if the played waiting differs from the measured one by more than this
+/// share.
 const MISFIT_MAX: f64 = 0.2;
 
-/// A tenant of which the play is off matters from this share of all waiting on.
+/// The error of a tenant's play counts if the tenant has more than this share of all waiting.
 const MATTERS: f64 = 0.1;
 
-/// Another policy's waiting may be off by so much of it beside chance: a play has fewer keys to
+/// The error of another policy's waiting beside chance, as a share of it: a play has fewer keys to
 /// learn from than the store.
 const MODEL_OF_POLICY: f64 = 0.02;
 
-/// All policies, the one in force first.
+/// The trials of all policies, the one in force first.
 pub(crate) fn of(
     report: &Report,
     replayed: &Replayed,
@@ -56,7 +57,8 @@ pub(crate) fn of(
     std::iter::once(first).chain(others).collect()
 }
 
-/// The waiting and the misses of all, by those that are measured, if the store did as this play.
+/// The waiting and the misses of all tenants if the store behaved like this play, each divided by
+/// the measured value.
 fn as_played(report: &Report, played: &Played) -> (f64, f64) {
     let (mut waits, mut misses) = (0.0, 0.0);
     for (at, tenant) in report.tenants.iter().enumerate() {
@@ -70,8 +72,8 @@ fn as_played(report: &Report, played: &Played) -> (f64, f64) {
     (waits / recent.wait_ms.max(f64::MIN_POSITIVE), misses / (recent.misses as f64).max(1.0))
 }
 
-/// By how much of itself the waiting that is played is off from the waiting that is measured,
-/// tenant by tenant.
+/// The difference between played and measured waiting, summed over the tenants, as a share of the
+/// measured waiting.
 fn misfit(report: &Report, levels: &Levels<'_>, present: &Played) -> f64 {
     let mut off = 0.0;
     for (at, tenant) in report.tenants.iter().enumerate() {
@@ -84,8 +86,8 @@ fn misfit(report: &Report, levels: &Levels<'_>, present: &Played) -> f64 {
     off / report.recent.wait_ms.max(f64::MIN_POSITIVE)
 }
 
-/// Why policies are not to be compared: the play of the one in force misses otherwise than the
-/// store does.
+/// The reason not to compare policies: the play of the one in force differs too much from the
+/// store. `None` if it does not.
 pub(crate) fn off(report: &Report, levels: &Levels<'_>, present: &Played) -> Option<String> {
     let all = report.recent.wait_ms;
     for (at, tenant) in report.tenants.iter().enumerate() {

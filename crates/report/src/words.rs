@@ -1,19 +1,19 @@
-//! Numbers as people read them.
+//! Numbers as text for people.
 
 use base::Bytes;
 
-/// A size in the largest unit that keeps it above one.
+/// A size in the largest unit in which it is at least one.
 pub fn size(bytes: u64) -> String {
     Bytes(bytes).to_string()
 }
 
-/// A share in per cent; with a digit behind the point below ten.
+/// A share in per cent, with one decimal below ten.
 pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// A difference of shares, in points of a hundred.
+/// A difference of shares, in percentage points.
 pub fn points(difference: f64) -> String {
     let points = 100.0 * difference.abs();
     let number = if points < 9.95 { format!("{points:.1}") } else { format!("{points:.0}") };
@@ -21,7 +21,7 @@ pub fn points(difference: f64) -> String {
     format!("{number} {unit}")
 }
 
-/// A time from microseconds.
+/// A duration given in microseconds, with its unit.
 pub fn wait(us: f64) -> String {
     match us.abs() {
         us if us < 10.0 => format!("{us:.1} µs"),
@@ -32,7 +32,7 @@ pub fn wait(us: f64) -> String {
     }
 }
 
-/// A length of time.
+/// A duration given in seconds, in words: seconds, minutes, hours or days.
 pub fn span(seconds: u64) -> String {
     let (number, unit) = match seconds {
         0..120 => (seconds, "second"),
@@ -43,7 +43,7 @@ pub fn span(seconds: u64) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Minutes of several tenants, that did not all pass one after the other.
+/// The sum of the minutes of several tenants, which may have passed at the same time.
 pub fn tenant_time(minutes: u64) -> String {
     match minutes {
         0..120 => format!("{minutes} tenant-minutes"),
@@ -51,7 +51,7 @@ pub fn tenant_time(minutes: u64) -> String {
     }
 }
 
-/// The time of the day; with the date where that is another day than `now`'s.
+/// The local time of day; with the date if it is on another day than `now`.
 pub fn clock(unix_s: u64, now_unix_s: u64, utc_offset_s: i32) -> String {
     let local = |unix_s: u64| unix_s.saturating_add_signed(utc_offset_s.into());
     let (at, now) = (local(unix_s), local(now_unix_s));
@@ -63,14 +63,14 @@ pub fn clock(unix_s: u64, now_unix_s: u64, utc_offset_s: i32) -> String {
     format!("{month:02}-{day:02} {hour:02}:{minute:02}")
 }
 
-/// A day, as 2026-11-26, in UTC.
+/// The date in UTC, in the form 2026-11-26.
 pub fn date(unix_s: u64) -> String {
     let (year, month, day) = calendar(unix_s / 86_400);
     format!("{year}-{month:02}-{day:02}")
 }
 
-/// Year, month and day of a number of days since 1970, by the rule of the Gregorian calendar: in
-/// eras of 400 years that begin with a March, so that a leap day is the last of its year.
+/// Year, month and day of a number of days since 1970, in the Gregorian calendar. Eras of 400 years
+/// begin in March, so a leap day is the last day of its year.
 fn calendar(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
@@ -82,7 +82,7 @@ fn calendar(days: u64) -> (u64, u64, u64) {
     (400 * era + year + u64::from(is_next), if is_next { month - 9 } else { month + 3 }, day)
 }
 
-/// A count with its thousands apart.
+/// A count with a space between each group of three digits.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -95,8 +95,8 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// A key in quotes, fit for a line: control characters escaped, and its middle left out where it is
-/// long.
+/// A key in quotes for one line of text: control characters are escaped, and the middle of a long
+/// key is left out.
 pub fn quoted(key: &str) -> String {
     const SIDE: usize = 16;
     let shown: Vec<char> = key.chars().collect();
@@ -109,11 +109,11 @@ pub fn quoted(key: &str) -> String {
     format!("'{}'", text.escape_debug().to_string().replace("\\'", "'"))
 }
 
-/// Units, which stay on the line of their number.
+/// Units that stay on the same line as their number.
 const UNITS: [&str; 11] =
     ["%", "B", "KiB", "MiB", "GiB", "TiB", "µs", "ms", "s", "point", "points"];
 
-/// A sentence in lines of at most `columns`, those after the first indented.
+/// Wraps a sentence at `columns`; lines after the first are indented.
 pub fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
     let mut words: Vec<String> = vec![];
     for word in text.split(' ') {

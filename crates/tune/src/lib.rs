@@ -1,4 +1,4 @@
-//! The division of memory: who should get it, and under which policy, now.
+//! The division of memory: decides how much each tenant gets now, and under which policy.
 //!
 //! ```text
 //!             read                                       apply
@@ -9,7 +9,7 @@
 //! Deciding is kept apart from doing. A planner is a pure function from a [`Snapshot`] to a
 //! [`Plan`]; the [`Pilot`] runs the loop once an epoch and decides whether a plan is worth its
 //! moves; a [`Plant`] carries out bounded steps. Nothing here touches an item, reads a clock or
-//! opens a file: a run is a function of what the plant shows, the recipe and the seed.
+//! opens a file: a run is a function of the plant's readings, the recipe and the seed.
 #![forbid(unsafe_code)]
 
 mod budgets;

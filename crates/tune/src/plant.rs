@@ -1,7 +1,8 @@
-//! What the pilot steers, seen through what it can observe and what it can move.
+//! The interface between the pilot and the cache that it steers: readings in, steps out.
 //!
-//! Behind the trait are our own store, a simulated store in virtual time, or somebody else's cache
-//! driven from outside. The pilot knows no more of any of them than this file.
+//! The trait is implemented by Larder's own store, by a simulated store in virtual time, and by
+//! foreign caches that are driven from outside. The pilot knows each of them only through the
+//! types of this file.
 
 use crate::Evictor;
 pub use crate::slab::SlabClass;
@@ -9,48 +10,49 @@ use base::{Bytes, Filter, Micros, Sample, TenantId};
 
 /// A cache whose memory can be divided while it runs.
 pub trait Plant {
-    /// What there is to see, and the samples since the last call.
+    /// Returns the present counters of the cache and the samples since the last call.
     fn read(&mut self) -> Reading;
     /// Carries out a step. It may take effect at the pace of the insertions that follow: nothing
     /// is evicted only because a budget shrank.
     fn apply(&mut self, step: &Step);
 }
 
-/// What a plant shows.
+/// One observation of a plant: memory, tenants, samples and goals.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// When, on the clock of whoever drives the plant.
+    /// Time of the reading, on the clock of the code that drives the plant.
     pub now: Micros,
-    /// Memory to divide; zero where there is no limit, and nothing to plan.
+    /// Memory to divide. Zero means that the cache has no limit, so there is nothing to plan.
     pub limit: Bytes,
-    /// Memory in use, with what is taken beside items; nothing where nobody says.
+    /// Memory in use, including overhead beside the items; zero if the plant does not report it.
     pub used: Bytes,
-    /// What the models may take beside it; as much as helps where nobody pays for it.
+    /// Memory that the models may use beside `limit`. `None` lets them use as much as helps.
     pub model_memory: Option<Bytes>,
-    /// Keys that the models of a pool watch however little memory that is: where nothing is said,
-    /// so many that more would teach little.
+    /// Minimum number of keys that the models of a pool watch, even beyond `model_memory`. `None`
+    /// means a default above which more keys teach little.
     pub model_keys_min: Option<usize>,
-    /// The tenants that compete for it.
+    /// The tenants that compete for the memory.
     pub tenants: Vec<TenantReading>,
-    /// Sampled requests, per key in the order they came.
+    /// Sampled requests. The requests of one key are in the order of their arrival.
     pub samples: Vec<Sample>,
-    /// Samples lost so far because nobody took them in time.
+    /// Samples lost so far because the pilot did not read them in time.
     pub dropped: u64,
-    /// Size classes and their pages, where memory is divided in pages.
+    /// Size classes and their pages, if memory is divided in pages.
     pub slabs: Vec<SlabClass>,
-    /// What tenants were promised.
+    /// Promises to tenants.
     pub goals: Vec<Goal>,
-    /// What an eviction took lately, in microseconds, where all pools evict alike and somebody
-    /// measured; 0 where nobody did.
+    /// Recent duration of an eviction in microseconds, measured while all pools evict alike; 0 if
+    /// there is no measurement.
     pub eviction_us: f64,
 }
 
-/// A measured eviction is believed within these multiples of what it takes where it was first
-/// measured: beyond, it is something else that took the time.
+/// Bounds for the ratio of the measured duration of an eviction to [`Evictor::overhead_us`]. Beyond
+/// them, something else took the time.
 const DEARNESS: (f64, f64) = (0.2, 10.0);
 
 impl Reading {
-    /// What an eviction takes by what [`Evictor::overhead_us`] says of the one in force.
+    /// Ratio of the measured duration of an eviction to [`Evictor::overhead_us`] of `evictor`, the
+    /// policy in force. It is within [`DEARNESS`], and 1 without a measurement.
     pub(crate) fn dearness(&self, evictor: Evictor) -> f64 {
         if self.eviction_us <= 0.0 {
             return 1.0;
@@ -62,29 +64,29 @@ impl Reading {
 /// A promise to a tenant, to be kept with the least memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
-    /// To whom.
+    /// The tenant that receives the promise.
     pub tenant: TenantId,
-    /// What.
+    /// The promised bound.
     pub target: Target,
-    /// Where memory cannot meet all, higher ones are met first.
+    /// Rank among goals: if memory cannot meet all of them, goals of higher priority come first.
     pub priority: u32,
 }
 
-/// What a [`Goal`] promises.
+/// The quantity that a [`Goal`] bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// At most this share of the reads misses.
     MissRatio(f64),
-    /// Reads wait for misses so many microseconds at most, in the mean.
+    /// The mean wait of a read for misses is at most this many microseconds.
     MeanUs(f64),
 }
 
-/// What a plant shows of one tenant. Counts are since the start.
+/// The counters and settings of one tenant. Counts are since the start.
 #[derive(Clone, Debug, Default)]
 pub struct TenantReading {
-    /// Its number.
+    /// Number of the tenant.
     pub id: TenantId,
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
     /// Memory it uses.
     pub used: Bytes,
@@ -96,38 +98,38 @@ pub struct TenantReading {
     pub misses: u64,
     /// Writes.
     pub sets: u64,
-    /// Mean cost of a miss, where one was measured.
+    /// Mean cost of a miss, if one was measured.
     pub penalty: Option<Micros>,
     /// Memory it must have.
     pub min: Bytes,
     /// Memory it may have at most.
     pub max: Option<Bytes>,
-    /// How much its misses count.
+    /// Weight of its misses.
     pub weight: f64,
-    /// The same by class, of penalties or of sizes, where the plant tells classes apart.
+    /// Counters per class of penalties or of sizes, if the plant distinguishes classes.
     pub classes: Vec<Part>,
 }
 
-/// What a plant shows of the items of a tenant that are of one class.
+/// The counters of one class of a tenant's items.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
-    /// The class: of penalties ([`base::penalty`]), 0 for items of which nobody knows what they
-    /// cost; or of sizes, as the plant numbers them.
+    /// The class. It is a class of penalties ([`base::penalty`]), with 0 for items of unknown
+    /// penalty, or a class of sizes as the plant numbers them.
     pub class: u8,
     /// Memory they use.
     pub used: Bytes,
-    /// Reads; those that missed count where their fill was measured.
+    /// Reads. A read that missed counts in the class in which its fill was measured.
     pub gets: u64,
     /// Reads that found nothing.
     pub misses: u64,
     /// Writes.
     pub sets: u64,
-    /// Mean cost of a miss, where one was measured.
+    /// Mean cost of a miss, if one was measured.
     pub penalty: Option<Micros>,
 }
 
 impl TenantReading {
-    /// The tenant's items of one class, or all of them.
+    /// Counters of the tenant's items of one class, or of all its items if `class` is `None`.
     pub fn part(&self, class: Option<u8>) -> Part {
         let Some(class) = class else {
             let Self { used, gets, misses, sets, penalty, .. } = *self;
@@ -138,14 +140,14 @@ impl TenantReading {
     }
 }
 
-/// What the pilot asks of a plant.
+/// A division of memory that the pilot asks a plant to put into effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Every pool, with the tenants that share it. Budgets sum to the limit at most, and differ
-    /// from those of the step before by a bounded number of bytes.
+    /// Every pool, with the tenants that share it. The sum of the budgets is at most the limit.
+    /// Budgets differ from the budgets of the step before by a bounded number of bytes.
     pub pools: Vec<PoolStep>,
-    /// How much the waiting of each tenant counts, by its number; 1 where none is named. For
-    /// policies that go by what misses cost, where tenants share a pool.
+    /// Weight of each tenant's waiting, by tenant number; 1 for tenants beyond the end. Policies
+    /// that rank by the cost of a miss use it while tenants share a pool.
     pub prices: Vec<f64>,
 }
 
@@ -154,12 +156,12 @@ pub struct Step {
 pub struct PoolStep {
     /// Its tenants.
     pub tenants: Vec<TenantId>,
-    /// The class that its items are of, of penalties or of sizes; of any where none is named.
+    /// The class of its items, of penalties or of sizes; `None` for items of every class.
     pub class: Option<u8>,
     /// Its memory.
     pub budget: Bytes,
     /// Its policy.
     pub evictor: Evictor,
-    /// Which of its keys to sample; [`Filter::NONE`] switches its tap off.
+    /// Selects the keys to sample; [`Filter::NONE`] samples none.
     pub filter: Filter,
 }

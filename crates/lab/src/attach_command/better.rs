@@ -1,13 +1,14 @@
-//! Whether another policy is better than the one in force: beyond chance, by enough, and often
-//! enough in a row.
+//! Decides whether another policy is better than the one in force: beyond chance, by enough, and
+//! often enough in a row.
 
 use tune::pilot::Trial;
 
-/// A policy must be so much better than the one in force, beyond chance, so many times in a row.
+/// A policy must wait less than the one in force by this share, beyond chance, `TIMES` times in a
+/// row.
 const BETTER: f64 = 0.05;
 const TIMES: u32 = 3;
 
-/// The policy that was better last, and how often in a row.
+/// The policy that was better last, and its number of times in a row.
 #[derive(Debug, Default)]
 pub(super) struct Better {
     name: String,
@@ -15,8 +16,8 @@ pub(super) struct Better {
 }
 
 impl Better {
-    /// A policy that has been shown to be better than `policy` often enough, of those that the
-    /// server knows for all keys.
+    /// Takes the trials of an epoch. Returns a policy that was better than `policy` often enough,
+    /// if any. It considers the server's LRU and LFU for all keys.
     pub(super) fn see(&mut self, policy: &str, trials: &[Trial]) -> Option<String> {
         let name = |trial: &Trial| match trial.evictor.policy {
             "klru" => Some("allkeys-lru"),
@@ -24,7 +25,7 @@ impl Better {
             _ => None,
         };
         if !policy.starts_with("allkeys-") {
-            // Which keys may leave is the operator's choice.
+            // The operator has chosen to evict only keys with a time to live.
             return None;
         }
         let least = trials

@@ -1,9 +1,9 @@
-//! What `--http` shows of an attached server: the same pages and metrics that a Larder has, made of
-//! what the server counts and of what the pilot forecasts, plans and did.
+//! Pages and metrics of an attached server for `--http`: the same as a Larder has. They come from
+//! the server's counters and from the pilot's forecasts, plans and changes.
 //!
-//! The attached side takes a look once a second and writes it down here; a thread of its own
-//! answers browsers and scrapers. There are no users: whoever reaches the address sees sizes and
-//! rates, and no keys.
+//! The attached side records a look here once a second. A separate thread answers browsers and
+//! scrapers. There are no users: any client that reaches the address sees sizes and rates, but no
+//! keys.
 
 use anyhow::Context;
 use dashboard::metrics::{self, Page};
@@ -19,12 +19,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tune::Pilot;
 use tune::pilot::Status;
 
-/// Connections at most.
+/// Maximum number of connections.
 const PLACES: usize = 32;
-/// Changes that are shown.
+/// Maximum number of changes that are shown.
 const CHANGES_MAX: usize = 64;
 
-/// What is shown; the end of its thread when it is dropped.
+/// Handle of the pages. Dropping it ends their thread.
 #[derive(Debug)]
 pub(super) struct Board(Arc<Shown>);
 
@@ -42,7 +42,7 @@ struct State {
     plans: Plans,
     status: Option<Status>,
     curves: HashMap<String, Curve>,
-    /// Reads and misses of the look before.
+    /// Reads and misses of each tenant at the look before.
     before: HashMap<String, (u64, u64)>,
 }
 
@@ -51,10 +51,10 @@ fn now_unix_s() -> u64 {
 }
 
 impl Board {
-    /// Begins to serve.
+    /// Begins to serve, and returns the actual address.
     ///
     /// # Errors
-    /// The address is taken.
+    /// The address is in use, or the system starts no thread.
     pub(super) fn serve(address: SocketAddr) -> anyhow::Result<(Self, SocketAddr)> {
         let listener = dashboard::listen(address)
             .with_context(|| format!("cannot listen on {address}: choose another --http"))?;
@@ -66,13 +66,13 @@ impl Board {
         Ok((Self(shown), address))
     }
 
-    /// Takes note of what the server tells: counters of tenants are since the server started.
+    /// Records a look at the server. Counters of tenants are since the server started.
     pub(super) fn look(&self, server: Server, tenants: Vec<Tenant>) {
         let mut state = self.0.lock();
         state.look(now_unix_s(), server, tenants);
     }
 
-    /// Takes note of what the pilot decided.
+    /// Records the pilot's decisions, curves and status after an epoch.
     pub(super) fn epoch(&self, pilot: &Pilot) {
         let mut state = self.0.lock();
         let State { plans, history, .. } = &mut *state;
@@ -82,7 +82,7 @@ impl Board {
         state.status = Some(pilot.status());
     }
 
-    /// Takes note of something else that happened: a sentence.
+    /// Records another event, as a sentence.
     pub(super) fn note(&self, says: &str) {
         let text = says.trim_end_matches('.').to_owned();
         let kind = ChangeKind::Setting;
@@ -108,7 +108,7 @@ impl State {
         let mut points = vec![];
         for tenant in &tenants {
             let now = (tenant.counters.reads(), tenant.counters.misses);
-            // What was counted before the first look is of no known time.
+            // The times of the counts before the first look are unknown.
             let before = self.before.insert(tenant.name.clone(), now).unwrap_or(now);
             points.push(Point {
                 unix_s: small(unix_s),
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use report::Counters;
 
-    /// Rates are of the time since the first look, and what the server counted before is not.
+    /// Rates cover the time since the first look, without the server's counts before it.
     #[test]
     fn looks_become_a_history() {
         let mut state = State::default();

@@ -1,8 +1,8 @@
-//! A Redis or Valkey without a module: what can be told and set from outside.
+//! Steers a Redis or Valkey without a module, from outside.
 //!
-//! There are no pools in it and no budgets: what leaves is a matter of the whole. So two settings
-//! are all there is to steer, the number of candidates of an eviction (DLRU's K) and the policy.
-//! Both are changed by CONFIG SET and put back at the end.
+//! Such a server has no pools and no budgets: it evicts among all keys. So there are two settings
+//! to steer: the number of candidates of an eviction (DLRU's K) and the policy. Both are changed by
+//! CONFIG SET and restored at the end.
 
 use super::better::Better;
 use super::board::Board;
@@ -23,22 +23,22 @@ use tune::{Evictor, Pilot, Recipe, recipe};
 
 /// Time between two looks at the clock and at the keyboard.
 const LOOK: Duration = Duration::from_millis(20);
-/// Time between two looks that are shown.
+/// Time between two looks for the pages of `--http`.
 const SHOWN: Duration = Duration::from_secs(1);
 const CHUNK: usize = 1 << 18;
 /// A server that does not come back within this time is gone.
 const PATIENCE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(500);
-/// Numbers of candidates that are tried beside the one that was found.
+/// Numbers of candidates that are tried beside the server's own setting.
 const KS: [u8; 5] = [1, 2, 5, 10, 16];
-/// Weight of a burst's requests in the next.
+/// Weight of a burst's requests in the next burst.
 const KEEP: f64 = 0.85;
 const SEED: u64 = 1;
 
 const LACKS: &str = "Without the module no tenant can be given a budget of its own: who leaves is \
                      a matter of the whole server. liblarder_module.so can.";
 
-/// What was found, to be put back.
+/// The server's own settings, to be restored; `None` for a setting that was not changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Found {
     samples: Option<String>,
@@ -95,7 +95,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Says what happened, and has it shown.
+    /// Prints an event, and shows it on the pages.
     fn happened(&self, event: &str, says: &str) {
         self.say.event(event, says);
         self.board.iter().for_each(|board| board.note(says));
@@ -105,8 +105,8 @@ impl Run<'_> {
         self.interrupt.is_wanted() || self.ends.is_some_and(|ends| Instant::now() >= ends)
     }
 
-    /// Waits for the server to come back, to answer, and to have loaded its data; nothing where the
-    /// user does not want to any more.
+    /// Waits until the server answers again and has loaded its data. Returns `None` if the run is
+    /// over before.
     fn reach(&self) -> anyhow::Result<Option<Control>> {
         let ask = |mut control: Control| {
             let info = control.info()?;
@@ -130,7 +130,7 @@ impl Run<'_> {
     }
 }
 
-/// What CONFIG GET tells of one setting; nothing where it is not allowed.
+/// The value of one setting by CONFIG GET; `None` if the server does not allow the command.
 fn setting(control: &mut Control, name: &str) -> anyhow::Result<Option<String>> {
     control.link.put(&["CONFIG", "GET", name]);
     control.link.flush()?;
@@ -143,7 +143,7 @@ fn setting(control: &mut Control, name: &str) -> anyhow::Result<Option<String>> 
     })
 }
 
-/// The time with one process of the server.
+/// The steering of one process of the server.
 struct Session {
     control: Control,
     plant: KeyPlant,
@@ -153,7 +153,7 @@ struct Session {
     k: u8,
     found: Found,
     better: Better,
-    /// When what it tells was shown last.
+    /// Time of the last look for the pages.
     shown: Instant,
 }
 
@@ -201,8 +201,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Puts back what was found, on a connection that came back. A server that was started anew
-    /// has the settings of its file already, and those are what was found.
+    /// Restores the server's own settings on a new connection. A restarted server already has the
+    /// settings of its file, which are the same.
     fn hand_over(mut self, control: &mut Control, say: Say) -> anyhow::Result<()> {
         std::mem::swap(&mut self.control, control);
         let done = self.restore(say);
@@ -252,7 +252,7 @@ impl Session {
         Ok(())
     }
 
-    /// Listens for a window. Not to its end where the run is over before.
+    /// Listens for one window. Returns false if the run is over before the window ends.
     fn burst(&mut self, run: &Run<'_>) -> anyhow::Result<bool> {
         let (mut stream, arrived) = redis::open(run.to, false, Bounds::STRANGER)?;
         stream.set_read_timeout(Some(LOOK)).context("cannot set a time for reading")?;
@@ -278,7 +278,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Once a second, what the server tells, for `--http`.
+    /// Records a look at the server once a second, for `--http`.
     fn show(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
         let Some(board) = run.board.as_ref().filter(|_| self.shown.elapsed() >= SHOWN) else {
             return Ok(());
@@ -289,7 +289,7 @@ impl Session {
         Ok(())
     }
 
-    /// Says what came of an epoch, and sets what is to be set.
+    /// Prints the result of an epoch, and changes settings if the pilot acts.
     fn epoch(&mut self, run: &Run<'_>, from: &Told, to: &Told) -> anyhow::Result<()> {
         run.board.iter().for_each(|board| board.epoch(&self.pilot));
         let status = self.pilot.status();
@@ -299,7 +299,7 @@ impl Session {
         let (reads, misses) =
             (to.hits + to.misses - from.hits - from.misses, to.misses - from.misses);
         let ratio = misses as f64 / reads.max(1) as f64;
-        // A set of plays is a few dozen of them.
+        // A set of plays takes a few dozen calls.
         (0..64).any(|_| self.pilot.play(base::Micros(0)));
         let trials = self.pilot.replayed().map_or(vec![], |replayed| replayed.trials());
         let advice = self.better.see(&self.policy, &trials);
@@ -348,7 +348,7 @@ impl Session {
         if let Some(policy) = advice {
             self.set(run, "maxmemory-policy", &policy)?;
             self.policy = policy;
-            // Another policy is another cache.
+            // The curves of the old policy do not describe the new one.
             self.pilot = pilot(run, &self.policy, self.k, true);
             self.better = Better::default();
             self.pilot.tick(&mut self.plant);
@@ -376,8 +376,8 @@ impl Session {
     }
 }
 
-/// The pilot for a policy: of K-LRU the number of candidates is chosen, and beside it other
-/// policies are tried.
+/// The pilot for a policy. For K-LRU it chooses the number of candidates. It also tries other
+/// policies.
 fn pilot(run: &Run<'_>, policy: &str, k: u8, acts: bool) -> Pilot {
     let evictors = match policy {
         "allkeys-lfu" | "volatile-lfu" => vec![Evictor::LFU],
@@ -390,7 +390,7 @@ fn pilot(run: &Run<'_>, policy: &str, k: u8, acts: bool) -> Pilot {
         }
     };
     let chosen = Recipe {
-        // As many lists as there are changes of policy, which are few.
+        // Leaks one list for each change of policy; such changes are few.
         evictors: evictors.leak(),
         curves: Some("krr"),
         epoch: run.rhythm.window,

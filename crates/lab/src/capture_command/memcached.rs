@@ -1,4 +1,4 @@
-//! memcached: what it says of itself, and how it is watched.
+//! memcached: its statistics, and the command that watches it.
 
 use super::cost::Reading;
 use super::summary::Server;
@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use std::net::TcpStream;
 use std::time::Instant;
 
-/// Bytes of a line, and of a table.
+/// Maximum bytes of a line, and of a table.
 const LINE_MAX: usize = 64 << 10;
 const TABLE_MAX: usize = 4 << 20;
 
-/// A connection by which the server is asked.
+/// A connection for requests to the server, beside the watching one.
 #[derive(Debug)]
 pub(crate) struct Control {
     pipe: Pipe,
@@ -29,14 +29,14 @@ fn connect(to: &Address, bounds: Bounds) -> anyhow::Result<Pipe> {
     Ok(pipe)
 }
 
-/// Sends a request; the line that is answered.
+/// Sends a request, and returns the first line of the answer.
 fn ask(pipe: &mut Pipe, request: &str) -> anyhow::Result<String> {
     pipe.outgoing.extend_from_slice(request.as_bytes());
     pipe.flush()?;
     answer(pipe)
 }
 
-/// The next line.
+/// Reads the next line of an answer.
 fn answer(pipe: &mut Pipe) -> anyhow::Result<String> {
     loop {
         let arrived = pipe.arrived();
@@ -51,27 +51,27 @@ fn answer(pipe: &mut Pipe) -> anyhow::Result<String> {
 }
 
 impl Control {
-    /// Connects, to a server of which nothing is known.
+    /// Connects to an unknown server, within [`Bounds::STRANGER`].
     pub(crate) fn connect(to: &Address) -> anyhow::Result<Self> {
         Self::within(to, Bounds::STRANGER)
     }
 
-    /// The same, with other bounds.
+    /// Connects within these bounds.
     pub(super) fn within(to: &Address, bounds: Bounds) -> anyhow::Result<Self> {
         Ok(Self { pipe: connect(to, bounds)?, began: Instant::now() })
     }
 
-    /// Says a line, and tells the line that is answered.
+    /// Sends a line, and returns the first line of the answer.
     pub(crate) fn say(&mut self, line: &str) -> anyhow::Result<String> {
         ask(&mut self.pipe, &format!("{line}\r\n"))
     }
 
-    /// What `stats` tells.
+    /// The general statistics of the server, by name (`stats`).
     pub(crate) fn stats(&mut self) -> anyhow::Result<HashMap<String, String>> {
         self.table("stats")
     }
 
-    /// What a form of `stats` tells: `stats slabs`, `stats items`, `stats settings`.
+    /// Statistics of one form, by name: `stats slabs`, `stats items` or `stats settings`.
     pub(crate) fn table(&mut self, form: &str) -> anyhow::Result<HashMap<String, String>> {
         let mut stats = HashMap::new();
         let mut line = self.say(form)?;
@@ -94,7 +94,7 @@ impl Control {
     pub(super) fn server(&mut self) -> anyhow::Result<Server> {
         let stats = self.stats()?;
         let number = |name: &str| stats.get(name).and_then(|text| text.parse::<u64>().ok());
-        // Pages are taken whole, and chunks are longer than what lies in them.
+        // The server allocates whole pages, and chunks are longer than the items in them.
         let slabs = self.table("stats slabs")?;
         let pages = slabs.get("total_malloced").and_then(|text| text.parse::<u64>().ok());
         Ok(Server {
@@ -123,10 +123,11 @@ impl Control {
     }
 }
 
-/// Begins to watch: the connection, what has arrived on it already, and whether removals are told.
+/// Begins to watch. Returns the connection, the bytes that have already arrived on it, and whether
+/// the server reports removals.
 pub(crate) fn open(to: &Address, bounds: Bounds) -> anyhow::Result<(TcpStream, Vec<u8>, bool)> {
     let mut pipe = connect(to, bounds)?;
-    // Versions before 1.6.22 do not know the word.
+    // Versions before 1.6.22 do not know the word `deletions`.
     let with_deletions = ask(&mut pipe, "watch fetchers mutations deletions\r\n")? == "OK";
     if !with_deletions {
         let refusal = ask(&mut pipe, "watch fetchers mutations\r\n")?;

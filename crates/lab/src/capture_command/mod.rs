@@ -1,14 +1,14 @@
-//! `larder capture`: watches a live server for a while and writes what was asked of it as a trace.
+//! `larder capture`: watches a live server for a while and writes its requests as a trace.
 //!
 //! ```text
 //!   announce ─▶ measure ─▶ window ─▶ pause ─▶ window ─▶ … ─▶ ask sizes ─▶ write
 //!               (cost without)  (cost with)                  (some, slowly)
 //! ```
 //!
-//! Watching has a price that the server pays: Redis under MONITOR writes every command out once
-//! more. So it is watched in windows, the price is measured by the server's own account of its
-//! processor time, and both are said. What a server does not tell is filled in, and what was filled
-//! in and by which rule is said too (`trace::capture`).
+//! Watching costs the server CPU time: Redis under MONITOR writes every command out once more. So
+//! the capture watches in windows, and measures the cost by the server's own count of its CPU time.
+//! The summary states both. Facts that a server does not report are filled in by rules, which the
+//! summary names (`trace::capture`).
 
 mod assumptions;
 pub(crate) mod cost;
@@ -75,8 +75,8 @@ pub(crate) struct Watch {
     /// From the start of one window to the start of the next
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
     every: Micros,
-    /// Whose a key is, as in `larder serve`: 'web match prefix web:', 'jobs match db 1'; without
-    /// any each database is a tenant
+    /// Tenant that owns a key, as in `larder serve`: 'web match prefix web:', 'jobs match db 1';
+    /// without any each database is a tenant
     #[arg(long, value_name = "LINE")]
     pub(crate) tenant: Vec<String>,
     /// Record no more than this many requests
@@ -91,7 +91,7 @@ pub(crate) struct Watch {
 /// Runs the command.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// A sentence that names the failure and its fix.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     let place = Place::parse(&args.from)?;

@@ -1,4 +1,4 @@
-//! Redis, Valkey and Larder: what they say of themselves, and how they are watched.
+//! Redis, Valkey and Larder: their statistics, and the commands that watch them.
 
 use super::cost::Reading;
 use super::summary::Server;
@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::time::Instant;
 use wire::resp::Reply;
 
-/// A connection by which the server is asked.
+/// A connection for requests to the server, beside the watching one.
 #[derive(Debug)]
 pub(crate) struct Control {
     pub(crate) link: Link,
@@ -21,17 +21,17 @@ pub(crate) struct Control {
 pub(crate) type Fields = HashMap<String, String>;
 
 impl Control {
-    /// Connects, to a server of which nothing is known.
+    /// Connects to an unknown server, within [`Bounds::STRANGER`].
     pub(crate) fn connect(to: &Address) -> anyhow::Result<Self> {
         Self::within(to, Bounds::STRANGER)
     }
 
-    /// The same, with other bounds.
+    /// Connects within these bounds.
     pub(super) fn within(to: &Address, bounds: Bounds) -> anyhow::Result<Self> {
         Ok(Self { link: Link::within(to, 0, bounds)?, began: Instant::now() })
     }
 
-    /// Asks something whose answer is a text.
+    /// Sends a command whose answer is a text.
     pub(crate) fn text(&mut self, args: &[&str]) -> anyhow::Result<String> {
         self.link.put(args);
         self.link.flush()?;
@@ -45,7 +45,7 @@ impl Control {
         }
     }
 
-    /// What INFO tells.
+    /// The fields of INFO, by name.
     pub(crate) fn info(&mut self) -> anyhow::Result<Fields> {
         let text = self.text(&["INFO"])?;
         let field = |line: &str| {
@@ -61,7 +61,7 @@ impl Control {
         Ok(modules.lines().any(|line| line.starts_with("module:name=larder,")))
     }
 
-    /// Who it is, and how much memory it has.
+    /// Kind, version, memory and items of the server.
     pub(super) fn server(&mut self) -> anyhow::Result<Server> {
         let info = self.info()?;
         let word = |name: &str| info.get(name).cloned();
@@ -71,7 +71,7 @@ impl Control {
             _ => ("redis", word("redis_version")),
         };
         let bytes = |name: &str| number(&info, name).filter(|bytes| *bytes > 0);
-        // An empty process and its clients and replicas take this much.
+        // Memory of an empty process, its clients and its replicas.
         let beside = [
             "used_memory_startup",
             "mem_clients_normal",
@@ -115,7 +115,7 @@ pub(crate) fn number(info: &Fields, name: &str) -> Option<u64> {
     info.get(name)?.parse().ok()
 }
 
-/// Begins to watch: the connection, and what has arrived on it already.
+/// Begins to watch. Returns the connection, and the bytes that have already arrived on it.
 pub(crate) fn open(
     to: &Address,
     trace: bool,
@@ -130,7 +130,7 @@ pub(crate) fn open(
     }
 }
 
-/// Why the server refuses, and what would mend it.
+/// A sentence with the reason of a refusal by the server, and its fix if known.
 pub(super) fn refused(command: &str, refusal: &str) -> String {
     let fix = if refusal.starts_with("NOPERM") {
         ": give the user the rights with ACL SETUSER name +monitor +info +strlen +memory|usage \

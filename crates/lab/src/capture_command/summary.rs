@@ -1,4 +1,4 @@
-//! What was captured, for people and as JSON.
+//! The summary of a capture, for people and as JSON.
 
 use super::cost::Cost;
 use super::write::Written;
@@ -15,15 +15,15 @@ pub(crate) struct Server {
     /// redis, valkey, larder or memcached.
     pub(crate) kind: String,
     pub(crate) version: String,
-    /// Bytes it may use; `None` where it has no limit.
+    /// Bytes that the server may use; `None` if it has no limit.
     pub(crate) memory_limit: Option<u64>,
     pub(crate) memory_used: Option<u64>,
     pub(crate) policy: Option<String>,
-    /// Items that it evicted since it runs.
+    /// Number of items evicted since the server started.
     pub(crate) evicted: Option<u64>,
-    /// Items that it holds.
+    /// Number of items that the server holds.
     pub(crate) items: Option<u64>,
-    /// Memory that they take, with all that the server spends on them.
+    /// Bytes that these items take, including the server's overhead for them.
     pub(crate) items_used: Option<u64>,
 }
 
@@ -32,34 +32,34 @@ pub(crate) struct Server {
 pub(crate) struct Summary {
     pub(crate) from: String,
     pub(crate) server: Server,
-    /// By which command it was watched.
+    /// Command by which the server was watched.
     pub(crate) how: &'static str,
     pub(crate) windows: u64,
     pub(crate) window_seconds: f64,
-    /// Watched, all windows together.
+    /// Time watched, in all windows together.
     pub(crate) seconds: f64,
-    /// From begin to end, pauses included.
+    /// Time from begin to end, pauses included.
     pub(crate) span_seconds: f64,
-    /// Why it ended before its time.
+    /// The reason why the capture ended early, if it did.
     pub(crate) ended: Option<String>,
     pub(crate) requests: u64,
     /// Lines that could not be understood.
     pub(crate) malformed: u64,
-    /// Lines that the server left out.
+    /// Lines that the server omitted.
     pub(crate) lost: u64,
     /// Keys whose size the server was asked for.
     pub(crate) keys_asked: u64,
     pub(crate) asking_refused: Option<String>,
     pub(crate) tells_deletions: bool,
-    /// Writes that answer a read of the same connection, and of the same host.
+    /// Writes that fill a miss of the same connection; the next field counts the same host.
     pub(crate) fills_by_connection: u64,
     pub(crate) fills_by_host: u64,
-    /// Whether the server said of each read if it hit.
+    /// Whether the server reports for reads if they hit.
     pub(crate) tells_hits: bool,
     pub(crate) filled: Filled,
     pub(crate) tenants: Vec<TenantSeen>,
     pub(crate) cost: Cost,
-    /// What the trace rests on, in sentences.
+    /// The assumptions behind the trace, in sentences.
     pub(crate) assumptions: Vec<String>,
     pub(crate) output: Option<Output>,
 }
@@ -70,7 +70,7 @@ pub(crate) struct Output {
     pub(crate) file: String,
     pub(crate) format: String,
     pub(crate) bytes: u64,
-    /// Fewer than were captured where the disk was full.
+    /// Number of requests written; fewer than were captured if the disk was full.
     pub(crate) requests: u64,
     pub(crate) losses: Vec<String>,
 }
@@ -89,7 +89,7 @@ impl Summary {
         }
     }
 
-    /// All tenants together.
+    /// Reads of all tenants together.
     pub(crate) fn reads(&self) -> u64 {
         self.tenants.iter().map(|tenant| tenant.reads).sum()
     }
@@ -105,7 +105,7 @@ impl Summary {
         self.output = Some(Output { file, format, bytes, requests, losses });
     }
 
-    /// What was seen of each tenant.
+    /// Requests, keys and sizes of each tenant, one tenant a row.
     pub(crate) fn table(&self) -> Table {
         let head = ["tenant", "reads", "misses", "a miss costs", "writes", "keys", "values"];
         let mut table = Table::new(head);

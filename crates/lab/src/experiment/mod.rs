@@ -1,8 +1,9 @@
-//! Experiments: what the papers measured, in virtual time, our figures beside theirs.
+//! Experiments: the measurements of the papers, repeated in virtual time, with our figures beside
+//! theirs.
 //!
 //! An experiment is one file and its name in the list below. It makes *cells*: a subject (a
 //! recipe or a policy) on one workload with one seed. The rows of the answer are the means of the
-//! cells of a subject, and findings say what follows from them, with what the paper found.
+//! cells of a subject. Findings state the conclusions, with the figures of the paper.
 
 mod findings;
 mod live;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 struct Experiment<S = Setting> {
     /// The name on the command line and in the answer.
     name: &'static str,
-    /// What is asked, in a line.
+    /// The question that the experiment answers, in a line.
     about: &'static str,
     run: fn(&S, &mut Findings) -> Result<()>,
 }
@@ -44,17 +45,17 @@ experiments! {
 /// How an experiment is run.
 #[derive(Debug)]
 struct Setting {
-    /// Less of everything: done within a minute.
+    /// A smaller version that finishes within a minute.
     quick: bool,
     seeds: Vec<u64>,
-    /// Where recorded traces are; without it workloads are made.
+    /// Folder with recorded traces; without it the experiments generate their workloads.
     traces: Option<PathBuf>,
     /// Only the load of this name, for `claims`.
     load: Option<String>,
 }
 
 impl Setting {
-    /// `full`, or `quick` where it is to be quick.
+    /// `quick` in a quick run, otherwise `full`.
     fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
@@ -102,7 +103,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// A sentence that names the failure and its fix.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args) -> Result<()> {
     if args.name == "list" {

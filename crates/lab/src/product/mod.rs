@@ -1,9 +1,9 @@
 //! The product in virtual time: the live store itself, instead of a model of it.
 //!
-//! `store:lhd` plays the trace to a [`Store`] whose `maxmemory` is the size asked for. Values are
-//! as long as it takes for an item to be charged what its object is in the simulator; what the
-//! store takes beside it, its table and the rest of its pages, comes out of the same memory.
-//! `store:kredis` as a recipe has it steered too (`steered.rs`).
+//! `store:lhd` plays the trace to a [`Store`] whose `maxmemory` is the requested size. The length
+//! of a value is chosen so that the store charges the item the size of its object in the simulator.
+//! The store's overhead (its table and the rest of its pages) comes out of the same memory.
+//! The recipe `store:kredis` also steers the store (`steered.rs`).
 
 mod reported;
 mod steered;
@@ -17,42 +17,42 @@ use store::{Bounds, Config, Key, Now, Scope, Store, charge};
 
 /// Accesses between two sweeps.
 const SWEEP_EVERY: u64 = 512;
-/// Buckets that one looks at.
+/// Buckets that a sweep visits.
 const SWEEP: usize = 64;
 
-/// A store that is played a trace.
+/// A store that serves a trace, with its counts.
 #[derive(Debug)]
 pub(crate) struct Product {
     pub(crate) store: Store,
-    /// What values are cut from.
+    /// Zeros from which values are cut, as long as the longest value so far.
     bytes: Vec<u8>,
     stats: Stats,
     accesses: u64,
 }
 
 impl Product {
-    /// An empty store of so many bytes.
+    /// An empty store of `maxmemory` bytes.
     pub(crate) fn new(evictor: Evictor, maxmemory: Bytes, seed: u64) -> Self {
         let config = Config { maxmemory, evictor, seed, reader_slots: 1, ..Config::default() };
         Self { store: Store::new(config), bytes: vec![], stats: Stats::default(), accesses: 0 }
     }
 
-    /// Bytes that it may hold.
+    /// Bytes that the store may hold.
     pub(crate) fn limit(&self) -> Bytes {
         self.store.limit()
     }
 
-    /// Bytes that it holds, with all that it takes beside its items.
+    /// Bytes that the store holds, including its overhead beside the items.
     pub(crate) fn used(&self) -> Bytes {
         self.store.used()
     }
 
-    /// Items that it holds.
+    /// Number of items that the store holds.
     pub(crate) fn len(&self) -> usize {
         self.store.len(Scope::default()).items as usize
     }
 
-    /// What happened so far, of all tenants.
+    /// Counts so far, summed over all tenants.
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = self.stats;
         for at in 0..self.store.tenants() {
@@ -63,7 +63,7 @@ impl Product {
         stats
     }
 
-    /// Whether a read finds something; if not, nobody fetches it.
+    /// Whether a read finds its key. A miss is not filled.
     fn seek(&self, access: &Access) -> bool {
         let bytes = access.key.to_ne_bytes();
         let key = self.store.key(access.tenant, 0, &bytes);
@@ -82,7 +82,7 @@ impl Product {
         }
         let bytes = access.key.to_ne_bytes();
         let key = self.store.key(access.tenant, 0, &bytes);
-        // As a plain SET is.
+        // The store may decline the item, as it may for a plain SET.
         let offered = Key { may_be_declined: true, ..key };
         if access.op == Op::Delete {
             self.store.delete(&key, now);

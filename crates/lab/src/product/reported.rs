@@ -1,10 +1,11 @@
-//! The product with its report: the live store, steered, and what the server would say of it.
+//! The product with its report: the live store under the pilot, and the report that the server
+//! would give.
 //!
-//! Once a virtual second the history is written, as the server's recorder does. A report is made on
-//! demand, and then the sampled requests are played, as the server's pilot does once a minute: what
-//! is steered does not depend on it, so a run that is never asked goes the same way.
+//! The history is written once a virtual second, as by the server's recorder. A report is made on
+//! demand. It plays the sampled requests, as the server's pilot does once a minute. Steering does
+//! not depend on reports, so a run without reports gives the same result.
 //!
-//! A setting can be changed while it runs ([`Reported::set`]): the run that a claim is of.
+//! A setting can be changed during a run ([`Reported::set`]), to test a claim about that setting.
 
 use super::Steered;
 use crate::plant::{Bounds, Counts};
@@ -38,12 +39,12 @@ pub(crate) struct Reported {
     bounds: Vec<Bounds>,
     before: Vec<Before>,
     second: u64,
-    /// Nobody steers it any more: a policy was set.
+    /// Whether a policy was set, so that the pilot no longer steers the store.
     is_set: bool,
 }
 
 impl Reported {
-    /// An empty store of so many bytes for these tenants.
+    /// An empty store of `maxmemory` bytes for these tenants.
     pub(crate) fn new(recipe: Recipe, maxmemory: Bytes, bounds: &[Bounds], seed: u64) -> Self {
         let plant = Steered::new(&recipe, maxmemory, bounds, seed);
         let mut history = History::default();
@@ -61,8 +62,8 @@ impl Reported {
         }
     }
 
-    /// Serves a request; one for a key that nobody ever writes finds nothing, and nothing is
-    /// fetched for it.
+    /// Serves a request. If `is_of_nothing`, the key is never written: the read misses, and no
+    /// fetch follows.
     pub(crate) fn access(&mut self, access: &Access, is_of_nothing: bool) {
         while self.second < access.time.0 / 1_000_000 {
             self.second += 1;
@@ -83,7 +84,7 @@ impl Reported {
         self.simulation.plant.counts(tenant as TenantId)
     }
 
-    /// Writes down what the tenants did in a second.
+    /// Records the activity of every tenant in the last second.
     fn record(&mut self) {
         let mut points = Vec::with_capacity(self.names.len());
         let (plant, pilot) = (&self.simulation.plant, &self.simulation.pilot);
@@ -187,7 +188,7 @@ impl Reported {
         report
     }
 
-    /// Makes a setting that a claim is of.
+    /// Applies the setting that a claim is about.
     pub(crate) fn set(&mut self, setting: &Setting) {
         let plant = &mut self.simulation.plant;
         match setting {
@@ -212,7 +213,7 @@ impl Reported {
     }
 }
 
-/// The policy that was played, as `maxmemory-policy` takes it.
+/// The policy that was played, in the form of `maxmemory-policy`.
 fn policy_name(played: &Played) -> String {
     let name = match played.scene.evictor.policy {
         "klru" => "lru",

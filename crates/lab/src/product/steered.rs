@@ -1,8 +1,7 @@
 //! The product under the pilot: the live plant over the live store, in virtual time.
 //!
-//! Nothing here is a model: what the server and a cache in process do with a store, they do with
-//! this one. So a recipe that flies on the simulated plant and here shows what the one has and the
-//! other has not.
+//! Nothing here is a model: the store runs under the same code as in the server and in a cache in
+//! process. So a recipe that runs here and on the simulated plant shows how the two differ.
 
 use super::{Product, at};
 use crate::plant::{Bounds, Counts};
@@ -12,7 +11,7 @@ use live::{Known, Live};
 use policy::Outcome;
 use tune::{Evictor, Plant, Reading, Recipe, Step};
 
-/// A store with the tenants that share it, and what steers it between two looks.
+/// A store with the tenants that share it, and the live plant that applies the pilot's steps.
 #[derive(Debug)]
 pub(crate) struct Steered {
     product: Product,
@@ -23,7 +22,7 @@ pub(crate) struct Steered {
 }
 
 impl Steered {
-    /// An empty store of so many bytes for these tenants, numbered in their order.
+    /// An empty store of `maxmemory` bytes for these tenants, numbered in their order.
     pub(crate) fn new(recipe: &Recipe, maxmemory: Bytes, tenants: &[Bounds], seed: u64) -> Self {
         let product = Product::new(live::evictor(recipe.evictors[0]), maxmemory, seed);
         for (at, tenant) in tenants.iter().enumerate() {
@@ -53,7 +52,7 @@ impl Steered {
 }
 
 impl Steered {
-    /// Looks for what nobody ever writes.
+    /// Serves a read of a key that no request ever writes.
     pub(super) fn seek(&mut self, access: &Access) {
         self.now = self.now.max(access.time);
         let counts = &mut self.counts[usize::from(access.tenant)];
@@ -64,18 +63,18 @@ impl Steered {
         }
     }
 
-    /// Bytes that tenants can have.
+    /// Bytes that are divided among tenants.
     pub(super) fn limit(&self) -> Bytes {
         let store = &self.product.store;
         store.limit().saturating_sub(store.reserve())
     }
 
-    /// Gives tenants so much.
+    /// Sets the bytes that are divided among tenants.
     pub(super) fn set_limit(&self, limit: Bytes) {
         self.product.store.set_limit(limit + self.product.store.reserve());
     }
 
-    /// Bounds a tenant anew.
+    /// Changes the bounds of a tenant.
     pub(super) fn bound(&mut self, place: usize, bounds: &Bounds) {
         self.known[place].min = bounds.min;
         self.known[place].max = bounds.max;
@@ -83,7 +82,7 @@ impl Steered {
         self.product.store.set_bounds(place as TenantId, bounds);
     }
 
-    /// Leaves the store a plain cache under this policy.
+    /// Turns the store into a plain cache with one pool under this policy.
     pub(super) fn release(&mut self, evictor: policy::Evictor) {
         let tenants = (0..self.known.len() as TenantId).collect();
         let budget = self.product.store.limit();

@@ -7,13 +7,14 @@ use super::ticks;
 /// One line of a chart.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// What the legend says.
+    /// The name in the legend.
     pub name: String,
-    /// From left to right. Points that are not finite are left out.
+    /// Points (x, y) from left to right. Points that are not finite are not drawn.
     pub points: Vec<(f64, f64)>,
-    /// What is likely at each place: the lowest and the highest. Drawn in browsers.
+    /// The band as (x, lowest, highest) at each place. Only the SVG shows it.
     pub band: Vec<(f64, f64, f64)>,
-    /// The number of its colour: its place unless it has one in other charts, too.
+    /// The number of its colour. The default is the position of the series; set it where a series
+    /// keeps its colour across charts.
     pub colour: Option<usize>,
 }
 
@@ -27,11 +28,11 @@ impl Series {
 /// One axis.
 #[derive(Clone, Debug, Default)]
 pub struct Axis {
-    /// What it measures.
+    /// The quantity that the axis measures, written beside it.
     pub label: String,
     /// How its numbers are written.
     pub format: Format,
-    /// Equal distances for equal ratios; points at zero or below are then left out.
+    /// Whether the scale is logarithmic; points at zero or below are then not drawn.
     pub log: bool,
 }
 
@@ -41,7 +42,7 @@ impl Axis {
         Self { label: label.into(), format, log: false }
     }
 
-    /// The same axis, logarithmic.
+    /// Makes the axis logarithmic.
     #[must_use]
     pub fn log(self) -> Self {
         Self { log: true, ..self }
@@ -59,24 +60,24 @@ impl Axis {
 /// Several series over common axes.
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
-    /// Stands above it.
+    /// The heading above the chart.
     pub title: String,
-    /// Left to right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// Bottom to top. A linear one starts at zero.
+    /// The vertical axis. A linear one starts at zero, unless all values are far above it.
     pub y: Axis,
     /// The lines, in the order of the legend.
     pub series: Vec<Series>,
-    /// Whether each line stands on the one before it, as an area. They have the same places then.
+    /// Whether the series are stacked areas. They must then have the same places.
     pub stacked: bool,
-    /// Places that are marked from bottom to top, with a word each. Drawn in browsers.
+    /// Places with a vertical line and a word each. Only the SVG shows them.
     pub marks: Vec<(f64, String)>,
 }
 
 /// A linear axis begins at zero unless the lowest value is more than this share of the highest.
 const FAR: f64 = 0.7;
 
-/// Where the values lie on the axes, as [`Axis::place`] gives them.
+/// The ranges of both axes, in the scale of [`Axis::place`].
 pub(super) struct Frame {
     pub(super) x: (f64, f64),
     pub(super) y: (f64, f64),
@@ -90,7 +91,7 @@ impl Frame {
 }
 
 impl Chart {
-    /// The points that can be drawn, on the axes' scales.
+    /// The finite points of each series on the scales of the axes; stacked if the chart is.
     pub(super) fn placed(&self) -> Vec<Vec<(f64, f64)>> {
         let place = |points: &[(f64, f64)]| {
             let on_axes = points.iter().map(|&(x, y)| (self.x.place(x), self.y.place(y)));
@@ -125,7 +126,7 @@ impl Chart {
         if x.0 > x.1 {
             return None;
         }
-        // Lines that lie close together far above zero would be one line.
+        // On an axis from zero, lines close together and far above zero would look like one.
         let is_far = !self.stacked && y.0 > FAR * y.1;
         if !self.y.log && !is_far {
             y.0 = y.0.min(0.0);
@@ -161,7 +162,7 @@ mod tests {
         }
     }
 
-    /// A rising line must end higher than it starts: rows count from the top.
+    /// A rising line must end higher than it starts: rows of text count from the top.
     #[test]
     fn up_is_up() {
         let points = vec![(0.0, 0.0), (1.0, 1.0)];

@@ -1,9 +1,9 @@
-//! Numbers as a person reads them: with a unit, and no more digits than matter.
+//! Numbers as text with a unit, and with no more digits than matter.
 
-/// How an axis or a column writes its numbers.
+/// The format of the numbers of an axis or a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Plain, three digits or so: `1.25`, `48.2 k`.
+    /// A plain number of about three digits: `1.25`, `48.2 k`.
     #[default]
     Number,
     /// A ratio from 0 to 1 as per cent: `12.5 %`.
@@ -34,7 +34,7 @@ pub fn bytes(value: u64) -> String {
 
 fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     let (mut value, mut at) = (value, 0);
-    // 999.6 would be written as 1000.
+    // Without the 0.5, 999.6 would be written as 1000.
     while value.abs() >= step - 0.5 && at + 1 < units.len() {
         value /= step;
         at += 1;
@@ -42,7 +42,7 @@ fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     format!("{}{}", digits(value), units[at])
 }
 
-/// Three significant digits, or the whole part where it is longer.
+/// About three significant digits, or the whole part if it is longer.
 fn digits(value: f64) -> String {
     let places = match value.abs() {
         0.0 => 0,

@@ -1,12 +1,12 @@
-//! One page of HTML that needs nothing beside itself: no font, image or script from elsewhere.
+//! One HTML page that loads nothing: no font, image or script from another file.
 //!
-//! Its one script hides a line of a chart when its name in the legend is clicked; without it the
-//! page shows the same.
+//! Its only script hides a line of a chart when its name in the legend is clicked. Without the
+//! script the page shows the same content.
 
 use super::{Chart, Table};
 use std::fmt;
 
-/// Colours of lines that the page defines, as `--c0` and so on.
+/// The number of line colours that the page defines, as `--c0` and so on.
 pub(super) const COLOURS: usize = 10;
 
 /// The style of a page.
@@ -37,7 +37,7 @@ th, td { padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line); t
 .n { text-align: right; } code { color: var(--soft); }
 ";
 
-/// Hides and shows lines of charts.
+/// The script that hides and shows lines of charts.
 pub const SCRIPT: &str = "
 document.addEventListener('click', event => {
   const button = event.target.closest('figcaption button');
@@ -49,7 +49,7 @@ document.addEventListener('click', event => {
 });
 ";
 
-/// Text that stands for itself in HTML.
+/// Escapes text for use in HTML.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -94,7 +94,7 @@ impl Page {
         self.add(&["<p>", &escape(text), "</p>\n"])
     }
 
-    /// Says below everything how the page was made: its command, version, seed, date.
+    /// Sets the footer, which says how the page was made: command, version, seed, date.
     pub fn foot(&mut self, text: &str) -> &mut Self {
         self.foot = format!("<footer>{}</footer>\n", escape(text));
         self

@@ -1,7 +1,7 @@
-//! Figures as tables and charts: in the terminal, and on one page of HTML.
+//! Figures as tables and charts, in the terminal and on an HTML page.
 //!
-//! Each is a value first ([`Table`], [`Chart`]) and is rendered last, so the same figures stand in
-//! the terminal, on the dashboard and on a page that a command writes.
+//! Each figure is first a value ([`Table`], [`Chart`]) and is rendered last. So the terminal, the
+//! dashboard and the pages that commands write show the same figures.
 
 pub mod chart;
 pub mod format;

@@ -1,8 +1,8 @@
 //! A chart in the terminal.
 //!
-//! A cell holds 2 × 4 dots, so a chart of 72 × 16 cells draws 144 × 64 points. Lines are dots; at
-//! its data points each series has a mark of its own, so that series can be told apart without
-//! colour.
+//! A cell holds 2 × 4 dots, so a chart of 72 × 16 cells draws 144 × 64 points. Lines are drawn as
+//! dots. Each series marks its data points with its own sign, so that series can be told apart
+//! without colour.
 
 use super::chart::{Chart, Frame};
 use std::fmt::Write;
@@ -12,7 +12,8 @@ const MARKS: [char; 10] = ['●', '■', '▲', '◆', '○', '□', '△', '◇
 const ANSI: [u8; 6] = [34, 31, 32, 35, 36, 33];
 
 impl Chart {
-    /// The chart as lines of text, its plot `width` × `height` cells; with ANSI colours if wanted.
+    /// The chart as lines of text, with a plot of `width` × `height` cells, and with ANSI colours
+    /// if `colour` is set.
     pub fn text(&self, width: usize, height: usize, colour: bool) -> String {
         let (width, height) = (width.max(8), height.max(4));
         let lines = self.placed();
@@ -29,7 +30,7 @@ impl Chart {
             }
         }
         for (owner, line) in lines.iter().enumerate() {
-            // Marks further apart than three cells, or a dense line would be nothing but marks.
+            // Marks keep three cells apart, otherwise a dense line would consist of marks only.
             let mut last = None;
             for &point in line {
                 let (x, y) = canvas.dot(frame.at(point));
@@ -42,7 +43,7 @@ impl Chart {
         self.around(&canvas, &frame, colour)
     }
 
-    /// Title, axes and legend around the plot.
+    /// Writes title, axes and legend around the plot.
     fn around(&self, canvas: &Canvas, frame: &Frame, colour: bool) -> String {
         let label = |share: f64| {
             let value = self.y.value(frame.y.0 + share * (frame.y.1 - frame.y.0));
@@ -114,7 +115,7 @@ impl Canvas {
         Self { width, height, cells: vec![Cell::default(); width * height] }
     }
 
-    /// The dot of a position from 0 to 1 on both axes; dots count from the top left.
+    /// The dot at a position from 0 to 1 on both axes; dots count from the top left.
     fn dot(&self, (x, y): (f64, f64)) -> (usize, usize) {
         let across = (x * (self.width * 2 - 1) as f64).round() as usize;
         let down = ((1.0 - y) * (self.height * 4 - 1) as f64).round() as usize;

@@ -1,7 +1,7 @@
-//! A chart in a browser, as an SVG element that needs nothing beside the page's style.
+//! A chart as an SVG element, which needs only the style of the page.
 //!
-//! Its colours are the page's: `var(--c0)` and so on for lines, `currentColor` for text. Lines have
-//! their names at their ends as long as there are few, and dashes where colours come again. The
+//! The colours are those of the page: `var(--c0)` and so on for lines, `currentColor` for text. Up
+//! to twelve lines have their names at their ends, and lines are dashed where colours repeat. The
 //! page's script hides a line when its name in the legend is clicked.
 
 use super::chart::{Chart, Frame};
@@ -15,16 +15,16 @@ const LEFT: f64 = 80.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 60.0;
 
-/// Lines that have their names at their ends, at most.
+/// Charts with more lines than this show names in the legend only.
 const NAMED_MAX: usize = 12;
-/// Distance of two such names, from line to line.
+/// Vertical distance between two names.
 const NAME_HEIGHT: f64 = 13.0;
-/// About the width of a letter.
+/// Approximate width of a letter.
 const LETTER: f64 = 6.6;
-/// Letters of a name at the end of a line; longer ones are cut there, and whole in the legend.
+/// Letters of a name at the end of a line. Longer names are cut there, and are whole in the legend.
 const NAME_MAX: usize = 16;
 
-/// Where the plot lies.
+/// The area of the plot within the figure.
 struct Plot<'a> {
     frame: &'a Frame,
     right: f64,
@@ -38,7 +38,7 @@ impl Plot<'_> {
 }
 
 impl Chart {
-    /// The chart as a figure.
+    /// The chart as an HTML `figure` with inline SVG and a legend.
     pub fn svg(&self) -> String {
         let lines = self.placed();
         let Some(frame) = self.frame(&lines) else {
@@ -174,10 +174,10 @@ impl Chart {
         }
     }
 
-    /// Names at the ends of the lines, moved apart where they would lie on each other.
+    /// Writes the names at the ends of the lines, moved apart where they would overlap.
     fn names(&self, plot: &Plot<'_>, lines: &[Vec<(f64, f64)>], out: &mut String) {
         let mut ends: Vec<(f64, usize)> = vec![];
-        // A single point has its name above it.
+        // The name of a single point stands above it.
         let points = lines.iter().enumerate().filter(|(_, line)| line.len() == 1);
         let mut named: Vec<(f64, f64, usize)> = points
             .map(|(at, line)| {
@@ -188,7 +188,7 @@ impl Chart {
         let mut below = plot.frame.y.0;
         for (at, line) in lines.iter().enumerate() {
             let Some(&(x, y)) = line.last().filter(|_| line.len() > 1) else { continue };
-            // An area is named in its middle, and one that is too thin is not.
+            // The name of an area stands in its middle; an area that is too thin has none.
             let middle = if self.stacked { f64::midpoint(below, y) } else { y };
             let is_thin = self.stacked && plot.at((x, below)).1 - plot.at((x, y)).1 < 4.0;
             below = y;

@@ -1,10 +1,10 @@
-//! A table: a head and rows of text, numbers to the right.
+//! A table: a head and rows of text, with numbers aligned to the right.
 
 use super::html::escape;
 use comfy_table::{CellAlignment, TableComponent, presets};
 use std::fmt;
 
-/// Rows under a head.
+/// A head and the rows under it.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     head: Vec<String>,
@@ -44,7 +44,7 @@ impl Table {
         )
     }
 
-    /// Whether every cell of a column that holds something starts like a number.
+    /// Whether a column has numbers only, apart from empty cells and dashes.
     fn is_number(&self, column: usize) -> bool {
         let number = |text: &str| {
             text.trim_start_matches(['-', '+', '.', '×']).starts_with(|c: char| c.is_ascii_digit())
@@ -58,7 +58,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = comfy_table::Table::new();
         table.load_preset(presets::NOTHING);
-        // A line under the head, none between rows.
+        // One line under the head, and none between rows.
         table.set_style(TableComponent::HeaderLines, '─');
         table.set_style(TableComponent::MiddleHeaderIntersections, '─');
         table.set_header(&self.head);

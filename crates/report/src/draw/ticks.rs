@@ -1,11 +1,11 @@
-//! Where an axis is marked: at few, round numbers.
+//! The marks of an axis, at few and round numbers.
 //!
-//! Round is 1, 2, 2.5 or 5 times a power of ten, and for bytes a power of two.
+//! Round numbers are 1, 2, 2.5 and 5 times a power of ten, and powers of two for bytes.
 
 use super::chart::Axis;
 use super::format::Format;
 
-/// Stretches between the marks of an axis, at most.
+/// Intervals between the marks of an axis, at most.
 const TICKS_MAX: usize = 7;
 
 /// The distance of the marks of a linear axis that spans `span`.
@@ -34,11 +34,11 @@ pub(super) fn places(axis: &Axis, (low, high): (f64, f64)) -> Vec<f64> {
     if found.len() >= 2 {
         return found;
     }
-    // Too short a stretch of a logarithmic axis for anything round.
+    // No round number lies in so short a stretch of a logarithmic axis.
     (0..=4).map(|n| low + f64::from(n) / 4.0 * (high - low)).collect()
 }
 
-/// Round numbers from below `low` to above `high`, at equal ratios or nearly so.
+/// Round numbers from below `low` to above `high`, at equal or nearly equal ratios.
 fn powers(format: Format, (low, high): (f64, f64)) -> Vec<f64> {
     let base: f64 = if format == Format::Bytes { 2.0 } else { 10.0 };
     let (first, last) = (low.log(base).floor() as i32, high.log(base).ceil() as i32);

@@ -1,4 +1,4 @@
-//! Many reads are the first of their key: no memory helps those.
+//! Many reads ask for keys that were never written, which memory does not help.
 
 use super::{Finding, Report, Severity, much_missed, waiting_of};
 use crate::words::percent;

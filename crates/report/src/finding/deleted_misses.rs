@@ -1,4 +1,4 @@
-//! Many reads are of keys that clients had removed.
+//! Many reads ask for keys that clients had deleted.
 
 use super::{Finding, Report, Severity, much_missed, waiting_of};
 use crate::words::{percent, points};

@@ -1,10 +1,10 @@
-//! A floor keeps memory with a tenant that would save others more.
+//! A tenant's floor keeps memory that would save the other tenants more waiting.
 
 use super::{Finding, Report, Severity};
 use crate::claim;
 use crate::words::{size, wait};
 
-/// Waiting that is worth a sentence, in milliseconds a second.
+/// The least waiting that is worth a finding, in milliseconds per second.
 const WORTH_MIN_MS: f64 = 0.1;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

@@ -1,11 +1,12 @@
-//! Forecasts were wrong too often to be relied upon.
+//! Forecasts were too often wrong to be relied on.
 
 use super::{Finding, Report, Severity};
 use crate::words::{points, tenant_time};
 
-/// Minutes with a forecast, at least.
+/// Minutes with a forecast that this finding needs, at least.
 const COUNT_MIN: u64 = 30;
-/// Forecasts are off where a twentieth of them was wrong by more.
+/// Forecasts are unreliable if a twentieth of them was off by at least this difference of miss
+/// ratios.
 const MOST: f64 = 0.1;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

@@ -1,13 +1,13 @@
-//! One key has so many of the requests that a single thread serves them.
+//! One key has so large a share of the requests that it limits the gain from more threads.
 
 use super::{Finding, Report, Severity};
 use crate::words::{count, percent, quoted};
 
-/// The share of all requests from which on a key bounds what more threads or nodes would give: ten
-/// of them can serve no more than twice what one serves.
+/// The share of all requests from which a key limits the gain from more threads or nodes: at 0.2,
+/// ten of them serve at most five times as much as one.
 const SHARE_MIN: f64 = 0.2;
 
-/// Reads a second below which any thread serves them.
+/// With fewer reads per second, one thread serves any key.
 const BUSY: f64 = 1_000.0;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

@@ -3,11 +3,12 @@
 use super::{Finding, Report, Severity};
 use crate::words::{percent, size};
 
-/// Memory that they hold, and hits that they have, as shares of the tenant's.
+/// The least share of the tenant's memory, and the largest share of its hits, that the large items
+/// have.
 const MEMORY_MIN: f64 = 0.5;
 const HITS_MAX: f64 = 0.05;
 
-/// Hits below which nothing is said of who has them.
+/// With fewer hits, their shares are not known well enough.
 const COUNTED_MIN: u64 = 1_000;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
@@ -16,7 +17,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         classes.sort_by_key(|class| std::cmp::Reverse(class.size));
         let (used, hits) =
             classes.iter().fold((0, 0), |sum, class| (sum.0 + class.used, sum.1 + class.hits));
-        // They must hold much of the cache, too: in a small tenant nothing is to be gained.
+        // The tenant must hold a tenth of the memory: in a small tenant there is little to gain.
         if hits < COUNTED_MIN || used < report.server.divided / 10 {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The loop is off, so little is known.
+//! The loop is off, so causes of misses and other sizes are not measured.
 
 use super::{Finding, Report, Severity};
 

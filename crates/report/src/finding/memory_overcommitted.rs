@@ -1,9 +1,9 @@
-//! More memory is promised or used than there is.
+//! More memory is promised or used than there is, or memory has no limit.
 
 use super::{Finding, Report, Severity};
 use crate::words::size;
 
-/// The memory of a process beside what it caches: code, threads, buffers.
+/// Memory that a process takes beside its cached data: code, threads, buffers.
 const BESIDE: u64 = 64 << 20;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

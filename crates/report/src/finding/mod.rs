@@ -1,27 +1,28 @@
-//! What a person should know or do: one file each, and its name in one list.
+//! Findings: facts that a person should know and actions to take. Each kind has one file, and its
+//! name stands in one list.
 //!
-//! A finding is a function of the report alone. It says what it rests on, and nothing is found that
-//! the data cannot bear: too few samples, or a difference within its band, find nothing.
+//! A finding is a function of the report alone, and names its evidence. Too few samples, or a
+//! difference within its band, give no finding.
 
 use crate::claim::Claim;
 use crate::{Report, Tenant};
 use serde::{Deserialize, Serialize};
 
-/// How much it matters.
+/// How urgent a finding is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Good to know.
+    /// Information without a need to act.
     #[default]
     Note,
-    /// Something can be gained.
+    /// A change would improve the cache.
     Advice,
-    /// Something is lost.
+    /// Something is wrong and should be fixed.
     Warning,
 }
 
 impl Severity {
-    /// The word for it in JSON and metrics.
+    /// The name in JSON and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -31,22 +32,22 @@ impl Severity {
     }
 }
 
-/// One thing to know or do.
+/// A fact to know or an action to take.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Its kind: the name of its file.
+    /// The kind of finding: the name of its file.
     pub finding: String,
-    /// How much it matters.
+    /// How urgent a finding is.
     pub severity: Severity,
-    /// Whose it is; nobody's where it is of the whole cache.
+    /// The tenant that it concerns; `None` where it concerns the whole cache.
     pub tenant: Option<String>,
-    /// What was found, in a sentence.
+    /// The finding itself, in a sentence. The name of the tenant, if any, stands before it.
     pub says: String,
-    /// What that rests on, in a sentence.
+    /// The evidence, in a sentence.
     pub evidence: String,
-    /// What to do, in a sentence that can be typed in part.
+    /// The action to take, in a sentence; it may contain a command to type.
     pub todo: String,
-    /// Waiting that it is about, in milliseconds a second.
+    /// The waiting that it concerns, in milliseconds per second.
     pub worth_ms: f64,
     /// The claims that its sentences make.
     #[serde(default)]
@@ -57,14 +58,14 @@ pub struct Finding {
 pub struct Spec {
     /// Its name.
     pub name: &'static str,
-    /// Looks for it in a report.
+    /// Adds the findings of this kind in a report to the list.
     pub find: fn(&Report, &mut Vec<Finding>),
 }
 
 macro_rules! findings {
     ($($name:ident),* $(,)?) => {
         $(mod $name;)*
-        /// Every kind.
+        /// Every kind of finding.
         pub const ALL: &[Spec] = &[$(Spec { name: stringify!($name), find: $name::find }),*];
     };
 }
@@ -89,7 +90,7 @@ findings!(
     loop_off,
 );
 
-/// All that is found in a report, what matters most first.
+/// All findings of a report, the most severe first and then by `worth_ms`.
 pub fn all(report: &Report) -> Vec<Finding> {
     let mut found = vec![];
     for spec in ALL {
@@ -105,26 +106,25 @@ pub fn all(report: &Report) -> Vec<Finding> {
     found
 }
 
-/// Reads in the stretch that is looked at, below which nothing is said of a tenant.
+/// A tenant with fewer recent reads gets no finding.
 const READS_MIN: u64 = 1_000;
 
-/// Tenants that were read enough for anything to be said.
+/// Tenants with enough recent reads for a finding.
 fn busy(report: &Report) -> impl Iterator<Item = &Tenant> {
     report.tenants.iter().filter(|tenant| tenant.recent.reads >= READS_MIN)
 }
 
-/// The part of a tenant's waiting that a share of its reads makes.
+/// The part of a tenant's waiting that a share of its reads causes, in milliseconds per second.
 fn waiting_of(tenant: &Tenant, share_of_reads: f64) -> f64 {
     let ratio = tenant.recent.miss_ratio().unwrap_or_default();
     tenant.recent.wait_ms_per_s() * share_of_reads / ratio.max(f64::MIN_POSITIVE)
 }
 
-/// A cause is worth a sentence from so many points of the reads on, and from such a share of the
-/// misses.
+/// A cause is worth a finding from this share of the reads and this share of the misses on.
 const POINTS_MIN: f64 = 0.03;
 const SHARE_MIN: f64 = 0.25;
 
-/// The points of a tenant's reads that miss for a cause, where that is worth a sentence.
+/// The share of a tenant's reads that miss for a cause, if that is worth a finding.
 fn much_missed(tenant: &Tenant, cause: base::Cause) -> Option<f64> {
     let points = tenant.recent.missed_for(cause)?;
     let ratio = tenant.recent.miss_ratio()?;

@@ -1,10 +1,10 @@
-//! Another eviction policy would wait less for the same requests.
+//! Clients would wait less for the same requests under another eviction policy.
 
 use super::{Finding, Report, Severity};
 use crate::claim::{self, Claim};
 use crate::words::percent;
 
-/// A difference of less, as a share of the waiting, is none.
+/// The least gain that counts, as a share of the waiting.
 const GAIN_MIN: f64 = 0.02;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

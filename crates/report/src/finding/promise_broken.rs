@@ -1,10 +1,10 @@
-//! A tenant misses more than it was promised.
+//! A tenant misses more than its target allows.
 
 use super::{Finding, Report, Severity, waiting_of};
 use crate::sizing::{Need, Sizing};
 use crate::words::{percent, size};
 
-/// Points beyond a promise that are no more than chance.
+/// Chance alone may exceed a target by this difference of miss ratios.
 const SLACK: f64 = 0.015;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

@@ -1,4 +1,4 @@
-//! Readers ask for keys before their writer has written them.
+//! Clients read keys before their writer has written them.
 
 use super::{Finding, Report, Severity, much_missed, waiting_of};
 use crate::words::{percent, points};

@@ -1,4 +1,4 @@
-//! Writes were refused because nothing may leave.
+//! Writes were refused because there was no room and nothing could be evicted.
 
 use super::{Finding, Report, Severity};
 use crate::words::count;

@@ -1,4 +1,4 @@
-//! A tenant misses more than before, and its memory went to others.
+//! A tenant misses more than before, and other tenants got its memory.
 
 use super::{Finding, Report, Severity, waiting_of};
 use crate::claim::{self, Claim, What};
@@ -6,7 +6,7 @@ use crate::sizing::{Need, Sizing};
 use crate::words::{clock, percent, size, wait};
 use crate::{Shift, Tenant};
 
-/// Memory that must be gone, as a share of what there was.
+/// The least loss of memory that counts, as a share of the memory before.
 const GONE_MIN: f64 = 0.1;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
@@ -57,7 +57,7 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, lost: u64) -> Findin
     }
 }
 
-/// The floor that brings the old miss ratio back, and what that costs the others.
+/// The floor that restores the old miss ratio, and the waiting that it costs the other tenants.
 fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<(String, Vec<Claim>)> {
     let Need::Memory { bytes, .. } = Sizing::of(tenant)?.need(wanted) else { return None };
     if bytes >= report.server.divided || bytes <= tenant.used {
@@ -85,7 +85,7 @@ fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<(String, Vec<
     Some((text, claims))
 }
 
-/// The waiting of the others.
+/// The claim about the waiting of the other tenants.
 fn others(claims: &[Claim]) -> Option<&Claim> {
     claims.iter().find(|claim| matches!(claim.what, What::Others { .. }))
 }

@@ -1,4 +1,4 @@
-//! Every finding on a report that has exactly its fault, and on one that has none.
+//! Tests every finding on a report that has exactly this fault, and on a report without faults.
 
 use super::*;
 use crate::{
@@ -8,7 +8,8 @@ use crate::{
 
 const MIB: u64 = 1 << 20;
 
-/// A tenant whose misses fall from all to a fiftieth within `end`, and are where it is.
+/// A tenant whose misses fall from all reads to a fiftieth within `end` bytes. Its measured miss
+/// ratio lies on that curve.
 pub(crate) fn tenant(name: &str, used: u64, end: u64, penalty_us: f64) -> Tenant {
     let sizes: Vec<u64> = (0..=20).map(|step| end * step / 20).collect();
     let ratios: Vec<f64> = (0..=20).map(|step| 0.02 + 0.98 * 0.8f64.powi(step)).collect();
@@ -45,7 +46,7 @@ pub(crate) fn tenant(name: &str, used: u64, end: u64, penalty_us: f64) -> Tenant
     }
 }
 
-/// Two tenants with what they need of 200 MiB, and nothing to complain of.
+/// A report without findings: two tenants with enough memory in a cache of 200 MiB.
 pub(crate) fn healthy() -> Report {
     let tenants =
         vec![tenant("web", 100 * MIB, 110 * MIB, 5e3), tenant("jobs", 90 * MIB, 100 * MIB, 1e3)];
@@ -77,7 +78,7 @@ pub(crate) fn healthy() -> Report {
     }
 }
 
-/// A report that has the fault of a finding, and no other.
+/// A report that has the fault of one finding and no other.
 fn with_fault(name: &str) -> Report {
     let mut report = healthy();
     let missed_for = |causes| Recent { causes, ..report.tenants[1].recent };
@@ -143,14 +144,14 @@ fn with_fault(name: &str) -> Report {
             report.tenants[0] = tenant("web", 75 * MIB, 110 * MIB, 5e3);
             report.tenants[1] = tenant("jobs", 120 * MIB, 100 * MIB, 1e3);
             report.tenants[1].min = 120 * MIB;
-            // The memory is no large part of that much waiting.
+            // With so much waiting, more memory saves only a small part of it.
             report.recent.wait_ms *= 20.0;
         }
         "forecast_off" => report.forecasts.most = 0.2,
         "loop_off" => report.server.recipe = "static".into(),
         name => panic!("{name} has no report that shows it"),
     }
-    // A tenth of the jobs' reads misses, where that is asked for by causes.
+    // About a tenth of the reads of `jobs` misses in the reports about causes.
     let jobs = &mut report.tenants[1].recent;
     if jobs.causes.iter().sum::<u64>() == 1_000 && jobs.reads > 0 {
         jobs.misses = 12_000;
@@ -176,7 +177,7 @@ fn each_finds_its_fault_and_nothing_else() {
     }
 }
 
-/// What is found is said in whole sentences, and fits a terminal.
+/// Findings are whole sentences, and every line fits a terminal of 80 columns.
 #[test]
 fn all_is_said_in_sentences_of_eighty_columns() {
     for report in ALL.iter().map(|spec| with_fault(spec.name)).chain([healthy()]) {

@@ -1,13 +1,13 @@
-//! Much less memory would do as well.
+//! Half the memory would serve the tenants as well.
 
 use super::{Finding, Report, Severity};
 use crate::claim;
 use crate::words::{size, span, wait};
 
-/// The share of the waiting that half the memory may cost.
+/// The largest share by which half the memory may lengthen the waiting.
 const COST_MAX: f64 = 0.01;
 
-/// How long a cache must have run for its present use to be what it needs.
+/// The least uptime in seconds: before it, the cache may not have seen its usual load.
 const UPTIME_MIN_S: u64 = 3_600;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

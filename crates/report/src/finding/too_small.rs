@@ -1,13 +1,13 @@
-//! More memory for all would save much of the waiting.
+//! Twice the memory would save much of the waiting.
 
 use super::{Finding, Report, Severity};
 use crate::claim;
 use crate::words::{percent, size, wait};
 
-/// The share of the waiting that twice the memory saves, at least.
+/// The least share of the waiting that twice the memory must save.
 const SAVED_MIN: f64 = 0.25;
 
-/// Waiting that is worth a sentence, in milliseconds a second.
+/// The least saving that is worth a finding, in milliseconds per second.
 const WAIT_MIN_MS: f64 = 1.0;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

@@ -1,10 +1,10 @@
-//! Many reads come after the time to live was over.
+//! Many reads ask for keys whose time to live is over.
 
 use super::{Finding, Report, Severity, much_missed, waiting_of};
 use crate::words::{percent, points};
 use base::Cause;
 
-/// Expired misses that say how a longer life would do, at least.
+/// The least number of sampled misses on expired keys for an estimate of a longer TTL.
 const SAMPLED_MIN: f64 = 100.0;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

@@ -1,11 +1,11 @@
-//! A tenant writes far more than anybody reads.
+//! A tenant writes far more values than clients read.
 
 use super::{Finding, Report, Severity};
 use crate::words::{count, size};
 
-/// Writes beside those that fill a miss, for each read.
+/// The least number of writes for each read, without the writes that fill a miss.
 const WRITES_MIN: f64 = 5.0;
-/// Writes below which nothing is said.
+/// With fewer writes there is no finding.
 const COUNTED_MIN: u64 = 10_000;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

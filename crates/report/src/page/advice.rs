@@ -1,4 +1,4 @@
-//! All that was found, what matters most first.
+//! The advice page: all findings, the most important first.
 
 use super::{Shown, link};
 use crate::draw::html::escape;

@@ -1,9 +1,9 @@
-//! The dashboard: what the report says, as pages for a browser.
+//! The dashboard: the report as pages for a browser.
 //!
-//! Each page is a function from report and history to HTML; one file each, and its name in one
-//! list. A page is whole without a script; the script (`dashboard.js`) replaces its middle once a
-//! second with what the server sends, and hides lines of charts on a click. No other host is asked
-//! for anything.
+//! Each page is a function from report and history to HTML. Each has one file, and its name stands
+//! in one list. A page is complete without a script. The script (`dashboard.js`) replaces the
+//! middle of the page once a second with HTML from the server, and hides lines of charts on a
+//! click. Pages load nothing from other hosts.
 
 mod advice;
 mod now;
@@ -17,16 +17,16 @@ use crate::words::{clock, span};
 use crate::{History, Report};
 use std::fmt::Write;
 
-/// What a page shows, and how far back.
+/// The data that a page shows, and how far back its charts reach.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
-    /// What is known now.
+    /// The report of this moment.
     pub report: &'a Report,
-    /// What happened.
+    /// The series and changes up to now.
     pub history: &'a History,
-    /// The tenant that was asked for.
+    /// The tenant that the request names.
     pub tenant: Option<&'a str>,
-    /// The memory that was asked about, in bytes.
+    /// The memory that the request names, in bytes.
     pub memory: Option<u64>,
     /// How far back charts go, in seconds.
     pub span_s: u64,
@@ -34,11 +34,11 @@ pub struct Shown<'a> {
 
 /// A page of the dashboard.
 pub struct Spec {
-    /// Where it is.
+    /// The path of its URL.
     pub path: &'static str,
-    /// Its name.
+    /// The name in the navigation.
     pub title: &'static str,
-    /// Its middle.
+    /// Renders the middle of the page as HTML.
     pub render: fn(&Shown<'_>) -> String,
 }
 
@@ -63,7 +63,7 @@ pub fn find(path: &str) -> Option<&'static Spec> {
 /// The script of the dashboard.
 pub const SCRIPT: &str = include_str!("dashboard.js");
 
-/// The style of the dashboard, beside that of every page.
+/// Style rules of the dashboard, appended to the common style.
 const OWN_STYLE: &str = include_str!("dashboard.css");
 
 /// The style sheet.
@@ -116,7 +116,7 @@ fn now(report: &Report) -> String {
     format!("{}:{seconds:02}", clock(server.now_unix_s, server.now_unix_s, server.utc_offset_s))
 }
 
-/// Text for a part of a URL.
+/// Percent-encodes text for use in a part of a URL.
 pub fn encode(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -129,7 +129,7 @@ pub fn encode(text: &str) -> String {
     out
 }
 
-/// Text that a URL holds.
+/// Decodes percent-encoded text; `+` becomes a space, and invalid escapes stay as they are.
 pub fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = vec![];
@@ -154,13 +154,13 @@ fn link(name: &str) -> String {
     format!("<a href=\"/tenant?tenant={}\">{}</a>", encode(name), escape(name))
 }
 
-/// Lines of text, as one paragraph each.
+/// Each line of text as one HTML paragraph.
 fn paragraphs(lines: &[String]) -> String {
     let all: Vec<_> = lines.iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
     all.concat()
 }
 
-/// A word for the span that charts show.
+/// The span that charts show, in words.
 fn back(shown: &Shown<'_>) -> String {
     format!("last {}", span(shown.span_s))
 }
@@ -201,7 +201,7 @@ mod tests {
         whole(page, &shown)
     }
 
-    /// A tenant's name is text wherever it stands.
+    /// The name of a tenant is escaped wherever it appears.
     #[test]
     fn names_are_text() {
         for page in ALL {
@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// Charts show few lines, whatever there are; tables show everybody.
+    /// Charts show few lines however many tenants there are; tables show all tenants.
     #[test]
     fn many_tenants_stay_readable() {
         let names: Vec<String> = (0..200).map(|at| format!("tenant{at}")).collect();

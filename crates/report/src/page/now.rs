@@ -1,4 +1,4 @@
-//! Who holds what, who waits, and why reads miss.
+//! The first page: memory and waiting of each tenant, and the causes of misses.
 
 use super::series::{chart, memory, most};
 use super::{Shown, link};
@@ -39,7 +39,7 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
     out + "</div>\n"
 }
 
-/// Every tenant.
+/// A table with one row per tenant.
 fn table(shown: &Shown<'_>) -> String {
     let report = shown.report;
     let mut out = String::from(
@@ -68,7 +68,8 @@ fn table(shown: &Shown<'_>) -> String {
     out + "</tbody></table></div>\n"
 }
 
-/// Its memory beside the largest tenant's, with its floor and its ceiling.
+/// The tenant's memory as a bar relative to the largest tenant, with marks for floor, ceiling and
+/// budget.
 fn bar(tenant: &Tenant, most: u64) -> String {
     let share = |bytes: u64| 100.0 * (bytes as f64 / most as f64).min(1.0);
     let mark = |bytes: u64, class: &str, word: &str| {
@@ -87,7 +88,7 @@ fn bar(tenant: &Tenant, most: u64) -> String {
     )
 }
 
-/// Why it misses, as parts of a bar.
+/// The causes of the tenant's misses, as parts of a bar.
 pub(super) fn causes(tenant: &Tenant) -> String {
     let ratio = tenant.recent.miss_ratio().unwrap_or_default();
     let part = |(at, cause): (usize, Cause)| {

@@ -1,4 +1,4 @@
-//! Every change: what it promised, and what came.
+//! The plans page: every change with its promise and its actual effect.
 
 use super::{Shown, link};
 use crate::draw::html::escape;

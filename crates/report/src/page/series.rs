@@ -1,4 +1,4 @@
-//! Series of the history as lines of a chart.
+//! Charts of the series in the history.
 
 use super::{Shown, back};
 use crate::Point;
@@ -6,10 +6,10 @@ use crate::draw::{Axis, Chart, Format, Series};
 
 /// Tenants that have a line of their own in a chart.
 const LINES_MAX: usize = 8;
-/// Points of a line: more are drawn together.
+/// Points of a line, at most; a longer series is summed up into fewer points.
 const POINTS_MAX: usize = 150;
 
-/// The points of a tenant, or of all, as many as a chart shows.
+/// The points of a tenant, or of all, merged into as many as a chart shows.
 pub(super) fn points(shown: &Shown<'_>, tenant: Option<&str>) -> Vec<Point> {
     let since = shown.report.server.now_unix_s.saturating_sub(shown.span_s);
     let all = shown.history.since(tenant, since);
@@ -17,7 +17,8 @@ pub(super) fn points(shown: &Shown<'_>, tenant: Option<&str>) -> Vec<Point> {
     all.chunks(each).map(Point::sum).collect()
 }
 
-/// The axis of time, and how a moment stands on it: before now, in a unit that fits the span.
+/// The axis of time, and a function that places a moment on it. Places are negative, relative to
+/// now, in a unit that fits the span.
 pub(super) fn time(shown: &Shown<'_>) -> (Axis, impl Fn(u64) -> f64 + use<>) {
     let (unit, name) = match shown.span_s {
         0..=7_200 => (60.0, "minutes"),
@@ -29,7 +30,7 @@ pub(super) fn time(shown: &Shown<'_>) -> (Axis, impl Fn(u64) -> f64 + use<>) {
     (axis, move |unix_s: u64| (unix_s as f64 - now) / unit)
 }
 
-/// The tenants that a chart shows, those with most of something first, and whether others are left.
+/// The tenants that a chart shows: up to [`LINES_MAX`], with the largest value of `of` first.
 pub(super) fn most<'a>(shown: &Shown<'a>, of: impl Fn(&crate::Tenant) -> f64) -> Vec<&'a str> {
     let mut all: Vec<_> = shown.report.tenants.iter().map(|one| (of(one), &one.name)).collect();
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -37,7 +38,7 @@ pub(super) fn most<'a>(shown: &Shown<'a>, of: impl Fn(&crate::Tenant) -> f64) ->
     all.into_iter().take(LINES_MAX).map(|(_, name)| name.as_str()).collect()
 }
 
-/// A line a tenant of something at each moment.
+/// A chart with one line per tenant, of the value `of` at each moment.
 pub(super) fn chart(
     shown: &Shown<'_>,
     title: &str,
@@ -49,7 +50,7 @@ pub(super) fn chart(
     let line = |&name: &&str| {
         let points = points(shown, Some(name));
         let at = |point: &Point| Some((place(u64::from(point.unix_s)), of(point)?));
-        // The same colour in every chart.
+        // A tenant has the same colour in every chart.
         let colour = shown.report.tenants.iter().position(|tenant| tenant.name == name);
         Series { colour, ..Series::new(name, points.iter().filter_map(at).collect()) }
     };
@@ -57,7 +58,7 @@ pub(super) fn chart(
     Chart { title: title.to_owned(), x, y, series, marks: marks(shown), ..Chart::default() }
 }
 
-/// The memory of tenants on top of each other, with the changes as marks.
+/// The memory of the tenants as stacked areas, with the changes as marks.
 pub(super) fn memory(shown: &Shown<'_>) -> Chart {
     let names = most(shown, |tenant| tenant.used as f64);
     let y = Axis::new("memory", Format::Bytes);
@@ -88,15 +89,15 @@ pub(super) fn memory(shown: &Shown<'_>) -> Chart {
     chart
 }
 
-/// The changes, where they stand on the axis of time.
+/// The changes, with their places on the axis of time.
 fn marks(shown: &Shown<'_>) -> Vec<(f64, String)> {
     let (_, place) = time(shown);
     let changes = shown.report.changes.iter();
     changes.map(|change| (place(change.unix_s), change.text.clone())).collect()
 }
 
-/// Gives all lines the places of the longest: areas stand on each other place by place. Before a
-/// line begins it is nothing.
+/// Gives all series the places of the longest, because areas are stacked place by place. A series
+/// is 0 before its first point.
 fn align(series: &mut [Series]) {
     let Some(longest) = series.iter().max_by_key(|one| one.points.len()) else { return };
     let places: Vec<f64> = longest.points.iter().map(|(x, _)| *x).collect();

@@ -1,4 +1,4 @@
-//! A slider over memory: what each tenant would miss and wait.
+//! The sizing page: a slider over memory, with the misses and waiting of each tenant.
 
 use super::{Shown, link};
 use crate::claim::{self, What};
@@ -7,10 +7,11 @@ use crate::sizing::{Sizing, divide};
 use crate::words::{percent, size, wait};
 use std::fmt::Write;
 
-/// From a quarter of the present memory to four times as much, in steps of its logarithm.
+/// Steps of the slider, on a logarithmic scale from a quarter of the present memory to four times
+/// as much.
 const STEPS: i32 = 32;
 
-/// The memory at a place of the slider: the middle is the present one.
+/// The memory at a step of the slider; the middle step is the present memory.
 fn memory_at(present: u64, step: i32) -> u64 {
     let power = f64::from(step - STEPS / 2) / f64::from(STEPS / 4);
     (present as f64 * power.exp2()) as u64
@@ -87,7 +88,7 @@ fn table(shown: &Shown<'_>, now: &[u64], then: &[u64]) -> String {
     out + "</tbody></table></div>\n"
 }
 
-/// The waiting of all at every place of the slider.
+/// A chart of the waiting of all tenants at every step of the slider.
 fn curve(shown: &Shown<'_>, present: u64) -> Chart {
     let at = |step: i32| {
         let memory = memory_at(present, step);

@@ -1,4 +1,4 @@
-//! One tenant: why it misses, what other sizes would give it, and how it went.
+//! One tenant: the causes of its misses, its curve, and its series over time.
 
 use super::series::{chart, points, time};
 use super::{Shown, link, paragraphs};
@@ -11,10 +11,10 @@ use crate::{Point, Tenant, say};
 use base::Cause;
 use std::fmt::Write;
 
-/// The colour of what was expected.
+/// The colour of the forecast line.
 const EXPECTED: usize = 5;
 
-/// Points of its curve.
+/// Points of the curve that is drawn.
 const POINTS: u64 = 32;
 
 pub(super) fn render(shown: &Shown<'_>) -> String {
@@ -37,7 +37,7 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
     out + &classes(tenant)
 }
 
-/// The sentences of LARDER WHY and of what was found.
+/// The sentences of LARDER WHY and the findings about this tenant.
 fn why(shown: &Shown<'_>, tenant: &Tenant) -> String {
     let lines = say::why(shown.report, tenant);
     let mut out = format!("<pre>{}</pre>\n", escape(&lines.join("\n")));
@@ -50,7 +50,7 @@ fn why(shown: &Shown<'_>, tenant: &Tenant) -> String {
     out
 }
 
-/// What it would miss at every size.
+/// A chart of the tenant's miss ratio at every size of memory.
 fn sizes(shown: &Shown<'_>, tenant: &Tenant) -> String {
     let Some(sizing) = Sizing::of(tenant) else {
         return "<p>What other sizes would give is not known yet: it takes some hundred sampled \
@@ -95,7 +95,7 @@ fn sizes(shown: &Shown<'_>, tenant: &Tenant) -> String {
     format!("<div>{}{}</div>\n", chart.svg(), paragraphs(&[text]))
 }
 
-/// Why it missed, over time.
+/// A chart of the causes of misses over time.
 fn causes(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
     let (x, place) = time(shown);
     let points = points(shown, Some(&tenant.name));
@@ -118,7 +118,7 @@ fn causes(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
     }
 }
 
-/// What was expected of it, and what came.
+/// A chart of the forecast and the actual miss ratio.
 fn forecasts(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
     let names = [tenant.name.as_str()];
     let y = Axis::new("reads that miss", Format::Percent);
@@ -136,7 +136,7 @@ fn forecasts(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
     chart
 }
 
-/// Its items by size, and its misses by what they cost.
+/// Tables of the tenant's misses by cost, its items by size and its hot keys.
 fn classes(tenant: &Tenant) -> String {
     let mut out = String::new();
     if !tenant.costs.is_empty() {

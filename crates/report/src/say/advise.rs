@@ -1,4 +1,4 @@
-//! All that a person should know or do.
+//! Advice in sentences: the findings of a report, with the memory and waiting of each tenant.
 
 use super::{COLUMNS, lately, name_width, paragraph};
 use crate::claim::{self, Claim};
@@ -7,10 +7,10 @@ use crate::sizing::Sizing;
 use crate::words::{count, percent, points, size, tenant_time, wait, wrap};
 use crate::{Report, Tenant};
 
-/// Minutes with forecasts below which they are not spoken of.
+/// With fewer minutes of forecasts, their error is not printed.
 const FORECASTS_MIN: u64 = 10;
 
-/// What is found, of all or of one tenant.
+/// The text of LARDER ADVISE, about all tenants or about one.
 pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
     let findings = finding::all(report);
     let mut lines = wrap(&summary(report), COLUMNS, 0);
@@ -48,7 +48,7 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
     trimmed(lines)
 }
 
-/// Without empty lines at the end, and without two in a row.
+/// Removes empty lines at the end, and one of two in a row.
 fn trimmed(mut lines: Vec<String>) -> Vec<String> {
     lines.dedup_by(|a, b| a.is_empty() && b.is_empty());
     while lines.last().is_some_and(String::is_empty) {
@@ -61,7 +61,7 @@ fn sentences(finding: &Finding) -> [String; 2] {
     [format!("{} {}", finding.says, finding.evidence), finding.todo.clone()]
 }
 
-/// How much memory is in use, and who waits how long.
+/// One paragraph on memory in use, misses and waiting.
 pub fn summary(report: &Report) -> String {
     let server = &report.server;
     let of = match server.maxmemory {
@@ -95,7 +95,8 @@ pub fn summary(report: &Report) -> String {
     )
 }
 
-/// Waiting beside that of one shared LRU cache, where anything is known of it.
+/// A sentence that compares the waiting with one shared LRU cache; `None` where nothing is known of
+/// that, or LRU is in force.
 pub(super) fn beside_lru(report: &Report) -> Option<String> {
     const LRU: &str = "allkeys-lru";
     if report.policies.iter().any(|trial| trial.is_present && trial.policy == LRU) {
@@ -126,12 +127,12 @@ pub(super) fn beside_lru(report: &Report) -> Option<String> {
     Some(text)
 }
 
-/// A tenant that does nothing needs no line among many.
+/// Whether a tenant is read or holds more than a twentieth of the memory.
 fn is_worth_a_line(report: &Report, tenant: &Tenant) -> bool {
     tenant.recent.reads > 0 || tenant.used > report.server.divided / 20
 }
 
-/// What a tenant holds, misses and waits.
+/// A sentence on a tenant's memory, misses and waiting.
 fn held(report: &Report, tenant: &Tenant) -> String {
     let share = tenant.used as f64 / report.server.used.max(1) as f64;
     let held = format!("holds {} ({})", size(tenant.used), percent(share));
@@ -153,7 +154,7 @@ fn held(report: &Report, tenant: &Tenant) -> String {
     format!("{held}, misses {}{waits}{more}.", percent(ratio))
 }
 
-/// What more and less memory for all would do.
+/// A sentence on the effect of more and of less memory for all tenants.
 fn sizes(report: &Report) -> Vec<String> {
     let divided = report.server.divided;
     let limit = report.server.maxmemory;
@@ -163,7 +164,7 @@ fn sizes(report: &Report) -> Vec<String> {
         _ => 1 << 30,
     };
     let quarter = limit / 4;
-    // Of more memory as large a part is for data.
+    // Data gets the same part of more memory as now.
     let data = |bytes: u64| (u128::from(bytes) * u128::from(divided) / u128::from(limit)) as u64;
     let more = claim::memory(report, divided + data(step));
     let less = claim::memory(report, divided - data(quarter));
@@ -196,7 +197,7 @@ fn sizes(report: &Report) -> Vec<String> {
     vec![format!("Of the waiting, {gain}. {loss}.")]
 }
 
-/// The tenant that more memory for all would save most waiting.
+/// The tenant that gains more than half of the waiting that `memory` bytes for all would save.
 fn gainer(report: &Report, memory: u64) -> Option<String> {
     let now = crate::sizing::divide(report, report.server.divided);
     let then = crate::sizing::divide(report, memory);

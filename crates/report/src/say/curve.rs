@@ -1,4 +1,4 @@
-//! The miss ratio of a tenant at every size.
+//! The miss ratio of a tenant at every size of memory.
 
 use crate::draw::{Axis, Chart, Format, Series};
 use crate::sizing::{Sizing, divide};
@@ -8,12 +8,12 @@ use crate::{Report, Tenant};
 /// Points of the curve that are drawn.
 const POINTS: u64 = 40;
 
-/// Cells of the chart: with its labels it takes 80 columns.
+/// Size of the plot in cells; with its labels the chart is 80 columns wide.
 const WIDTH: usize = 66;
 const HEIGHT: usize = 14;
 
-/// The curve as it is drawn: with what the tenant has now, what would be its part of one shared
-/// cache, and what a division by waiting would give it.
+/// The chart of the curve, marked at the tenant's present memory and at its share under a division
+/// by waiting.
 pub fn curve(report: &Report, tenant: &Tenant) -> Vec<String> {
     let Some(sizing) = Sizing::of(tenant) else {
         return vec![

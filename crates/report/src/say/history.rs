@@ -1,7 +1,7 @@
-//! What changed, when, and whether it helped.
+//! The changes of a cache, with their times and their effects.
 //!
-//! First what the pilot did lately and what that is worth; then the changes, each with what was
-//! measured before and after it, and with what was claimed of it.
+//! The text starts with the recent work of the pilot and its worth. Each change follows, with the
+//! figures measured before and after it and the claims made about it.
 
 use super::COLUMNS;
 use super::advise::beside_lru;
@@ -9,14 +9,14 @@ use crate::claim::{Claim, What};
 use crate::words::{clock, percent, size, span, wait, wrap};
 use crate::{Change, ChangeKind, Effect, Report, Tenant};
 
-/// Bytes that changed hands are worth a word from this share of all on.
+/// A move of memory is worth a word from this share of all memory on.
 const MOVED_MIN: f64 = 0.005;
-/// Tenants of which it is said what they won or lost.
+/// Tenants whose moves of memory are listed, and claims that are listed, at most.
 const MOVED_MAX: usize = 6;
-/// A change of misses that is worth a word.
+/// A change of the miss ratio that is worth a word.
 const POINTS_MIN: f64 = 0.01;
 
-/// The changes since a moment, the newest last.
+/// The changes since a moment, the newest last, as lines of text.
 pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
     let server = &report.server;
     let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
@@ -41,7 +41,7 @@ pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
     lines
 }
 
-/// The work of the pilot lately, and whether it helps.
+/// A paragraph on the recent work of the pilot and whether it helps.
 pub fn lately(report: &Report) -> String {
     if !report.is_steered() {
         return "The loop is off: nobody moves memory between tenants.".to_owned();
@@ -127,7 +127,7 @@ pub fn measured(change: &Change) -> Option<String> {
     Some(format!("Measured: {misses}; waiting {} → {} a second.", wait(before), wait(after)))
 }
 
-/// The claims made of a change, in a sentence.
+/// The claims made about a change, in a sentence.
 pub fn claimed(change: &Change) -> Option<String> {
     let text = |claim: &Claim| match &claim.what {
         What::Waiting => {

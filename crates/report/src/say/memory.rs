@@ -1,4 +1,4 @@
-//! How much memory a miss ratio takes.
+//! The memory that a wanted miss ratio takes, in sentences.
 
 use super::COLUMNS;
 use crate::claim::{self, What};
@@ -58,7 +58,7 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     lines
 }
 
-/// What the others pay, and what to type.
+/// The waiting that a floor of `bytes` costs the other tenants, and the setting to type.
 fn price(report: &Report, tenant: &Tenant, bytes: u64) -> String {
     let memory = report.server.divided;
     let floor = bytes.div_ceil(1 << 20).max(1);

@@ -1,6 +1,6 @@
-//! Reports in sentences: the answer first, then what it rests on, then what to type.
+//! Reports in sentences: the answer first, then its evidence, then the command to type.
 //!
-//! One file a question. Every line keeps to 80 columns.
+//! Each question has one file. Every line keeps to 80 columns.
 
 mod advise;
 mod curve;
@@ -30,7 +30,7 @@ use crate::{Recent, Report};
 /// Columns of a line.
 const COLUMNS: usize = 80;
 
-/// Sentences under the name of a tenant, or of a heading.
+/// Appends sentences beside the name of a tenant, or beside another heading.
 fn paragraph(lines: &mut Vec<String>, head: &str, width: usize, sentences: &[String]) {
     let mut head = format!("  {head:<width$}  ");
     for sentence in sentences.iter().filter(|sentence| !sentence.is_empty()) {
@@ -44,13 +44,14 @@ fn paragraph(lines: &mut Vec<String>, head: &str, width: usize, sentences: &[Str
     }
 }
 
-/// Columns that the names of the tenants take: long ones are not cut, but push their line.
+/// Columns for the names of the tenants, from 5 to 16. A longer name is not cut; it moves its line
+/// to the right.
 fn name_width(report: &Report) -> usize {
     let longest = report.tenants.iter().map(|tenant| tenant.name.chars().count()).max();
     longest.unwrap_or_default().clamp(5, 16)
 }
 
-/// What a stretch of time is called.
+/// The stretch of `recent` in words: "in the last 10 minutes".
 fn lately(recent: &Recent) -> String {
     format!("in the last {}", crate::words::span(recent.seconds))
 }

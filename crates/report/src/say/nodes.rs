@@ -1,12 +1,13 @@
-//! Several servers that share the keys, in sentences.
+//! A group of servers that share the keys, in sentences.
 
 use crate::nodes::{self, Gain, Node};
 use crate::words::{percent, size, wait, wrap};
 
-/// A key with this share of a node's requests is named.
+/// A key with at least this share of a node's requests is named.
 const HOT: f64 = 0.05;
 
-/// What the nodes have, who is short, what is hot, and what more memory would buy.
+/// Lines on the memory and waiting of the nodes, nodes short of memory, hot slots, and the gain
+/// from more memory.
 pub fn nodes(all: &[Node], slot_of: impl Fn(&[u8]) -> u16) -> Vec<String> {
     let mut lines = vec![];
     let memory: u64 = all.iter().map(|node| node.report.server.divided).sum();
@@ -86,7 +87,7 @@ fn bought(what: &str, gain: Option<Gain>) -> String {
     }
 }
 
-/// Keys that much of a node's requests are for, with their slots.
+/// A line for each hot key, with its slot and node.
 fn hot(all: &[Node], slot_of: impl Fn(&[u8]) -> u16) -> Vec<String> {
     let mut lines = vec![];
     for node in all {

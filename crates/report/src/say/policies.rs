@@ -1,13 +1,13 @@
-//! Which eviction policy is best for this traffic.
+//! A comparison of eviction policies on the present traffic.
 
 use super::COLUMNS;
 use crate::Report;
 use crate::words::{percent, wrap};
 
-/// A difference of miss ratios that somebody may ask about.
+/// A difference of miss ratios that needs an explanation if waiting ranks policies otherwise.
 const FEWER: f64 = 0.02;
 
-/// The policies by their waiting on the live sample, the least first.
+/// The policies, sorted by their waiting on the sampled requests, the least first.
 pub fn policies(report: &Report) -> Vec<String> {
     let mut trials = report.policies.clone();
     trials.sort_by(|a, b| a.waits.total_cmp(&b.waits));

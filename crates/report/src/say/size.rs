@@ -1,4 +1,4 @@
-//! Another size of memory: the waiting of all, and the misses of each tenant with it.
+//! The effect of another memory limit: the waiting of all, and the misses of each tenant.
 
 use super::{COLUMNS, name_width};
 use crate::claim::{self, Claim, What};
@@ -6,7 +6,7 @@ use crate::sizing::divide;
 use crate::words::{percent, size as bytes, span, wait, wrap};
 use crate::{Report, Tenant};
 
-/// The answer: all first, then a table of the tenants.
+/// The text for one `maxmemory`: first the total, then a table of the tenants.
 pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     let server = &report.server;
     let claims = claim::of_maxmemory(report, maxmemory);

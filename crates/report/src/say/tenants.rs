@@ -1,9 +1,9 @@
-//! What each tenant has and does.
+//! A table of all tenants.
 
 use crate::Report;
 use crate::words::{count, percent, size, span, wait};
 
-/// Memory, misses and waiting of each tenant, as a table.
+/// Memory, misses and waiting of each tenant, as lines of a table.
 pub fn tenants(report: &Report) -> Vec<String> {
     let server = &report.server;
     let mut text = vec![

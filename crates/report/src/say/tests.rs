@@ -1,5 +1,5 @@
-//! Sentences that were wrong once, each with the right one: one figure for one thing, and nothing
-//! foretold that does not come.
+//! Regression tests of sentences: each figure has one value everywhere, and no forecast is made
+//! that cannot come true.
 
 use crate::finding::tests::healthy;
 use crate::plans::Plans;
@@ -14,7 +14,7 @@ fn text(lines: &[String]) -> String {
     lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The policy in force misses what is measured, in every answer.
+/// The policy in force has the measured miss ratio in every answer.
 #[test]
 fn the_policy_in_force_misses_the_same_everywhere() {
     let mut report = healthy();
@@ -35,7 +35,7 @@ fn the_policy_in_force_misses_the_same_everywhere() {
     assert!(text(&say::advise(&report, None)).contains(&format!("{shown} of")), "{shown}");
 }
 
-/// A page that shows waiting with the present memory shows what is measured.
+/// The sizing page shows the measured waiting at the present memory.
 #[test]
 fn waiting_is_the_same_on_every_page() {
     let report = healthy();
@@ -59,7 +59,7 @@ fn waiting_is_the_same_on_every_page() {
     assert_eq!(says.matches(&measured).count(), 2, "{says}");
 }
 
-/// Nothing is saved by the memory of a tenant that nobody reads.
+/// More memory saves nothing for a tenant without reads.
 #[test]
 fn memory_of_a_tenant_without_reads_saves_nothing() {
     let mut report = healthy();
@@ -70,7 +70,7 @@ fn memory_of_a_tenant_without_reads_saves_nothing() {
     assert!(mib_saves_us(&report.tenants[1]).unwrap() > 0.0);
 }
 
-/// Minutes of several tenants are no minutes of the clock.
+/// Forecast minutes are summed over tenants, so they are not minutes of the clock.
 #[test]
 fn forecasts_are_counted_as_what_they_are() {
     let mut report = healthy();
@@ -82,7 +82,7 @@ fn forecasts_are_counted_as_what_they_are() {
     assert!(text(&say::advise(&report, None)).contains("95 % of 10 tenant-hours"));
 }
 
-/// A plan of a pilot that only watches is a proposal, told once, and nothing is awaited of it.
+/// The plan of a pilot that only advises is noted once, as a proposal, and has no outcome.
 #[test]
 fn a_plan_that_is_not_carried_out_is_never_in_force() {
     let epoch = |epoch, decision| Epoch {
@@ -110,7 +110,7 @@ fn a_plan_that_is_not_carried_out_is_never_in_force() {
     assert_eq!((told[0].expected, told[0].came), (None, None));
 }
 
-/// A change is told with what was measured before and after it, and always in the same words.
+/// A change shows the figures measured before and after it, and its words never change.
 #[test]
 fn what_a_change_did_is_measured_and_kept() {
     let mut history = History::default();
@@ -148,7 +148,7 @@ fn what_a_change_did_is_measured_and_kept() {
     let last = told.last().unwrap();
     assert!(last.contains("jobs 66 % → 7"), "{last}");
     assert!(last.contains("waiting 810 ms → 1.1 s a second"), "{last}");
-    // From when it is told, it is told so.
+    // From the first report on, the sentence is the same.
     let sentence = "search's load is 2.3 times what it was: 350 reads a second, 150 before.";
     assert!(last.contains(sentence), "{last}");
     let first = told.iter().position(|text| text.contains(sentence)).unwrap();
@@ -157,7 +157,7 @@ fn what_a_change_did_is_measured_and_kept() {
     assert!(history.window_s(begin + 900).abs_diff(401) <= 10, "figures are of what is since");
 }
 
-/// Totals are the sums of the rows, at every span.
+/// Totals are the sums of the rows, over every span.
 #[test]
 fn rows_add_up() {
     let mut history = History::default();

@@ -1,11 +1,11 @@
-//! Why a tenant misses what it misses.
+//! The causes of a tenant's misses, in sentences.
 
 use super::{COLUMNS, lately};
 use crate::words::{clock, count, percent, points, size, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
 
-/// What each cause means, and what cures it.
+/// An explanation of each cause, and its cure.
 const fn meaning(cause: Cause) -> (&'static str, &'static str) {
     match cause {
         Cause::NeverSeen => ("the key was never written before", "write it before it is asked for"),
@@ -16,7 +16,7 @@ const fn meaning(cause: Cause) -> (&'static str, &'static str) {
     }
 }
 
-/// The word for a cause.
+/// The name of a cause in sentences and legends.
 pub const fn word(cause: Cause) -> &'static str {
     match cause {
         Cause::NeverSeen => "never written",
@@ -27,7 +27,7 @@ pub const fn word(cause: Cause) -> &'static str {
     }
 }
 
-/// The causes of a tenant's misses, the largest first.
+/// The text of LARDER WHY: the miss ratio of a tenant, then its causes, the largest first.
 pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     let recent = &tenant.recent;
     let name = &tenant.name;

@@ -1,4 +1,4 @@
-//! What the pilot learns at every look, and measures at the end of an epoch.
+//! The pilot's observations: samples at every look, and rates and outcomes at the end of an epoch.
 
 use super::views::find;
 use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
@@ -11,18 +11,19 @@ use base::penalty::of_class;
 use base::{Bytes, Filter, Micros, MissRatio, Sample, TenantId};
 use std::collections::HashMap;
 
-/// More samples in a look than this many times what the models may see are an overrun: the load has
-/// risen since their rates were chosen, and they are not to wait for the end of the epoch.
+/// A look with more samples than this multiple of the models' allowance is an overrun. The load has
+/// then risen since the rates were chosen, and the rates cannot wait for the end of the epoch.
 const OVERRUN: f64 = 3.0;
 
-/// The time that a look is taken for at least, so that a handful of samples is no overrun.
+/// Minimum time that a look is taken to cover, so that a handful of samples is no overrun.
 const LOOK_MIN: Micros = Micros::from_millis(50);
 
-/// Weight of an epoch's rates against those before.
+/// Weight of an epoch's rates against the smoothed rates of the epochs before.
 const RATE_WEIGHT: f64 = 0.5;
 
 impl Pilot {
-    /// Lowers the rates of pools that sample far more than they may. True if any was lowered.
+    /// Lowers the sampling rates of pools that sample far more than allowed. Returns true if it
+    /// lowered any.
     pub(super) fn brake(&mut self, reading: &Reading) -> bool {
         let look = reading.now.saturating_sub(self.looked).max(LOOK_MIN).as_f64() / 1e6;
         self.looked = reading.now;
@@ -52,8 +53,8 @@ impl Pilot {
     }
 
     pub(super) fn learn(&mut self, reading: &mut Reading) {
-        // Shards are drained one after the other; a stable sort joins them and keeps the order
-        // that each key has.
+        // Shards are drained one after the other. A stable sort joins them and keeps the order of
+        // the samples of each key.
         reading.samples.sort_by_key(|sample| sample.time);
         self.samples += reading.samples.len() as u64;
         self.dropped = reading.dropped;
@@ -73,10 +74,10 @@ impl Pilot {
         let Self { observer, pools, recipe, prices, views, replays, .. } = self;
         observer.classes = recipe.pools.classes();
         let mut accesses = vec![vec![]; pools.len()];
-        // As they are, before anything is priced.
+        // The accesses with their measured penalties, before the weights of tenants apply.
         let mut unpriced = vec![];
         let is_played = recipe.curves.is_some() && pools.len() == 1;
-        // What misses cost where no fetch of the key was timed, and what waiting counts.
+        // The tenant's mean penalty, for keys without a timed fetch, and the weight of its waiting.
         let mean = |at: TenantId| find(reading, at)?.penalty;
         let price = |at: TenantId| prices.in_force().get(usize::from(at)).copied().unwrap_or(1.0);
         let mut show = |access: base::Access| {
@@ -113,7 +114,7 @@ impl Pilot {
         }
     }
 
-    /// The keys of each tenant that are sampled for any of its pools.
+    /// The widest filter of each tenant's pools.
     fn taps(&self) -> HashMap<TenantId, Filter> {
         let mut taps = HashMap::new();
         for pool in &self.pools {
@@ -128,7 +129,7 @@ impl Pilot {
         taps
     }
 
-    /// Takes rates, outcomes and curves.
+    /// Updates the rates, outcomes and curves of all pools after an epoch of `length`.
     pub(super) fn measure(&mut self, reading: &Reading, length: Micros) {
         let seconds = length.as_f64().max(1.0) / 1e6;
         let last = self.history.back_mut();
@@ -152,7 +153,7 @@ impl Pilot {
             pool.reads_per_s = smooth(pool.reads_per_s, now.gets as f64 / seconds);
             pool.ops_per_s = smooth(pool.ops_per_s, (now.gets + now.sets - fills) as f64 / seconds);
             pool.used = used;
-            // What the present policy misses shows when the memory has turned over.
+            // The misses of the present policy are representative once the memory has turned over.
             let cooling = u64::from(self.recipe.cooling_epochs);
             let settled = pool.switched == 0 || self.epoch > pool.switched + cooling;
             if let Some(watch) = pool.watch.as_mut().filter(|_| settled && pool.held > Bytes(0)) {
@@ -167,8 +168,8 @@ impl Pilot {
         }
         let ops_per_s = self.pools.iter().map(|pool| pool.ops_per_s).sum();
         let active = self.pools.iter().filter(|pool| pool.ops_per_s > 0.0).count();
-        // The class of a key is not known before it is sampled, so all classes have one rate: were
-        // a rare one to have a higher, the others' requests would be sampled with it.
+        // The class of a key is unknown until the key is sampled, so all classes have one rate. A
+        // higher rate for a rare class would also sample the requests of the other classes.
         let is_shared = self.recipe.pools.classes() != ClassKind::None;
         let shares = if is_shared { 1 } else { active.max(1) };
         let samples = samples_per_s(ops_per_s) / shares as f64;
@@ -184,7 +185,8 @@ impl Pilot {
         self.measure_penalties(reading);
     }
 
-    /// The mean penalty of each pool by its reads; where none was measured, that of the others.
+    /// Sets the mean penalty of each pool, weighted by reads. A pool without a measurement gets the
+    /// penalty of its class, or else the mean of the other pools.
     fn measure_penalties(&mut self, reading: &Reading) {
         let mean = |pairs: &mut dyn Iterator<Item = (f64, f64)>| {
             let (mut sum, mut weights) = (0.0, 0.0);
@@ -204,7 +206,7 @@ impl Pilot {
         let rates = self.pools.iter().map(|pool| pool.reads_per_s.max(1e-9));
         let others = mean(&mut rates.zip(&penalties).filter_map(|(rate, p)| Some((rate, (*p)?))));
         for (pool, penalty) in self.pools.iter_mut().zip(penalties) {
-            // What a class costs is known from its name, before anything was measured.
+            // The number of a penalty class gives its penalty before any measurement.
             let class = pool.class.filter(|&class| class > 0 && pool.sizes.is_none());
             let told = class.map(of_class);
             let known = penalty.or(told.map(Micros::as_f64)).or(others);

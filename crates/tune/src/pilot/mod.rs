@@ -1,12 +1,12 @@
 //! The pilot: observe, model, plan, apply, once an epoch.
 //!
-//! What keeps the loop from doing harm is here, and not in the recipes:
+//! The safeguards of the loop are here, and not in the recipes:
 //!
-//! - **Minimum gain.** A plan must promise to save a share θ of what the plan in force costs under
+//! - **Minimum gain.** A plan must promise to save a share θ of the cost of the plan in force under
 //!   the same curves. Curves are noisy, and the best of many divisions always looks a little
-//!   better than it is. Of a plan that takes only what its holders have no use for, a fifth is
-//!   asked.
-//! - **Hysteresis.** θ doubles when a plan takes back most of what the one before it moved, and
+//!   better than it is. A plan that takes only memory without use to its holders needs a fifth
+//!   of θ.
+//! - **Hysteresis.** θ doubles when a plan reverses most moves of the plan before it, and
 //!   decays slowly.
 //! - **Cooling off.** After a plan, and for each pool after a change of policy, nothing new is
 //!   decided for some epochs: the effect takes a turnover of the memory to show.
@@ -15,14 +15,14 @@
 //!   the best division overall, not the best within reach: curves have cliffs, and a walk that
 //!   looked only at the next step would stop before them.
 //! - **One change at a time.** A pool that changes its policy in an epoch keeps its budget in it.
-//! - **Curves through what was measured.** What a pool misses at the size it has is counted; its
-//!   curves are shifted to go through it (`calibration.rs`).
-//! - **A forecast that is checked.** Every epoch keeps the miss ratios it expects, and gets those
-//!   that were measured beside them one epoch later.
-//! - **A way back.** A plan whose forecasts prove wrong, beyond what forecasts were wrong lately,
-//!   is given up for the last one that kept its word, and nothing new is tried for a while.
-//! - **Not knowing is no reason to act.** A pool with too few samples keeps its share. One that was
-//!   never read and holds nothing lends it, at once, until it is.
+//! - **Calibrated curves.** The misses of a pool at its present size are counted, and its curves
+//!   are shifted to pass through the measured miss ratio (`calibration.rs`).
+//! - **Checked forecasts.** Every epoch records the miss ratios it expects. One epoch later the
+//!   measured ratios are recorded beside them.
+//! - **Rollback.** If the forecasts of a plan are wrong by more than recent forecasts were, the
+//!   pilot returns to the last plan with correct forecasts. It then tries nothing new for a while.
+//! - **No action without knowledge.** A pool with too few samples keeps its share. A pool that was
+//!   never read and holds nothing lends its share at once, until it is read.
 
 mod decide;
 mod handover;
@@ -60,11 +60,11 @@ use views::Views;
 /// Epochs the pilot remembers.
 const HISTORY_MAX: usize = 240;
 
-/// The cost of a miss that nobody measured, anywhere: any number will do, for then only the
-/// proportions between pools count, and planning is by hits.
+/// The cost of a miss, in microseconds, if no pool has a measured one. Any number will do: only
+/// the proportions between pools count, and planning is then by hits.
 const PENALTY_DEFAULT_US: f64 = 1_000.0;
 
-/// A plan of a recipe must promise at most this much, however often moves were taken back.
+/// Upper bound of the minimum gain θ, however often plans took back earlier moves.
 const THRESHOLD_MAX: f64 = 0.32;
 
 /// Steers a plant by a recipe.
@@ -72,21 +72,21 @@ const THRESHOLD_MAX: f64 = 0.32;
 pub struct Pilot {
     recipe: Recipe,
     seed: u64,
-    /// Whether it plans and promises, and moves nothing.
+    /// Whether the pilot only plans and forecasts, and moves no memory.
     only_watches: bool,
     observer: Observer,
     pools: Vec<Steered>,
     counts: HashMap<(TenantId, Option<u8>), Counts>,
     limit: Bytes,
-    /// When the epoch began and how many reads there had been; `None` before the first reading.
+    /// Start of the epoch and the number of reads until then; `None` before the first reading.
     begun: Option<(Micros, u64)>,
-    /// Reads that an earlier pilot saw of the epoch.
+    /// Reads of the present epoch that an earlier pilot saw.
     carried: u64,
     epoch: u64,
     threshold: f64,
-    /// The division in force: what the walk goes to.
+    /// The division that the walk moves towards.
     goal: Option<Vec<(Bytes, Evictor)>>,
-    /// What the last plan moved: for each pool, in bytes.
+    /// Change of each pool's budget by the last plan, in bytes.
     last_moves: Vec<f64>,
     decided: u64,
     trust: Trust,
@@ -96,24 +96,22 @@ pub struct Pilot {
     samples: u64,
     dropped: u64,
     looked: Micros,
-    /// What an earlier pilot knew, until the pools are formed.
+    /// Knowledge of an earlier pilot, kept until the pools are formed.
     recalled: Option<Known>,
-    /// The division is one of an earlier run.
+    /// Whether the division comes from an earlier run.
     is_recalled: bool,
-    /// Memory was moved by somebody else.
+    /// Whether memory was moved outside the pilot's plans.
     is_moved: bool,
     /// The pages of slab classes, epoch by epoch.
     windows: Windows,
-    /// Requests that the pools take to turn over, where that is known; none where a promise is
-    /// broken.
+    /// Number of requests until the pools turn over, if known; 0 while a promise is broken.
     turnover: Option<u64>,
-    /// What the waiting of tenants counts, where they share a pool.
+    /// Weights of the tenants' waiting, while tenants share a pool.
     prices: Prices,
-    /// A curve of each tenant, where they share a pool.
+    /// A curve of each tenant, while tenants share a pool.
     views: Views,
     causes: Watching,
-    /// The sampled requests of the one pool there is, to be played at other sizes and under other
-    /// policies.
+    /// The sampled requests of the only pool, played at other sizes and under other policies.
     replays: Replays,
 }
 
@@ -122,9 +120,9 @@ pub struct Pilot {
 struct Steered {
     name: String,
     tenants: Vec<TenantId>,
-    /// The class its items are of, or any.
+    /// The class of its items; `None` for items of every class.
     class: Option<u8>,
-    /// What samples of its items say for a size, where that is a class of sizes.
+    /// The sizes in samples that belong to its items, for a class of sizes.
     sizes: Option<RangeInclusive<u64>>,
     budget: Bytes,
     evictor: Evictor,
@@ -132,7 +130,7 @@ struct Steered {
     /// Reads so far, as of the last look.
     gets: Option<u64>,
     used: Bytes,
-    /// What it could use when the epoch began.
+    /// Memory that the pool could use when the epoch began, in bytes.
     held: Bytes,
     reads_per_s: f64,
     ops_per_s: f64,
@@ -153,15 +151,15 @@ impl Steered {
         self.watch.as_ref().map_or(Filter::NONE, Watch::filter)
     }
 
-    /// The miss ratio to expect in the next epoch. Of a class of sizes with too few requests for a
-    /// curve of its own, that of a straight line.
+    /// The miss ratio to expect in the next epoch. A class of sizes with too few requests for a
+    /// curve of its own is forecast by a straight line.
     fn forecast(&self, known: &crate::snapshot::Pool) -> Option<f64> {
         let own = self.watch.as_ref()?.forecast(self.evictor, held(self));
         let straight = known.slab.is_some().then(|| known.miss_ratio(held(self), self.evictor));
         own.or(straight.flatten().map(|ratio| ratio.0))
     }
 
-    /// Whether a key of this tenant, penalty and size is of the pool.
+    /// Whether a key of this tenant, penalty and size belongs to the pool.
     fn has(&self, tenant: TenantId, penalty: Micros, size: u32) -> bool {
         let of_class = |class| match &self.sizes {
             Some(sizes) => sizes.contains(&size.into()),
@@ -214,15 +212,15 @@ impl Pilot {
         }
     }
 
-    /// The same, which plans and promises, and leaves the plant as it is: forecasts are of the
-    /// division that is there.
+    /// Makes the pilot plan and forecast without changing the plant. Forecasts are then for the
+    /// actual division.
     #[must_use]
     pub const fn only_watching(mut self) -> Self {
         self.only_watches = true;
         self
     }
 
-    /// Only plans and promises from now on, or moves memory again.
+    /// Switches between only planning and forecasting (`true`) and moving memory (`false`).
     pub const fn only_watch(&mut self, only_watches: bool) {
         self.only_watches = only_watches;
     }
@@ -232,14 +230,14 @@ impl Pilot {
         &self.recipe
     }
 
-    /// Follows another recipe from the next tick on. What is cached stays.
+    /// Follows another recipe from the next tick on. Cached items stay.
     pub fn set_recipe(&mut self, recipe: Recipe) {
         let only_watches = self.only_watches;
         *self = Self { epoch: self.epoch, only_watches, ..Self::new(recipe, self.seed) };
     }
 
-    /// One look at the plant, and at the end of an epoch a step. To be called several times an
-    /// epoch, so that the plant's queue of samples stays short. True if an epoch ended.
+    /// Looks at the plant once, and applies a step at the end of an epoch. Returns true if an epoch
+    /// ended. Call it several times an epoch, so that the plant's queue of samples stays short.
     pub fn tick(&mut self, plant: &mut dyn Plant) -> bool {
         let mut reading = plant.read();
         self.views.form(&self.recipe, &reading, self.seed);
@@ -264,8 +262,9 @@ impl Pilot {
         let is_over = match self.recipe.interval {
             0 => reading.now.saturating_sub(begun) >= self.recipe.epoch,
             interval => {
-                // As often as the pools turn over, but not sixteen times as often as asked. How
-                // often that is the first plan shows, which therefore comes early.
+                // An epoch lasts until the pools turn over, but at least a sixteenth of the
+                // interval and at most all of it. The first plan determines the turnover, so the
+                // first epoch is short.
                 let early = interval / 16;
                 let is_first = self.recipe.turnover && self.epoch == 0;
                 let unknown = if is_first { early } else { interval };
@@ -286,13 +285,13 @@ impl Pilot {
         true
     }
 
-    /// The division in force, by names of pools.
+    /// The present budget of each pool, with the pool's name.
     pub fn division(&self) -> Vec<(String, Bytes)> {
         self.pools.iter().map(|pool| (pool.name.clone(), pool.budget)).collect()
     }
 
-    /// Returns at once to a division of before, because the load for which it was made is known to
-    /// come back; what comes of it is judged like a plan.
+    /// Returns at once to an earlier division, because the load for which it was made is expected
+    /// again. Its outcome is judged like the outcome of a plan.
     pub fn restore(&mut self, division: &[(String, Bytes)], plant: &mut dyn Plant) {
         let of = |pool: &Steered| division.iter().find(|(name, _)| *name == pool.name);
         let wanted: Vec<_> =
@@ -306,14 +305,15 @@ impl Pilot {
         plant.apply(&self.step());
     }
 
-    /// Takes the division as it is from the next tick on: memory was moved beside the plan, and
-    /// neither what was planned nor what was promised holds any more.
+    /// Adopts the actual division at the next tick. Call it after memory was moved outside the
+    /// plan: the plan and its forecasts no longer hold.
     pub const fn follow(&mut self) {
         self.is_moved = true;
     }
 
-    /// The curves of the pool of a tenant, one for each policy the recipe knows: empty where too
-    /// little was seen, or where each class of its sizes has its own.
+    /// The curves of a tenant, or of its pool if the recipe draws no curves for people: one for
+    /// each policy of the recipe. Empty if there are too few samples, or if each class of the
+    /// tenant's sizes has its own curves.
     pub fn curves(&self, tenant: TenantId) -> &[Candidate] {
         if self.recipe.curves.is_some() {
             return self.views.curves(tenant).unwrap_or_default();
@@ -323,48 +323,48 @@ impl Pilot {
         pool.and_then(|pool| pool.watch.as_ref()).map_or(&[], Watch::curves)
     }
 
-    /// The curves of pools that have their own, with their names.
+    /// The names of the pools that have their own curves, with these curves.
     pub fn own_curves(&self) -> impl Iterator<Item = (&str, &[Candidate])> {
         self.pools.iter().filter_map(|pool| Some((&*pool.name, pool.watch.as_ref()?.curves())))
     }
 
-    /// Misses of a tenant so far, by cause, as those of sampled keys stand for all.
+    /// Misses of a tenant so far, by cause, estimated for all keys from the sampled keys.
     pub fn causes(&self, tenant: TenantId) -> Causes {
         self.causes.misses(tenant)
     }
 
-    /// Misses of sampled keys of a tenant that its causes rest on.
+    /// Number of sampled misses behind [`Pilot::causes`] of a tenant.
     pub fn sampled_misses(&self, tenant: TenantId) -> u64 {
         self.causes.counted(tenant)
     }
 
-    /// Of the sampled reads of expired keys, those that a life of twice the length would have
-    /// answered.
+    /// Share of the sampled reads of expired keys that twice the time to live would have answered.
+    /// `None` if there were no such reads.
     pub fn twice_the_ttl(&self, tenant: TenantId) -> Option<f64> {
         self.causes.twice_the_ttl(tenant)
     }
 
-    /// Sampled hits of a tenant by size: at `n`, of sizes from 2ⁿ bytes to below twice that.
+    /// Sampled hits of a tenant by size: at `n`, sizes from 2ⁿ bytes to below twice that.
     pub fn hits_by_size(&self, tenant: TenantId) -> [u32; SIZES] {
         self.causes.hits_by_size(tenant)
     }
 
-    /// Plays what was sampled since a moment, a little at each call, at other sizes and under other
-    /// policies, where the recipe keeps one pool and draws curves for people. To be called after
-    /// each look; a set of plays takes some seconds of looks, and is begun once a minute. True if
-    /// one is whole.
+    /// Plays the samples since a moment at other sizes and under other policies, a little at each
+    /// call. It works for recipes that keep one pool and draw curves for people. Call it after each
+    /// look: a set of plays begins once a minute and takes some seconds of looks. Returns true if
+    /// this call completed a set.
     pub fn play(&mut self, since: Micros) -> bool {
         let [pool] = &self.pools[..] else { return false };
         if self.recipe.curves.is_none() {
             return false;
         }
-        // Whatever its K, it is nearest to the K-LRU that is played.
+        // The plays include one K-LRU, which is the nearest to a K-LRU with any K.
         let is_klru = pool.evictor.policy == Evictor::klru(0).policy;
         let evictor = if is_klru { Evictor::klru_pool(5) } else { pool.evictor };
         self.replays.play(evictor, self.prices.in_force(), since)
     }
 
-    /// The last whole set of plays.
+    /// The last completed set of plays.
     pub const fn replayed(&self) -> Option<&Arc<Replayed>> {
         self.replays.shown()
     }
@@ -374,7 +374,7 @@ impl Pilot {
         &self.history
     }
 
-    /// All there is to show.
+    /// A snapshot of the pilot's state for reports and metrics.
     pub fn status(&self) -> Status {
         let watches = self.pools.iter().filter_map(|pool| pool.watch.as_ref());
         Status {
@@ -410,7 +410,7 @@ impl Pilot {
         Step { pools: pools.collect(), prices: self.prices.in_force().to_vec() }
     }
 
-    /// Measures, plans, decides and walks. True if the plant has to be told.
+    /// Measures, plans, decides and walks. Returns true if the plant needs a new step.
     fn end_epoch(&mut self, reading: &Reading, length: Micros) -> bool {
         let before = self.step();
         self.measure(reading, length);
@@ -432,7 +432,8 @@ impl Pilot {
             slab::turnover(&snapshot.pools, moved as u64)
         });
         if snapshot.goals.iter().any(|promise| slab::is_broken(promise, &snapshot.pools)) {
-            // So much is missing that no more need be seen of the last plan to make the next.
+            // A broken promise needs the next plan at once, without waiting for the effect of the
+            // last one.
             self.turnover = self.turnover.map(|_| 0);
         }
         let (decision, gain, threshold) = self.decide(&snapshot, &plan, planner.by_curves);
@@ -472,7 +473,7 @@ impl Pilot {
         self.step() != before
     }
 
-    /// Holds the forecasts of the epoch before against what came.
+    /// Compares the forecasts of the epoch before with the actual miss ratios.
     fn judge(&mut self) {
         let present = self.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();
         self.trust.begin(present);
@@ -485,7 +486,8 @@ impl Pilot {
     }
 }
 
-/// The memory to forecast with: a pool that has not filled its budget yet misses as it is.
+/// The memory to forecast with. A pool that has not filled its budget yet misses like a pool of its
+/// present use.
 fn held(pool: &Steered) -> Bytes {
     if pool.used > Bytes(0) { pool.budget.min(pool.used) } else { pool.budget }
 }

@@ -1,29 +1,29 @@
 //! Plays of the tape while a recipe keeps one pool for everybody: the policy in force at
 //! other sizes of memory, and the other policies at the present size.
 //!
-//! A set of plays is begun once a minute and played one at a look, so that no look is long; it is
-//! shown when it is whole. All of a set end at the same access and count from the same one.
+//! A set of plays begins once a minute. Each look runs one play, so that no look is long. A set is
+//! shown when it is complete. All plays of a set count from the same access to the same access.
 
 use crate::tape::{Played, Scene, Tape, ratio_of};
 use crate::{Evictor, Reading};
 use base::{Access, Bytes, Filter, Micros};
 use std::sync::{Arc, LazyLock};
 
-/// Sizes that are played with the policy in force, by the present one; the first is the present
-/// one, and the last has no limit.
+/// Sizes that are played with the policy in force, as multiples of the present one. The present
+/// size is the first. A play without a limit is added.
 const SIZES: [f64; 9] = [1.0, 0.125, 0.25, 0.5, 0.75, 1.25, 1.5, 2.0, 4.0];
 
 /// Time between the beginnings of two sets.
 const REFRESH: Micros = Micros::from_secs(60);
 
-/// Accesses on a tape, below which nothing is played.
+/// Minimum number of accesses on a tape for a play.
 const ACCESSES_MIN: usize = 2_000;
 
-/// Candidates of the ranks that take a number.
+/// Number of candidates of the policies that take one, other than K-LRU.
 const CANDIDATES: u8 = 64;
 
-/// The policies that the store can follow. Plain LRU is K-LRU with Redis' five and its kept
-/// candidates.
+/// The policies that the store can follow. K-LRU stands for plain LRU too: it has five candidates
+/// and keeps them between evictions, as Redis does.
 static LIVE: LazyLock<Vec<Evictor>> = LazyLock::new(|| {
     let name = |name: &'static str| match name {
         "klru" => Some(Evictor::klru_pool(5)),
@@ -42,34 +42,34 @@ static LIVE: LazyLock<Vec<Evictor>> = LazyLock::new(|| {
 pub struct Replayed {
     /// The policy in force.
     pub evictor: Evictor,
-    /// Memory for all, and what it gives, from the least on; the last has no limit.
+    /// Memory sizes and their plays, in ascending order. The last has no limit (`None`).
     pub sizes: Vec<(Option<Bytes>, Played)>,
     /// The plays of the other policies with the present memory.
     pub others: Vec<Played>,
-    /// The memory that there is.
+    /// The present memory.
     pub memory: Bytes,
-    /// When the last access came that was played.
+    /// Time of the look at which the set began. Later accesses are not played.
     pub at: Micros,
 }
 
 impl Replayed {
-    /// The policy in force with the memory that there is.
+    /// The play of the policy in force with the present memory.
     pub fn present(&self) -> Option<&Played> {
         let present = |(size, _): &&(Option<Bytes>, Played)| *size == Some(self.memory);
         self.sizes.iter().find(present).map(|(_, played)| played)
     }
 }
 
-/// A policy, as it did on the sample.
+/// The result of a policy on the sample, compared with the policy in force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
     /// The policy.
     pub evictor: Evictor,
-    /// Its waiting for misses by that of the policy in force.
+    /// Ratio of its waiting for misses to the waiting of the policy in force.
     pub waits: f64,
-    /// How far chance may have moved that to either side, in nineteen cases of twenty.
+    /// Half the width of the 95 % band of `waits`.
     pub band: f64,
-    /// Its miss ratio by that of the policy in force.
+    /// Ratio of its misses to the misses of the policy in force.
     pub misses: f64,
 }
 
@@ -78,11 +78,12 @@ pub(super) struct Replays {
     tape: Tape,
     now: Micros,
     limit: Bytes,
-    /// The part of the memory that items have, as they are charged.
+    /// Share of the memory that the items take, as the store charges them.
     items: f64,
-    /// The tape as it was when the set that is played began.
+    /// The tape at the beginning of the present set.
     copy: Option<Box<Tape>>,
-    /// The scenes of a set that are still to be played, the next last, and the plays that are done.
+    /// The scenes of the set that are still to be played, the next one last. `done` holds the
+    /// finished plays.
     queue: Vec<(Option<Bytes>, Scene)>,
     done: Vec<(Option<Bytes>, Played)>,
     begun: Option<Micros>,
@@ -90,7 +91,7 @@ pub(super) struct Replays {
 }
 
 impl Replays {
-    /// Takes what was sampled since the last look.
+    /// Records the accesses sampled since the last look.
     pub(super) fn learn(&mut self, reading: &Reading, accesses: &[Access], filter: Filter) {
         self.tape.allow(reading.model_memory);
         self.tape.record(accesses, filter);
@@ -105,7 +106,7 @@ impl Replays {
         *self = Self::default();
     }
 
-    /// Plays one scene, if one is due. True if that made a set whole.
+    /// Plays one scene, if one is due. Returns true if this completed a set.
     pub(super) fn play(&mut self, evictor: Evictor, prices: &[f64], since: Micros) -> bool {
         if self.queue.is_empty() {
             let waits = self.begun.is_some_and(|at| self.now.saturating_sub(at) < REFRESH);
@@ -145,7 +146,7 @@ impl Replays {
         let (mut sizes, others): (Vec<_>, Vec<_>) = done.into_iter().partition(is_own);
         sizes.sort_by_key(|(size, _)| size.map_or(u64::MAX, |size| size.0));
         if sizes.len() != SIZES.len() + 1 {
-            // The policy changed meanwhile.
+            // The policy changed after the set began.
             return false;
         }
         let others = others.into_iter().map(|(_, played)| played).collect();
@@ -154,7 +155,7 @@ impl Replays {
         true
     }
 
-    /// The last set that is whole.
+    /// The last complete set.
     pub(super) const fn shown(&self) -> Option<&Arc<Replayed>> {
         self.shown.as_ref()
     }
@@ -165,7 +166,7 @@ impl Replays {
 }
 
 impl Replayed {
-    /// All policies beside the one in force, which is first.
+    /// The results of all policies. The policy in force is the first.
     pub fn trials(&self) -> Vec<Trial> {
         let Some(present) = self.present() else { return vec![] };
         let waited = present.waits();

@@ -1,5 +1,5 @@
-//! A tape of the requests to sampled keys, to be played again: the ground of all that is said of
-//! other sizes and other policies.
+//! A tape of the requests to sampled keys, which can be played again. All statements about other
+//! sizes and other policies rest on it.
 //!
 //! ```text
 //!   past: one entry a key ─┐                       ┌ the present policy at eight sizes
@@ -7,14 +7,13 @@
 //!                              of the tape         └ ▶ held, reads, misses, waiting by tenant
 //! ```
 //!
-//! A miniature cache that runs beside the store for hours is a cache of its own: it goes its way,
-//! and two of them differ by what they saw long ago. Here every miniature begins with the same
-//! record and ends with it, so that two differ by what they are asked to be, and by nothing else.
-//! Writes, removals, times to live and overwritten sizes are on the record; each item has the size
-//! that the store charges.
+//! A miniature cache that runs beside the store for hours diverges from it, and two miniatures
+//! differ by requests of long ago. Here every miniature plays the same record from its start to its
+//! end. So two miniatures differ only by their size and policy. Writes, removals, times to live and
+//! overwritten sizes are on the record. Each item has the size that the store charges.
 //!
-//! Keys, and not requests, are sampled, so a cache of the share R of the memory stands for all of
-//! it. A tape that has too many keys forgets half of them.
+//! The tape samples keys, not requests. So a cache with the share R of the memory and the share R
+//! of the keys stands for the whole cache. A tape with too many keys forgets half of them.
 
 mod play;
 mod record;

@@ -1,10 +1,10 @@
-//! One play: a cache that does not exist, from the first access on the tape to the last.
+//! One play: a simulated cache, from the first access on the tape to the last.
 //!
-//! Accesses before the window warm it up: each key as often as it was used, up to
-//! `USES_MAX` times, as far apart in the mean as its uses were. Then the window is played, and
-//! counted from the moment on that is asked about, but for its first part: a rank that learns has
-//! learnt by then. Misses are counted in groups of keys, so that two plays
-//! can be compared with their chance: of the same keys in each group.
+//! Accesses before the window warm the cache up: each key is used as often as it actually was, up
+//! to `USES_MAX` times, at its mean distance between uses. Then the window is played. Counting
+//! begins at the requested moment, but after the first part of the window, in which ranks learn.
+//! Misses are counted in groups of keys. Every play has the same keys in each group, so the groups
+//! give the error of a comparison of two plays.
 
 use super::record::{Entry, Past, Tape, millis};
 use crate::Evictor;
@@ -14,20 +14,20 @@ use policy::{Cache, Outcome};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Uses of a key of the past that are played.
+/// Maximum number of uses that are played for a key before the window.
 const USES_MAX: u32 = 4;
 
-/// The part of the window that is not counted.
+/// The first part of the window, which is not counted, as a divisor of its length.
 const LEARNS: usize = 4;
 
-/// Moments at which it is looked what each tenant holds.
+/// Number of moments at which the bytes of each tenant are measured.
 const LOOKS: usize = 4;
 
-/// Student's t for eight groups, nineteen cases in twenty.
+/// Student's t for eight groups, at 95 %.
 const STUDENT: f64 = 2.36;
 
-/// One count divided by another, and how far chance may have moved the ratio to either side: by how
-/// far the groups of keys stray from it.
+/// The ratio of one count to another, and half the width of its 95 % band. The band comes from the
+/// deviation of the groups of keys from the ratio.
 pub fn ratio_of(one: &[f64; GROUPS], by: &[f64; GROUPS]) -> (f64, f64) {
     let n = GROUPS as f64;
     let all = by.iter().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -36,23 +36,23 @@ pub fn ratio_of(one: &[f64; GROUPS], by: &[f64; GROUPS]) -> (f64, f64) {
     (ratio, STUDENT * (strays.sum::<f64>() * n / (n - 1.0)).sqrt() / all)
 }
 
-/// A cache to be played.
+/// The settings of one play: policy, memory, prices and start of counting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
     /// The policy.
     pub evictor: Evictor,
-    /// Memory of items, as the store charges them, for all keys; none for no limit.
+    /// Memory of the items of all keys, as the store charges them; `None` for no limit.
     pub capacity: Option<Bytes>,
-    /// The weight of each tenant's waiting; 1 where none is named.
+    /// Weight of each tenant's waiting, by tenant number; 1 for tenants beyond the end.
     pub prices: Vec<f64>,
-    /// From when on is counted.
+    /// Time at which counting begins.
     pub since: Micros,
 }
 
 /// A tenant's part in a play.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fared {
-    /// Bytes it held, for all keys, in the mean.
+    /// Mean of the bytes that the tenant held, scaled up to all keys.
     pub held: f64,
     /// Reads of sampled keys, by group.
     pub reads: [f64; GROUPS],
@@ -67,11 +67,11 @@ pub struct Fared {
 pub struct Played {
     /// The scene that was played.
     pub scene: Scene,
-    /// By tenant.
+    /// Results by tenant number.
     pub tenants: Vec<Fared>,
-    /// The stretch that was counted.
+    /// Length of the counted part of the window.
     pub length: Micros,
-    /// The share of the keys.
+    /// Share of the keys that are on the tape.
     pub rate: f64,
 }
 
@@ -91,11 +91,11 @@ impl Played {
     }
 }
 
-/// A cache that drops items when their time is over, as the store's sweep does: nobody may ask for
-/// them again, and meanwhile they would take the room of others.
+/// A cache that drops items when they expire, as the store's sweep does. Without it, expired items
+/// without another request would take the memory of other items.
 struct Swept {
     cache: Cache,
-    /// When a key may die; the next first.
+    /// Times in milliseconds at which keys expire, the earliest first.
     dies: BinaryHeap<Reverse<(u32, u64)>>,
 }
 
@@ -115,11 +115,11 @@ impl Swept {
     }
 }
 
-/// A key as it was seen last.
+/// Tenant and size of each key at its last access.
 type Latest = HashMap<u64, (TenantId, u32)>;
 
 impl Tape {
-    /// Plays a scene; nothing where there is nothing to count.
+    /// Plays a scene. Returns `None` if there is no access to count, or if the policy is unknown.
     pub fn play(&self, scene: &Scene) -> Option<Played> {
         let began = self.began?;
         let window = &self.window;
@@ -180,12 +180,12 @@ impl Tape {
             let Past { last, first_ms, uses } = *past;
             let apart = (last.at_ms - first_ms) / uses.saturating_sub(1).max(1);
             let uses = uses.clamp(1, USES_MAX);
-            // Its item dies when the last use said it would.
+            // The item expires when its last use says so.
             let dies_ms = last.at_ms.saturating_add(last.left_ms);
             (0..uses).rev().map(move |back| {
                 let at_ms = last.at_ms - back * apart;
                 let ttl_ms = if last.left_ms > 0 { dies_ms - at_ms } else { 0 };
-                // As a read: to a rank that learns, a write would end what the key had.
+                // Plays a read: for a rank that learns, a write would discard the key's record.
                 Entry { at_ms, ttl_ms, op: Op::Get, ..last }
             })
         };

@@ -3,32 +3,33 @@
 use base::{Access, Bytes, Filter, Micros, Op, TenantId};
 use std::collections::{HashMap, VecDeque};
 
-/// Accesses and keys kept at most: with so many a play takes some thirty milliseconds.
+/// Bounds of the maximum numbers of accesses and of keys on a tape. A play of the largest tape
+/// takes about thirty milliseconds.
 const WINDOW: (usize, usize) = (8_192, 65_536);
 const KEYS: (usize, usize) = (4_096, 24_576);
 
-/// Memory of an access, and of a key in the past.
+/// Memory of an access, and of a key before the window.
 const ACCESS_BYTES: u64 = size_of::<Entry>() as u64;
 const KEY_BYTES: u64 = 2 * ACCESS_BYTES + 16;
 
-/// Part of the memory of the models that a tape may take.
+/// Memory that a tape may use, as a divisor of the memory of the models.
 const SHARE: u64 = 2;
 
-/// How long an access is kept, in milliseconds.
+/// Maximum age of an access in the window, in milliseconds.
 const REACH_MS: u32 = 1_200_000;
 
-/// How long a tape is, at most: its times are numbers of 32 bits.
+/// Maximum length of a tape in milliseconds, because its times are numbers of 32 bits.
 const LENGTH_MAX_MS: u32 = u32::MAX / 2;
 
-/// An access, as it is kept.
+/// An access on the tape.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) key: u64,
-    /// Since the tape began.
+    /// Time since the tape began, in milliseconds.
     pub(super) at_ms: u32,
     pub(super) size: u32,
     pub(super) penalty_us: u32,
-    /// The life that a fetch gives it, and what was left of it; 0 for no limit.
+    /// The whole time to live; the next field is the rest of it at this access. 0 for no limit.
     pub(super) ttl_ms: u32,
     pub(super) left_ms: u32,
     pub(super) tenant: TenantId,
@@ -37,7 +38,7 @@ pub(super) struct Entry {
 
 const _: () = assert!(size_of::<Entry>() == 32);
 
-/// A key before the window: its last access, when it was first seen, and how often in between.
+/// A key before the window: its last access, the time of its first one, and the number of accesses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Past {
     pub(super) last: Entry,
@@ -45,17 +46,17 @@ pub(super) struct Past {
     pub(super) uses: u32,
 }
 
-/// The requests to sampled keys of late.
+/// The recent requests to sampled keys.
 #[derive(Clone, Debug)]
 pub struct Tape {
     filter: Filter,
     pub(super) window: VecDeque<Entry>,
     pub(super) past: HashMap<u64, Past>,
-    /// Times to live as they were written, in milliseconds: a read shows what is left of one.
+    /// Whole times to live by key, in milliseconds. A read shows only the rest of one.
     lives: HashMap<u64, u32>,
     pub(super) window_max: usize,
     pub(super) keys_max: usize,
-    /// When the first access came.
+    /// Time of the first access.
     pub(super) began: Option<Micros>,
 }
 
@@ -73,9 +74,9 @@ impl Default for Tape {
     }
 }
 
-/// A key of a tenant as a number.
+/// A number for a key of a tenant.
 const fn name(access: &Access) -> u64 {
-    // The bits that say whether it is sampled stay as they are.
+    // Keeps the bits that decide whether the key is sampled.
     access.key ^ (base::hash::mix(access.tenant as u64) >> 24)
 }
 
@@ -84,7 +85,7 @@ pub(super) fn millis(time: Micros) -> u32 {
 }
 
 impl Tape {
-    /// Keeps within what the models may take.
+    /// Bounds the tape by the memory that the models may use.
     pub(crate) fn allow(&mut self, memory: Option<Bytes>) {
         let Some(memory) = memory else { return };
         let bytes = memory.0 / SHARE / 2;
@@ -92,9 +93,9 @@ impl Tape {
         self.keys_max = ((bytes / KEY_BYTES) as usize).clamp(KEYS.0, KEYS.1);
     }
 
-    /// Takes what was sampled with this filter since the last time, in the order it came. Of keys
-    /// that were not sampled before nothing is known, so a wider filter begins a new tape, if it is
-    /// much wider.
+    /// Appends the accesses that were sampled with this filter since the last call, in their order
+    /// of arrival. A narrower filter drops keys from the tape. A much wider one begins a new tape
+    /// while the tape has few keys, because the earlier accesses to the added keys are unknown.
     pub(crate) fn record(&mut self, accesses: &[Access], filter: Filter) {
         let (own, sampled) = (self.filter.threshold(), filter.threshold());
         if sampled < own {
@@ -131,7 +132,7 @@ impl Tape {
     fn see(&mut self, access: &Access) {
         let began = *self.began.get_or_insert(access.time);
         let (key, left) = (name(access), millis(access.ttl));
-        // A fetch brings the whole life, a read shows the rest of it.
+        // A fetch brings the whole time to live, and a read shows the rest of it.
         let ttl_ms = match (access.op, left) {
             (_, 0) | (Op::Delete, _) => {
                 self.lives.remove(&key);
@@ -156,7 +157,7 @@ impl Tape {
         });
     }
 
-    /// An access is too old for the window.
+    /// Moves an access that is too old for the window to the past.
     fn leave(&mut self, entry: Entry) {
         if entry.op == Op::Delete {
             self.past.remove(&entry.key);
@@ -168,10 +169,10 @@ impl Tape {
         past.uses = past.uses.saturating_add(1);
     }
 
-    /// Goes on with fewer keys.
+    /// Continues the tape with the fewer keys of this filter.
     fn narrow(&mut self, filter: Filter) {
         self.filter = filter;
-        // A name differs from its key in low bits only.
+        // The number from `name` differs from its key only in low bits.
         self.window.retain(|entry| filter.keeps(entry.key));
         self.past.retain(|&key, _| filter.keeps(key));
         self.lives.retain(|&key, _| filter.keeps(key));
@@ -187,23 +188,24 @@ impl Tape {
         self.window.len()
     }
 
-    /// Whether nothing came.
+    /// Whether the window has no access.
     pub fn is_empty(&self) -> bool {
         self.window.is_empty()
     }
 
-    /// The share of the keys that is on it.
+    /// Share of the keys that are on the tape.
     pub fn rate(&self) -> f64 {
         self.filter.rate()
     }
 
-    /// Since when every access is on it; none while nothing came.
+    /// Start of the window: every later access to a sampled key is on the tape. `None` while the
+    /// window has no access.
     pub fn since(&self) -> Option<Micros> {
         let first = self.window.front()?;
         Some(self.began? + Micros::from_millis(first.at_ms.into()))
     }
 
-    /// Memory it holds.
+    /// Memory that the tape holds.
     pub fn bytes(&self) -> Bytes {
         let past = self.past.capacity() as u64 * KEY_BYTES;
         let lives = self.lives.capacity() as u64 * 16;

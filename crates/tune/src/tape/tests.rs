@@ -1,11 +1,11 @@
-//! Plays of made requests on a tape: policies, sizes, removals, samples and bounds.
+//! Plays of generated requests on a tape: policies, sizes, removals, samples and bounds.
 
 use super::*;
 use crate::Evictor;
 use base::hash::mix;
 use base::{Access, Bytes, Filter, Micros};
 
-/// One read a millisecond, of keys one after the other.
+/// Records one read a millisecond, of `keys` keys in turn.
 fn looped(tape: &mut Tape, keys: u64, from: u64, count: u64, filter: Filter) {
     let read = |at: u64| Access {
         time: Micros::from_millis(at),
@@ -29,8 +29,8 @@ fn ratio(played: &Played) -> f64 {
     played.misses() / reads
 }
 
-/// A loop misses all in a cache that is smaller under LRU, and a part under a rank that learns;
-/// where everything fits only what came first misses.
+/// In a cache smaller than the loop, LRU misses every read, and a rank that learns misses a part of
+/// them. If everything fits, only the first reads miss.
 #[test]
 fn policies_and_sizes_are_told_apart() {
     let mut tape = Tape::default();
@@ -50,7 +50,7 @@ fn policies_and_sizes_are_told_apart() {
     assert!(times < 0.85 && band < 0.1, "{times} {band}");
 }
 
-/// Two plays of one tape are alike, however long the tape ran: nothing goes its own way.
+/// A play depends only on the content of the tape, however long the tape ran.
 #[test]
 fn a_play_begins_with_the_tape_and_nothing_else() {
     let (mut long, mut short) = (Tape::default(), Tape::default());
@@ -76,7 +76,7 @@ fn the_past_is_not_forgotten() {
     assert_eq!(lru.misses(), 0.0);
 }
 
-/// Deletes, times to live and overwritten sizes are on it.
+/// Deletes, times to live and overwritten sizes are on the tape.
 #[test]
 fn what_ends_an_item_is_on_the_tape() {
     let mut tape = Tape::default();
@@ -94,11 +94,11 @@ fn what_ends_an_item_is_on_the_tape() {
     ];
     tape.record(&accesses, Filter::ALL);
     let played = tape.play(&scene(Evictor::klru_pool(5), 100, 1)).unwrap();
-    // The removed and the expired one, each once.
+    // The removed item and the expired item miss once each.
     assert_eq!((played.misses(), ratio(&played)), (2.0, 0.4));
 }
 
-/// An item whose time is over takes no room, though nobody asks for it again.
+/// An expired item takes no memory, even without another request for it.
 #[test]
 fn dead_items_take_no_room() {
     let mut tape = Tape::default();
@@ -112,7 +112,7 @@ fn dead_items_take_no_room() {
     assert_eq!(played.tenants[0].held, 100.0);
 }
 
-/// Fewer keys show the same, in as much less memory.
+/// A share of the keys in the same share of the memory has the same miss ratio.
 #[test]
 fn a_share_of_the_keys_stands_for_all() {
     let mut tape = Tape::default();

@@ -1,4 +1,4 @@
-//! What was asked for, from a server or a file, ready to be played.
+//! Requests from a server or a file, ready to be played.
 
 use super::Args;
 use crate::capture_command::{self, Server, TenantRules};
@@ -11,59 +11,59 @@ use base::{Access, Bytes, Micros, Op, Size, TenantId};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use trace::Source;
 
-/// Requests that are played; of more, only those to a share of the keys.
+/// Maximum number of requests to play. A longer load is thinned to a share of its keys.
 const REQUESTS_MAX: usize = 1 << 19;
-/// With fewer reads than this nothing is advised.
+/// Minimum number of reads for advice.
 const READS_MIN: u64 = 1_000;
-/// The cost of a miss where nobody says it.
+/// The cost of a miss without a measurement or a `--penalty`.
 const PENALTY_DEFAULT: Micros = Micros::from_millis(1);
-/// Items from which on what a server says of them is a mean.
+/// Minimum number of items for a meaningful mean of the memory that the server reports for them.
 const ITEMS_MIN: u64 = 1_000;
-/// An item takes so many times what Larder's does, at least and at most: what is beyond counts
-/// something else.
+/// Bounds for the ratio of an item's bytes in the server to its bytes in Larder. A ratio beyond
+/// them counts something else.
 const DEARNESS: (f64, f64) = (0.7, 8.0);
-/// A server that uses so much of its limit is full.
+/// A server that uses this share of its limit is full.
 const FULL: f64 = 0.9;
-/// Sets the keys that are played, and the eighths, apart from whatever else goes by the hash.
+/// Makes the choice of keys to play, and of the eighths, independent of other uses of the hash.
 const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Keys are dealt into so many lots.
+/// Number of lots into which keys are divided.
 const LOTS: u64 = 1 << 10;
 
-/// The requests, and what is known beside them.
+/// The requests to play, with the facts about the cache that served them.
 #[derive(Debug)]
 pub(super) struct Load {
     pub(super) from: String,
-    /// Charged as items of the store.
+    /// The requests, each with the size that the store charges for its item.
     pub(super) accesses: Vec<Access>,
     pub(super) names: Vec<String>,
-    /// Time in which they came, without pauses.
+    /// Time in which the requests arrived, without pauses.
     pub(super) seconds: f64,
-    /// The memory there is now.
+    /// Memory of the present cache.
     pub(super) memory: Bytes,
     /// Share of the keys that are played.
     pub(super) share: f64,
-    /// Reads that the server itself counted as misses, of all.
+    /// Miss ratio of the present server, if the capture shows it.
     pub(super) missed: Option<f64>,
-    /// What a miss of each tenant costs, in microseconds.
+    /// Cost of a miss of each tenant, in microseconds.
     pub(super) penalties: Vec<f64>,
     pub(super) assumptions: Vec<String>,
-    /// Lines of `--tenant`, for what to type.
+    /// Lines of `--tenant`, for the commands that the advice suggests.
     pub(super) rules: Vec<String>,
-    /// What belongs to the whole: bytes of all keys.
+    /// Bytes of the items of all keys, before the load is thinned.
     pub(super) footprint: Bytes,
-    /// An item's bytes in the server that was watched, by its bytes in Larder.
+    /// Ratio of an item's bytes in the watched server to its bytes in Larder.
     pub(super) dearness: f64,
-    /// The server is full and evicts.
+    /// Whether the server is full and evicts.
     pub(super) evicts: bool,
 }
 
 impl Load {
-    /// Which eighth of the keys a key is in.
+    /// The number of the eighth of the keys that holds a key, from 0 to 7.
     pub(super) fn eighth(key: u64) -> u64 {
         mix(key ^ SALT.rotate_left(17)) % 8
     }
 
-    /// The load of these requests; the times of the pauses are not counted.
+    /// The load of these requests, which arrived within `seconds` without pauses.
     fn of(from: &str, names: Vec<String>, accesses: Vec<Access>, seconds: f64) -> Self {
         Self {
             from: from.to_owned(),
@@ -82,7 +82,7 @@ impl Load {
         }
     }
 
-    /// Fills in what misses cost where nobody says it, and keeps no more than can be played.
+    /// Fills in unknown costs of misses, and thins the load to [`REQUESTS_MAX`] requests.
     fn ready(mut self, args: &Args, server: Option<&Server>) -> anyhow::Result<Self> {
         let reads = self.accesses.iter().filter(|access| access.op == Op::Get).count() as u64;
         ensure!(
@@ -174,8 +174,8 @@ impl Load {
     }
 }
 
-/// An item's bytes in a server by its bytes in Larder, where those are `charged` in the mean:
-/// as the server counts its own items, or else by what is known of its kind.
+/// Ratio of an item's bytes in a server to its bytes in Larder, which are `charged` in the mean. It
+/// uses the server's own count of its items, or else the known overhead of its kind.
 fn dearness(server: Option<&Server>, charged: f64) -> f64 {
     let Some(server) = server.filter(|server| server.kind != "larder" && charged > 0.0) else {
         return 1.0;
@@ -189,8 +189,9 @@ fn dearness(server: Option<&Server>, charged: f64) -> f64 {
     (item / charged).clamp(DEARNESS.0, DEARNESS.1)
 }
 
-/// Bytes that a server takes for an item beyond what Larder does, where it does not say: entries of
-/// the table, headers and what allocators round up. Valkey keeps the key in the entry since 8.1.
+/// Additional bytes of an item in a server compared with Larder, if the server does not report it:
+/// table entries, headers and rounding by the allocator. Since 8.1, Valkey keeps the key in the
+/// entry.
 fn beside(kind: &str, version: &str) -> f64 {
     let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
@@ -202,18 +203,18 @@ fn beside(kind: &str, version: &str) -> f64 {
     }
 }
 
-/// What the store charges for the item of a request.
+/// Bytes that the store charges for the item of a request.
 fn charged(access: &Access) -> Size {
     let life = access.ttl > Micros(0);
     Size::of(store::charge(access.key_size as usize, access.value_size as usize, life) as u64)
 }
 
-/// The same key of two tenants is two objects.
+/// A key that is different for each tenant, so that a key of two tenants is two objects.
 fn own_key(access: &Access) -> u64 {
     mix(access.key ^ u64::from(access.tenant) << 32)
 }
 
-/// From a live server.
+/// Captures the load of a live server.
 pub(super) fn watched(args: &Args) -> anyhow::Result<Load> {
     let place = Place::parse(&args.from)?;
     let captured = capture_command::watch(&place, &args.watch)?;
@@ -256,7 +257,7 @@ pub(super) fn watched(args: &Args) -> anyhow::Result<Load> {
     load.ready(args, Some(server))
 }
 
-/// From a file.
+/// Reads the load from a trace file.
 pub(super) fn read(args: &Args) -> anyhow::Result<Load> {
     let memory = args.memory.filter(|memory| *memory > Bytes(0)).with_context(
         || "a trace does not say how much memory the cache has: name it, as in --memory 512mb",
@@ -306,8 +307,8 @@ fn number(names: &mut Vec<String>, name: String) -> TenantId {
     TenantId::try_from(at).unwrap_or(TenantId::MAX)
 }
 
-/// The share of the reads of the second half whose key had not been asked for before: no memory
-/// helps those.
+/// The share of first reads of a key among the reads of the second half, and their share of the
+/// cost if all reads missed. No memory makes a first read a hit.
 pub(super) fn first_reads(load: &Load) -> (f64, f64) {
     let middle = load.accesses.len() / 2;
     let mut seen = HashSet::new();

@@ -6,9 +6,9 @@
 //!   file ──────────────┘            └ Larder           ┘   at seven sizes
 //! ```
 //!
-//! The first half of the requests warms the caches up, the second is counted. What is promised is a
-//! difference between two caches that saw the same requests; its band is what the difference varies
-//! by among eighths of the keys.
+//! The first half of the requests warms the caches up, the second is counted. The advice promises
+//! a difference between two caches that saw the same requests. The band of the difference comes
+//! from its variation among eighths of the keys.
 
 mod division;
 mod load;
@@ -36,11 +36,11 @@ Examples:
   larder advise --from memcached://localhost --for 60s --window all
   larder advise --from web.csv.zst --memory 512mb --penalty 2ms --json";
 
-/// What advice is wanted, and about what.
+/// The source of the requests, and the advice to give on them.
 #[derive(clap::Args, Debug)]
 #[group(skip)]
 pub(super) struct Args {
-    /// What is asked of the cache: a server to watch (redis://HOST, memcached://HOST), or a trace
+    /// Source of the requests: a server to watch (redis://HOST, memcached://HOST), or a trace
     #[arg(long, value_name = "URL|FILE", default_value = "", hide_default_value = true)]
     pub(super) from: String,
     /// The memory there is now; a server says it itself
@@ -67,7 +67,7 @@ pub(super) struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// A sentence that names the failure and its fix.
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let inputs = [args.from.clone()];
     if let Some(path) = &args.html {

@@ -1,4 +1,4 @@
-//! Plays the load through caches that do not exist.
+//! Plays the load through simulated caches.
 
 use super::division::{Curves, step};
 use super::load::Load;
@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tune::{Plan, Plant, recipe};
 
-/// Sizes that are played, as multiples of what there is.
+/// Sizes that are played, as multiples of the present memory.
 pub(super) const SIZES: [f64; 7] = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0];
 /// Eighths of the keys, for bands.
 pub(super) const PARTS: u64 = 8;
 
-/// A cache.
+/// A kind of cache that is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Cache {
-    /// One cache for everybody, evicting as Redis does.
+    /// One cache for all tenants, which evicts like Redis.
     Shared,
     /// A fixed share for each tenant.
     Divided,
@@ -31,7 +31,7 @@ pub(super) enum Cache {
 impl Cache {
     pub(super) const ALL: [Self; 3] = [Self::Shared, Self::Divided, Self::Larder];
 
-    /// What reports call it.
+    /// The name of the cache in reports.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Shared => "one shared cache, as now",
@@ -41,19 +41,19 @@ impl Cache {
     }
 }
 
-/// What a cache gave, in the second half of the requests.
+/// The result of one cache at one size, counted in the second half of the requests.
 #[derive(Clone, Debug)]
 pub(super) struct Played {
     pub(super) cache: Cache,
-    /// Times what there is.
+    /// Size as a multiple of the present memory.
     pub(super) times: f64,
-    /// By tenant.
+    /// Counts by tenant.
     pub(super) counts: Vec<Counts>,
     /// Bytes of each tenant at the end.
     pub(super) used: Vec<Bytes>,
-    /// Microseconds waited with each eighth of the keys alone, where that was played.
+    /// Microseconds waited with each eighth of the keys alone; empty if they were not played.
     pub(super) parts: Vec<f64>,
-    /// The miss ratios of the same.
+    /// Miss ratios with each eighth of the keys alone; empty if they were not played.
     pub(super) ratios: Vec<f64>,
 }
 
@@ -75,8 +75,8 @@ struct Job<'a> {
     plan: Option<&'a Plan>,
 }
 
-/// Every cache at every size. The eighths are played for what is promised: the three caches at the
-/// present size, the present cache at three quarters and at twice.
+/// Plays every cache at every size. It also plays the eighths where the advice needs a band: for
+/// the three caches at the present size, and for the present cache at three quarters and at twice.
 pub(super) fn all(load: &Load, seed: u64) -> anyhow::Result<Vec<Played>> {
     let curves = Curves::of(load, seed)?;
     let memory = |times: f64| Bytes((load.memory.as_f64() * times) as u64);
@@ -132,7 +132,7 @@ type Outcome = anyhow::Result<(Vec<Counts>, Vec<Bytes>)>;
 
 fn one(load: &Load, job: &Job<'_>, seed: u64) -> Outcome {
     let share = load.share / if job.part.is_some() { PARTS as f64 } else { 1.0 };
-    // Its items take more room where they are not Larder's.
+    // Items take more memory in a server other than Larder.
     let dearness = if job.cache == Cache::Larder { 1.0 } else { load.dearness };
     let memory = Bytes((load.memory.as_f64() * job.times * share / dearness) as u64);
     let bounds: Vec<_> = load.names.iter().map(|name| Bounds::none(name)).collect();
@@ -156,7 +156,7 @@ fn one(load: &Load, job: &Job<'_>, seed: u64) -> Outcome {
         if job.cache == Cache::Larder {
             flight.access(access);
         } else {
-            // Nobody steers it.
+            // No pilot steers this cache.
             flight.plant.access(access);
         }
     }

@@ -1,5 +1,4 @@
-//! What follows from what was played, in sentences: the answer first, then what it rests on, then
-//! what to type.
+//! The advice in sentences: the answer first, then its reasons, then the commands to type.
 
 use super::load::{Load, first_reads};
 use super::play::{Cache, Played};
@@ -11,20 +10,20 @@ use serde::Serialize;
 use std::fmt;
 use tune::Plan;
 
-/// A smaller gain is not worth a change.
+/// Minimum gain that is worth a change, as a share of the waiting.
 const GAIN_MIN: f64 = 0.02;
-/// Standard errors to either side of a band: Student's t for eight parts, nineteen in twenty.
+/// Half the width of a band in standard errors: Student's t for eight parts, at 95 %.
 const ERRORS: f64 = 2.36;
-/// The model and the server may miss reads that far apart in any case, in shares of the reads.
+/// Tolerated difference between the miss ratios of the model and of the server in any case.
 const APART: f64 = 0.03;
-/// Misses of one tenant cost so many times those of another: worth a word.
+/// Ratio between the miss costs of two tenants from which on the advice mentions it.
 const DEARER: f64 = 4.0;
-/// With so many first reads a capture may only be short.
+/// Share of first reads above which the capture may be too short.
 const SHORT: f64 = 0.2;
-/// Tenants that are shown.
+/// Maximum number of tenants in the text.
 const SHOWN_MAX: usize = 12;
 
-/// A share of the waiting that would be saved, with its band; negative where it would be more.
+/// The saved share of the waiting, with its band. It is negative if the waiting grows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Gain {
     pub(super) share: f64,
@@ -33,7 +32,7 @@ pub(super) struct Gain {
 }
 
 impl Gain {
-    /// What `other` saves against `base`. The band is a jackknife over eighths of the keys.
+    /// The saving of `other` against `base`. The band is a jackknife over eighths of the keys.
     pub(super) fn of(base: &Played, other: &Played) -> Self {
         let share = 1.0 - other.waited() / base.waited().max(1.0);
         let sum = |parts: &[f64]| parts.iter().sum::<f64>();
@@ -48,7 +47,7 @@ impl Gain {
         Self { share, low: share - error, high: share + error }
     }
 
-    /// Whether something is surely gained, and enough to matter.
+    /// Whether the gain is certain, and large enough to matter.
     fn is_worth(self) -> bool {
         self.low > 0.0 && self.share >= GAIN_MIN
     }
@@ -58,7 +57,7 @@ impl Gain {
     }
 
     fn words(self) -> String {
-        // Of a little less than nothing, a rounded 0 keeps the sign unless 0 is added.
+        // A small negative share rounds to -0; adding 0 removes the sign.
         let percent = |share: f64| format!("{:.0}", (100.0 * share).round() + 0.0);
         if self.is_worth() {
             let (low, high) = (percent(self.low), percent(self.high));
@@ -73,7 +72,7 @@ impl Gain {
     }
 }
 
-/// How far the mean of these may be off.
+/// Half the width of the band of the mean of these ratios.
 fn band(ratios: &[f64]) -> f64 {
     let n = ratios.len() as f64;
     if n < 2.0 {
@@ -84,7 +83,7 @@ fn band(ratios: &[f64]) -> f64 {
     ERRORS * (squares / (n * (n - 1.0))).sqrt()
 }
 
-/// A tenant, as it would fare.
+/// The forecasts for one tenant in the three caches.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct TenantAdvice {
     pub(super) name: String,
@@ -98,22 +97,22 @@ pub(super) struct TenantAdvice {
     pub(super) larder_bytes: u64,
 }
 
-/// A point of a curve.
+/// A point of the curve of a cache over its memory.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Point {
     pub(super) cache: Cache,
     pub(super) memory: u64,
-    /// Milliseconds waited for misses in a second.
+    /// Time waited for misses, in milliseconds per second.
     pub(super) waiting_ms_per_s: f64,
     pub(super) miss_ratio: f64,
 }
 
-/// Everything there is to say.
+/// The whole advice, as printed with `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Advice {
     pub(super) from: String,
     pub(super) memory: u64,
-    /// Bytes of all that was asked for, as items.
+    /// Bytes of the items of all requested keys in Larder.
     pub(super) footprint: u64,
     pub(super) seconds: f64,
     pub(super) requests: usize,
@@ -122,16 +121,16 @@ pub(super) struct Advice {
     pub(super) division: Option<Gain>,
     pub(super) twice: Gain,
     pub(super) three_quarters: Gain,
-    /// Shares of the reads, and of the waiting if all missed, that are first reads of a key.
+    /// First reads of a key, as a share of the reads and of the waiting if all reads missed.
     pub(super) first_reads: (f64, f64),
-    /// Of the model of the present cache, and of the server.
+    /// Miss ratio of the model of the present cache; the next field is the server's own.
     pub(super) miss_ratio: f64,
     pub(super) server_miss_ratio: Option<f64>,
-    /// How far chance may have moved the model's, to either side.
+    /// Half the width of the band of the model's miss ratio.
     pub(super) miss_band: f64,
-    /// Bytes that all that was asked for would take in the server that was watched.
+    /// Bytes of the items of all requested keys in the watched server.
     pub(super) there: u64,
-    /// The server is full and evicts.
+    /// Whether the server is full and evicts.
     pub(super) evicts: bool,
     pub(super) tenants: Vec<TenantAdvice>,
     pub(super) points: Vec<Point>,
@@ -147,7 +146,7 @@ impl Advice {
             let found = played.iter().find(|one| one.cache == cache && one.times == times);
             found.unwrap_or(&played[0])
         };
-        // Of the second half, for the whole load.
+        // The counts cover the second half of the played share of the keys.
         let a_second = 1e-3 / (0.5 * load.seconds * load.share);
         let now = find(Cache::Shared, 1.0);
         let (divided, larder) = (find(Cache::Divided, 1.0), find(Cache::Larder, 1.0));
@@ -201,7 +200,7 @@ impl Advice {
         }
     }
 
-    /// Whether all that was asked for fits: then no cache is better than another.
+    /// Whether all requested keys fit: then no cache is better than another.
     pub(super) fn fits(&self) -> bool {
         self.there <= self.memory && !self.evicts
     }
@@ -243,7 +242,7 @@ impl Advice {
         "Fixed shares for the tenants help, see below; Larder and more memory do not.".to_owned()
     }
 
-    /// The alternatives, a line each.
+    /// The alternatives, one line each.
     pub(super) fn alternatives(&self) -> Vec<String> {
         if self.no_verdict().is_some() {
             return vec![];
@@ -261,7 +260,7 @@ impl Advice {
         all
     }
 
-    /// Why that is so.
+    /// The reasons for the answer, in sentences.
     pub(super) fn reasons(&self) -> Vec<String> {
         let mut all = vec![];
         let by_cost = |a: &&TenantAdvice, b: &&TenantAdvice| a.penalty_us.total_cmp(&b.penalty_us);
@@ -304,7 +303,7 @@ impl Advice {
         all
     }
 
-    /// What to do.
+    /// The commands that put the advice into effect, or that capture more requests.
     pub(super) fn commands(&self) -> Vec<String> {
         let size = |bytes: u64| format!("{}mb", bytes.div_ceil(1 << 20).max(1));
         let mut all = vec![];
@@ -329,7 +328,7 @@ impl Advice {
         all
     }
 
-    /// How the tenants fare, in 80 columns.
+    /// Costs, misses and shares of the tenants, in 80 columns.
     pub(super) fn table(&self) -> Table {
         let head = ["tenant", "reads/s", "a miss costs", "misses", "Larder", "share", "with it"];
         let mut table = Table::new(head);

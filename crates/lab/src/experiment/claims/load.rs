@@ -1,7 +1,7 @@
-//! Made loads for claims: tenants with what they ask for, how often, and when that changes.
+//! Generated loads for claims: tenants with their keys, rates and changes over time.
 //!
-//! A load is a function of its seed and the time, so that it can be run again to any moment: each
-//! request is drawn when it is due, and nothing is kept.
+//! A load is a function of its seed and the time, so it can be run again to any moment. Each
+//! request is drawn when it is due, and none is stored.
 
 use crate::plant::Bounds;
 use base::{Access, Bytes, Micros, Op, Prng, TenantId};
@@ -22,18 +22,18 @@ pub(super) struct Asks {
     pub(super) reads_per_s: f64,
     pub(super) keys: u64,
     pub(super) pattern: Pattern,
-    /// Bytes of an item, from and to.
+    /// Range of the bytes of an item.
     pub(super) size: (u64, u64),
     pub(super) penalty_us: u64,
-    /// 0 for no limit.
+    /// Time to live in seconds; 0 for no limit.
     pub(super) ttl_s: u64,
-    /// The share of its reads that is of keys never written.
+    /// Share of the reads that request a key that is never written.
     pub(super) never: f64,
-    /// The share of its reads that are followed by a removal of some key.
+    /// Share of the other reads that are followed by a removal of a random key.
     pub(super) removes: f64,
 }
 
-/// A tenant that has nothing special.
+/// A plain tenant, from which the others are derived.
 pub(super) const PLAIN: Asks = Asks {
     name: "web",
     reads_per_s: 500.0,
@@ -51,12 +51,12 @@ pub(super) const PLAIN: Asks = Asks {
 pub(super) struct Traffic {
     pub(super) name: &'static str,
     pub(super) memory: Bytes,
-    /// Each with the second from which on it is so: a later one takes the place of an earlier of
-    /// the same name.
+    /// Requests of tenants, each with the second at which they begin. Later requests of a tenant
+    /// replace its earlier ones.
     pub(super) asks: Vec<(u64, Asks)>,
 }
 
-/// One request, and whether it is for a key that nobody ever writes.
+/// One request, and whether its key is never written.
 pub(super) type Request = (Access, bool);
 
 impl Traffic {
@@ -71,7 +71,7 @@ impl Traffic {
         names.into_iter().map(Bounds::none).collect()
     }
 
-    /// All requests of so many seconds.
+    /// All requests of the first `seconds` seconds.
     pub(super) fn requests(&self, seconds: u64, seed: u64) -> impl Iterator<Item = Request> + '_ {
         let tenants = self.tenants();
         let mut prng = Prng::new(seed);
@@ -90,12 +90,12 @@ impl Traffic {
     }
 }
 
-/// A tenant, being drawn.
+/// A tenant whose requests are being drawn.
 #[derive(Debug)]
 struct Drawn {
     tenant: TenantId,
     asks: Asks,
-    /// The popularity of the keys, summed up.
+    /// Cumulative popularity of the keys.
     sums: Vec<f64>,
     next: u64,
 }

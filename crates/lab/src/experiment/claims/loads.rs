@@ -1,12 +1,13 @@
-//! The loads on which claims are tried.
+//! The loads for tests of claims.
 
 use super::load::{Asks, Traffic, PLAIN, Pattern};
 use base::Bytes;
 
 const MIB: u64 = 1 << 20;
 
-/// Three tenants whose misses cost a different time each, with keys never written, removals, times
-/// to live and a load that doubles: the one that found most faults.
+/// Three tenants, each with its own miss cost. They include keys that are never written, removals
+/// and times to live, and the load of one doubles at `shift_s`. This load has found the most
+/// faults.
 fn three(name: &'static str, memory: u64, shift_s: Option<u64>) -> Traffic {
     let jobs = Asks {
         name: "jobs",
@@ -41,12 +42,12 @@ fn three(name: &'static str, memory: u64, shift_s: Option<u64>) -> Traffic {
     Traffic { name, memory: Bytes(memory), asks }
 }
 
-/// One tenant.
+/// A load with one tenant.
 fn one(name: &'static str, memory: u64, asks: Asks) -> Traffic {
     Traffic { name, memory: Bytes(memory), asks: vec![(0, asks)] }
 }
 
-/// Tenants from often to seldom and from cheap to dear.
+/// Tenants with different rates, numbers of keys and miss costs. The first has the highest rate.
 fn many(name: &'static str, tenants: usize, memory: u64) -> Traffic {
     const NAMES: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN";
     let asks = (0..tenants).zip(0u32..).map(|(at, number)| {
@@ -63,7 +64,7 @@ fn many(name: &'static str, tenants: usize, memory: u64) -> Traffic {
     Traffic { name, memory: Bytes(memory), asks: asks.collect() }
 }
 
-/// A tenant that draws keys for a while and then reads all of them in turn, again and again.
+/// A tenant that alternates between its own pattern and a loop over all keys.
 fn turns(name: &'static str, memory: u64, asks: Asks) -> Traffic {
     const TURN_S: u64 = 100;
     let pattern = |turn: u64| if turn.is_multiple_of(2) { asks.pattern } else { Pattern::Loop };
@@ -71,7 +72,7 @@ fn turns(name: &'static str, memory: u64, asks: Asks) -> Traffic {
     Traffic { name, memory: Bytes(memory), asks: asks.collect() }
 }
 
-/// Every load; fewer where it is to be quick.
+/// Every load, or only the first two in a quick run.
 pub(super) fn all(quick: bool) -> Vec<Traffic> {
     let small = Asks { keys: 20_000, ..PLAIN };
     let mut loads = vec![

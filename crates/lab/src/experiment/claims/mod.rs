@@ -1,4 +1,4 @@
-//! Claims of the report, tested against what then happens.
+//! Claims of the report, tested against actual results.
 
 mod load;
 mod loads;

@@ -1,11 +1,11 @@
-//! Claims tested against what then happens.
+//! Claims of the report, tested against actual results.
 //!
 //! The product (the live store, the pilot, the report) plays a load in virtual time. At a moment T
-//! the report makes its claims. Then the same run is made again for each setting that a claim
-//! names, up to T in the same way, with the setting made at T; beside it goes the run in which
-//! nothing changes. What comes of the one beside the other, once the memory has filled, is held
-//! against what was claimed: whether the band held it, how wide the band was, how far the value was
-//! off, and whether the sign was right.
+//! the report makes its claims. Then the run is repeated for each setting that a claim names: it is
+//! the same up to T, and applies the setting at T. The run without a change is the base.
+//! The actual difference between the two runs, once the memory has filled, is compared with the
+//! claim. The figures are whether the band held it, the width of the band, the error of the value,
+//! and whether the sign was right.
 //!
 //! ```text
 //!   0 ───────────────── T ────────── T + settling ──────────────── end
@@ -31,7 +31,7 @@ pub(in super::super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Seconds of a run: to the claims, from there until what comes is counted, and counted.
+/// Seconds of a run: until the claims, then of settling, then counted.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     claims: u64,
@@ -42,7 +42,7 @@ struct Times {
 const TIMES: Times = Times { claims: 900, settling: 300, counted: 600 };
 const QUICK: Times = Times { claims: 700, settling: 200, counted: 300 };
 
-/// Kinds of claims, as rows name them.
+/// Kinds of claims, as named in the rows of the results.
 const KINDS: [&str; 7] = [
     "another policy",
     "less memory: waiting",
@@ -53,10 +53,10 @@ const KINDS: [&str; 7] = [
     "a floor: the others' waiting",
 ];
 
-/// The counts of each tenant in the stretch that is counted.
+/// The counts of each tenant in the counted part of a run.
 type Came = Vec<Counts>;
 
-/// A claim, and by how much what it is of changed.
+/// A claim, and the actual change of its quantity.
 #[derive(Clone, Debug)]
 struct Tried {
     claim: Claim,
@@ -82,7 +82,7 @@ impl Tried {
         self.claim.change() - self.came
     }
 
-    /// How far the claim is off, as a share of the change that it names.
+    /// Error of the claim, as a share of the change that it names.
     fn error(&self) -> f64 {
         (self.off() / self.claim.change()).abs()
     }
@@ -100,7 +100,9 @@ impl Tried {
         self.claim.change() * self.came > 0.0
     }
 
-    /// Within a tenth of the change, or a point of misses: of waiting, what a hundredth of it is.
+    /// Whether the error is within a tenth of the claimed change, or within a tolerance if that is
+    /// more. The tolerance is a percentage point for misses, and a hundredth of the present value
+    /// for waiting.
     fn is_near(&self) -> bool {
         let is_ratio = matches!(self.claim.what, What::Misses { .. });
         let point = if is_ratio { 1.0 } else { self.claim.now };
@@ -165,7 +167,7 @@ fn summary(all: &[&Tried]) -> String {
     )
 }
 
-/// Every claim of a load, with what came.
+/// Every claim of a load, with the actual change.
 fn tried(load: &Traffic, times: Times, seed: u64) -> Result<Vec<Tried>> {
     let mut claims = vec![];
     let base = fly(load, times, seed, None, Some(&mut claims))?;
@@ -187,7 +189,7 @@ fn tried(load: &Traffic, times: Times, seed: u64) -> Result<Vec<Tried>> {
     Ok(all)
 }
 
-/// The answers for all, in their order, worked out on as many threads as there are cores.
+/// The answers for all elements, in order, computed on as many threads as there are cores.
 fn each<T: Sync, A: Send>(all: &[T], answer: impl Fn(&T) -> A + Sync) -> Vec<A> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let part = all.len().div_ceil(threads).max(1);
@@ -203,7 +205,8 @@ fn each<T: Sync, A: Send>(all: &[T], answer: impl Fn(&T) -> A + Sync) -> Vec<A> 
     })
 }
 
-/// The counts of a run; the claims made at their moment, where they are asked for.
+/// Runs a load, and returns the counts of its counted part. It applies `setting` and stores the
+/// report's claims in `claims` at the moment of the claims, if given.
 fn fly(
     load: &Traffic,
     times: Times,
@@ -239,7 +242,7 @@ fn fly(
     Ok(counts(&store).into_iter().zip(before).map(|(now, then)| now.since(then)).collect())
 }
 
-/// The claims that are tried, of all that a report makes.
+/// A selection of the claims that a report can make.
 fn made(report: &Report) -> Vec<Claim> {
     let mut claims = vec![];
     let mut others: Vec<_> = report.policies.iter().filter(|trial| !trial.is_present).collect();
@@ -262,7 +265,8 @@ fn made(report: &Report) -> Vec<Claim> {
     claims
 }
 
-/// The figure of a claim, as it came: waiting in milliseconds a second, misses as a share of reads.
+/// The actual value of a claim's quantity: waiting in milliseconds a second, or misses as a share
+/// of reads.
 fn value(load: &Traffic, what: &What, came: &Came, seconds: u64) -> f64 {
     let tenants = load.tenants();
     let place = |name: &str| tenants.iter().position(|tenant| tenant.name == name);
@@ -279,7 +283,8 @@ fn value(load: &Traffic, what: &What, came: &Came, seconds: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// A small version of the experiment: most bands hold what comes, and hardly a sign is wrong.
+    /// In a small version of the experiment, most bands hold the actual value, and hardly a sign is
+    /// wrong.
     #[test]
     fn what_is_claimed_comes() {
         let mut all = vec![];
