@@ -94,6 +94,8 @@ struct Work {
     timeouts: BTreeSet<(u64, usize, u64)>,
     /// Blocked connections that try again a little later: their places and ids.
     postponed: Vec<(usize, u64)>,
+    /// Messages that are not handled yet.
+    mail: VecDeque<Message>,
     /// Messages about the connection for which a script runs, kept until the script has ended.
     postponed_mail: Vec<Message>,
 }
@@ -145,6 +147,8 @@ impl Worker {
     }
 
     /// Serves until the server ends.
+    // The count of instructions begins and ends with this function, so it keeps its name.
+    #[inline(never)]
     pub(crate) fn run(mut self) {
         while !self.shared.is_stopping() {
             if let Err(error) = self.turn() {
@@ -175,7 +179,7 @@ impl Worker {
         let is_quiet = self.work.events.is_empty();
         // Events that arrive meanwhile are for the next turn.
         for _ in 0..self.work.events.len() {
-            let Some(event) = self.work.events.pop_front() else { break };
+            let Some(event) = self.next_event() else { break };
             self.event(event);
         }
         // A script may run for one of them: the others stay where its stand-in finds them.
@@ -208,22 +212,24 @@ impl Worker {
         self.driver.borrow_mut()
     }
 
+    /// Takes the next event. The bytes that a client sent are handled before its end, and while a
+    /// script may run for one of them, the event stays where the stand-in finds it.
+    fn next_event(&mut self) -> Option<Event> {
+        let brings = |event: &Event| matches!(event, Event::Received(..) | Event::Ready(..));
+        if self.work.events.front().is_some_and(|event| !brings(event)) {
+            self.carry_out();
+        }
+        self.work.events.pop_front()
+    }
+
     fn event(&mut self, event: Event) {
         match event {
-            Event::Received(place, bytes) => return self.arrived(place, bytes),
-            Event::Ready(at, is_writable, is_closed) => {
-                return self.ready(at, is_writable, is_closed);
-            }
-            _ => {}
-        }
-        // The bytes that a client sent are handled before its end.
-        self.carry_out();
-        match event {
+            Event::Received(place, bytes) => self.arrived(place, bytes),
+            Event::Ready(at, is_writable, is_closed) => self.ready(at, is_writable, is_closed),
             Event::Mail => self.mail(),
             Event::Closed(place) => self.with(place, Self::sends_no_more),
             Event::Failed(place) => self.with(place, |_, _, _| Err(End::Gone)),
             Event::Paused(place) => self.with(place, Self::receives_no_more),
-            Event::Received(..) | Event::Ready(..) => {}
         }
     }
 
@@ -233,7 +239,8 @@ impl Worker {
 
     /// Handles the messages in the mailbox.
     fn mail(&mut self) {
-        for message in self.shared.mailboxes[self.number].take() {
+        self.work.mail.append(&mut self.shared.mailboxes[self.number].take());
+        while let Some(message) = self.work.mail.pop_front() {
             if message.at().is_some() && message.at() == self.stands_in_for {
                 // This connection is busy and gets the message later.
                 self.work.postponed_mail.push(message);

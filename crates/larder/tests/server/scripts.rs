@@ -98,6 +98,28 @@ fn what_surrounds_a_long_script_is_answered() {
     }
 }
 
+/// A client that connects just before the script begins can end it, and has no other worker.
+#[test]
+fn a_client_that_connects_as_a_script_begins_can_end_it() {
+    for driver in ["auto", "no"] {
+        let server =
+            serve(&format!("--busy-reply-threshold 1000 --io-threads 1 --io-uring {driver}"));
+        let (mut first, mut one) = (Client::new(server.addr()), Client::new(server.addr()));
+        for client in [&mut first, &mut one] {
+            client.ask("PING");
+        }
+        // Both the endless script and the new client find the worker in this script.
+        begin(&mut first, "local till = os.clock() + 0.3 while os.clock() < till do end");
+        std::thread::sleep(Duration::from_millis(50));
+        begin(&mut one, "while true do end");
+        std::thread::sleep(Duration::from_millis(50));
+        let mut two = Client::new(server.addr());
+        until(&mut two, "GET x", "-BUSY");
+        assert_eq!(two.ask("SCRIPT KILL"), "+OK\r\n");
+        assert!(one.reply().starts_with(b"-ERR Script killed"));
+    }
+}
+
 /// A script that has written is not killed half way.
 #[test]
 fn a_script_that_wrote_is_not_killed() {

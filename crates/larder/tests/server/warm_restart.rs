@@ -415,14 +415,14 @@ fn models_are_there_again() {
             two_tenants(&mut client, &mut prng, 1_000);
             // Under more load the server samples fewer keys.
             std::thread::sleep(Duration::from_millis(250));
-            assert!(begun.elapsed() < Duration::from_secs(60), "{recipe}: nothing is learned");
+            assert!(begun.elapsed() < Duration::from_secs(150), "{recipe}: nothing is learned");
         }
         // No more requests come, whether the current epoch ends or not. The last plan is carried
         // out, and so is a plan made after the pools have cooled off.
         std::thread::sleep(Duration::from_millis(1_200));
         while !is_at_rest(&plan(&mut client), 5) {
             std::thread::sleep(Duration::from_millis(250));
-            assert!(begun.elapsed() < Duration::from_secs(90), "{recipe}: it never rests");
+            assert!(begun.elapsed() < Duration::from_secs(240), "{recipe}: it never rests");
         }
         let (status, rows) = (plan(&mut client), shares(&mut client));
         let (before, divided) = (curves(&mut client, recipe), division(&mut client));

@@ -88,7 +88,9 @@ impl Worker {
         let (mut again, others): (VecDeque<_>, _) = again.partition(|at| Some(*at) == away);
         work.again = others;
         let mut events = VecDeque::new();
-        while let Some(event) = self.work.events.pop_front() {
+        // A message may have started the script, and others wait behind it.
+        self.mail();
+        while let Some(event) = self.next_event() {
             if event.at().is_some() && event.at() == away {
                 events.push_back(event);
             } else {
