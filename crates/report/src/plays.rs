@@ -9,7 +9,7 @@
 //! in the pool. So the misses of a tenant depend only on the memory it holds. Its curve is drawn
 //! through the memory it holds and its misses at each size of the pool. Plays have no floors and
 //! ceilings. A tenant bound by one of them holds as much as it would in a pool of another size, and
-//! so do the others ([`Levels`]). The measured figures belong to that size.
+//! so do the others (`Levels`). The measured figures belong to that size.
 //!
 //! A play misses slightly more or less than the store. It also holds slightly more of one tenant
 //! and less of another, because a rank that learns has fewer keys to learn from. Its result at
