@@ -98,8 +98,7 @@ pub(crate) fn simulate(
     // Only a share needs a look at the whole trace.
     let is_share = |size: &Size| matches!(size, Size::Text(text) if text.contains('%'));
     let footprint = if sizes.iter().any(is_share) { py.detach(|| trace.all_bytes()) } else { 0 };
-    let sizes: Vec<Bytes> =
-        sizes.iter().map(|size| size.of(footprint)).collect::<PyResult<_>>()?;
+    let sizes: Vec<Bytes> = sizes.iter().map(|size| size.of(footprint)).collect::<PyResult<_>>()?;
     let requests = trace.requests.clone();
     py.detach(|| {
         let mut results = vec![];

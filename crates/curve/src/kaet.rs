@@ -105,8 +105,10 @@ impl<'a> Solver<'a> {
         };
         let points = bend::draw(self.past.most(), FEW * self.past.size_mean(), solve);
         self.others = known;
-        MissRatioCurve::new(points.into_iter().map(|(room, ratio)| {
-            (Bytes((room / rate).ceil().max(1.0) as u64), MissRatio(ratio))
-        }))
+        MissRatioCurve::new(
+            points.into_iter().map(|(room, ratio)| {
+                (Bytes((room / rate).ceil().max(1.0) as u64), MissRatio(ratio))
+            }),
+        )
     }
 }

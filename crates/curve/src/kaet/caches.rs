@@ -187,11 +187,9 @@ impl Caches {
             let off = hits.ages / hits.reads + 0.5 - place.middle;
             let near = if off > 0.0 { at + 1 } else { at.saturating_sub(1) };
             let near = near.min(stretch.bins - 1);
-            let share =
-                if near == at { 0.0 } else { off / (places[near].middle - place.middle) };
-            let read = |here: &Lanes, there: &Lanes| {
-                lanes(|i| here[i] + (there[i] - here[i]) * share)
-            };
+            let share = if near == at { 0.0 } else { off / (places[near].middle - place.middle) };
+            let read =
+                |here: &Lanes, there: &Lanes| lanes(|i| here[i] + (there[i] - here[i]) * share);
             let end = read(&self.end[at], &self.end[near]);
             let mean = match (stretch.is_first, place.middle > 0.5 * stretch.ticks) {
                 // The cache was empty at the start, and no object can be older than the stretch.

@@ -224,7 +224,11 @@ impl Secant {
         // With more residents every rank is lower, so the same evictions need a higher rate.
         let steeper = steepness * shift;
         let mut next = rate - (excess / self.slope).clamp(-2.5, 2.5) + steeper;
-        if excess > 0.0 { self.low = rate } else { self.high = rate }
+        if excess > 0.0 {
+            self.low = rate
+        } else {
+            self.high = rate
+        }
         if shift.abs() > 0.02 {
             // The ranks changed much: earlier results for the rate are no longer valid.
             (self.low, self.high, self.last) = (f64::NEG_INFINITY, f64::INFINITY, None);

@@ -4,10 +4,10 @@
 //! part that gives nothing on any of them is not worth its code.
 
 use super::everything::mixes;
-use super::{kredis_many, kredis_tenants};
 use super::load::Load;
 use super::mixes::four;
 use super::{Experiment, Findings, Setting};
+use super::{kredis_many, kredis_tenants};
 use anyhow::Result;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -57,9 +57,10 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         }
     }
     for row in RECIPES {
-        let worst = findings.workloads().into_iter().map(|workload| {
-            (findings.mean(row, Some(&workload), "by_fresh"), workload)
-        });
+        let worst = findings
+            .workloads()
+            .into_iter()
+            .map(|workload| (findings.mean(row, Some(&workload), "by_fresh"), workload));
         let (most, at) = worst.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
         let ours = format!("{:.3}; {most:.3} ({at})", findings.mean(row, None, "by_fresh"));
         findings.claim(&format!("{row}: waits by a fresh start, mean and worst"), ours, "");

@@ -96,9 +96,8 @@ pub(super) fn cpu_ns() -> Result<f64> {
 
 fn miniatures(setting: &Setting, findings: &mut Findings, seed: u64) -> Result<()> {
     let (requests, keys) = setting.pick((4_000_000, 1_000_000), (400_000, 100_000));
-    let text = format!(
-        "synth:zipf:keys={keys}:skew=0.8:requests={requests}:size=const/200:seed={seed}"
-    );
+    let text =
+        format!("synth:zipf:keys={keys}:skew=0.8:requests={requests}:size=const/200:seed={seed}");
     let load = Load::paced(&text, None, PENALTY)?;
     let memory = load.share(0.5);
     let interval = requests / 10;

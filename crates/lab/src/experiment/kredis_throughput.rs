@@ -18,8 +18,8 @@ use super::kredis_many;
 use super::load::Load;
 use super::mixes::four;
 use super::{Experiment, Findings, Setting};
-use crate::simulation::Simulation;
 use crate::plant::Bounds;
+use crate::simulation::Simulation;
 use anyhow::{Result, anyhow};
 use base::{Access, Micros, TenantId};
 use policy::Outcome;
@@ -128,13 +128,7 @@ impl Clients {
     }
 
     /// Serves the clients for `span`, or else until as many requests are served as the load has.
-    fn run(
-        mut self,
-        recipe: &str,
-        memory: u64,
-        seed: u64,
-        span: Option<Micros>,
-    ) -> Result<Got> {
+    fn run(mut self, recipe: &str, memory: u64, seed: u64, span: Option<Micros>) -> Result<Got> {
         let recipe = recipe::parse(recipe).map_err(|error| anyhow!(error))?;
         let tenants = 0..self.asks.len();
         let bounds: Vec<_> = tenants.clone().map(|at| Bounds::none(&at.to_string())).collect();

@@ -66,8 +66,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let ns = |row: &str| findings.mean(row, None, "request_ns");
     let by_shards = KS.map(|k| ns(&format!("krr k={k} R=0.001")) / ns("shards R=0.001"));
     let by_simulation = KS.map(|k| ns(&format!("simulation k={k}")) / ns(&format!("krr k={k}")));
-    let sampled =
-        KS.map(|k| ns(&format!("simulation k={k}")) / ns(&format!("krr k={k} R=0.001")));
+    let sampled = KS.map(|k| ns(&format!("simulation k={k}")) / ns(&format!("krr k={k} R=0.001")));
     let text = |values: [f64; 4], digits: usize| {
         values.map(|value| format!("{value:.digits$}")).join(", ")
     };

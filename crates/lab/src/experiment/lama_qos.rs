@@ -52,8 +52,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             let goal = Goal { tenant: 0, target: Target::MissRatio(misses), priority: 1 };
             let recipe = lama(":interval=400000:move=0.125:keep=0.8:rate=1", scale)?;
             let memory = load.memory(MEMORY);
-            let (counts, flown) =
-                load.simulate(recipe, memory, (&marks, vec![goal]), seed);
+            let (counts, flown) = load.simulate(recipe, memory, (&marks, vec![goal]), seed);
             note(findings, ("lama", name, seed), &counts, misses, share(&flown));
             let (counts, flown) = load.fly_auto(memory, (&marks, vec![goal]), seed)?;
             note(findings, ("auto", name, seed), &counts, misses, share(&flown));

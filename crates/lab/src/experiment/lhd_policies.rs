@@ -141,10 +141,7 @@ pub(super) fn workloads(setting: &Setting) -> Result<Vec<(String, String)>> {
     Ok(vec![
         made("zipf", &format!("zipf:keys={keys}:skew=0.9")),
         made("loop", &format!("loop:keys={}", keys / 4)),
-        made(
-            "phases",
-            &format!("two-phase:keys={keys}:skew=0.8:loop={}:cycles=4", keys / 4),
-        ),
+        made("phases", &format!("two-phase:keys={keys}:skew=0.8:loop={}:cycles=4", keys / 4)),
     ])
 }
 

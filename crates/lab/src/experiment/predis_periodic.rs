@@ -12,8 +12,8 @@
 
 use super::load::Load;
 use super::{Experiment, Findings, Setting};
-use crate::simulation::Simulation;
 use crate::plant::Bounds;
+use crate::simulation::Simulation;
 use anyhow::{Result, anyhow};
 use base::{Micros, Op};
 use policy::Outcome;

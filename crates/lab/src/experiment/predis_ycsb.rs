@@ -17,8 +17,8 @@
 
 use super::load::{Load, draw};
 use super::{Experiment, Findings, Setting};
-use crate::simulation::Simulation;
 use crate::plant::{Bounds, Counts};
+use crate::simulation::Simulation;
 use anyhow::{Result, anyhow};
 use base::penalty::class_of;
 use base::{Access, Bytes, Micros, hash};
@@ -139,11 +139,8 @@ fn slow_down(requests: &mut [Access]) -> Vec<u8> {
 }
 
 fn note(findings: &mut Findings, row: &str, name: &str, seed: u64, all: Counts, late: Counts) {
-    let figures = [
-        ("miss_ratio", all.miss_ratio()),
-        ("mean_us", all.mean_us()),
-        ("late_us", late.mean_us()),
-    ];
+    let figures =
+        [("miss_ratio", all.miss_ratio()), ("mean_us", all.mean_us()), ("late_us", late.mean_us())];
     findings.cell(row, name, seed, &figures);
 }
 
@@ -206,10 +203,7 @@ fn simulate(
     Ok(count(load, |access, at| simulation.access_with_hint(access, hint.map(|hint| hint[at]))))
 }
 
-fn count(
-    load: &Load,
-    mut access: impl FnMut(&Access, usize) -> Outcome,
-) -> (Counts, Counts) {
+fn count(load: &Load, mut access: impl FnMut(&Access, usize) -> Outcome) -> (Counts, Counts) {
     let slower = (load.requests.len() as f64 * SLOWER) as usize;
     let (mut all, mut late) = (Counts::default(), Counts::default());
     for (at, request) in load.requests.iter().enumerate() {

@@ -85,7 +85,11 @@ impl Tree {
         match self {
             Self::Leaf(value) => *value,
             Self::Split { cut, below, above } => {
-                if cut.is_below(row) { below.answer(row) } else { above.answer(row) }
+                if cut.is_below(row) {
+                    below.answer(row)
+                } else {
+                    above.answer(row)
+                }
             }
         }
     }
@@ -217,9 +221,8 @@ mod tests {
     #[test]
     fn learns_a_corner() {
         let mut prng = base::Prng::new(3);
-        let rows: Vec<Row> = (0..4_000)
-            .map(|_| std::array::from_fn(|_| prng.below(100) as f32))
-            .collect();
+        let rows: Vec<Row> =
+            (0..4_000).map(|_| std::array::from_fn(|_| prng.below(100) as f32)).collect();
         let label = |row: &Row| if row[1] < 30.0 && row[4] >= 60.0 { 9.0 } else { 1.0 };
         let labels: Vec<f32> = rows.iter().map(label).collect();
         let trees = Trees::fit(&rows, &labels).unwrap();

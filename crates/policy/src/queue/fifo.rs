@@ -6,12 +6,8 @@ use crate::{Access, Policy, Slot, Spec, Tick};
 use base::list::{Links, List};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
-    name: "fifo",
-    params: &[],
-    build: |_| Box::new(Fifo::default()),
-    live: None,
-};
+pub const SPEC: Spec =
+    Spec { name: "fifo", params: &[], build: |_| Box::new(Fifo::default()), live: None };
 
 /// The residents, newest arrival first.
 #[derive(Debug, Default)]

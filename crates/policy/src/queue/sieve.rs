@@ -12,12 +12,8 @@ use crate::{Access, Policy, Slot, Spec, Tick};
 use base::list::{Links, List, NIL};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
-    name: "sieve",
-    params: &[],
-    build: |_| Box::new(Sieve::default()),
-    live: None,
-};
+pub const SPEC: Spec =
+    Spec { name: "sieve", params: &[], build: |_| Box::new(Sieve::default()), live: None };
 
 /// The queue, the marks, and the position at which the next sweep resumes.
 #[derive(Debug)]

@@ -26,14 +26,7 @@ impl Rank for Klru {
         -(item.age as f32)
     }
 
-    fn rank_tags(
-        &self,
-        _: TenantId,
-        tags: &[Tag],
-        _: &[u32],
-        now: Tick,
-        into: &mut [f32],
-    ) -> bool {
+    fn rank_tags(&self, _: TenantId, tags: &[Tag], _: &[u32], now: Tick, into: &mut [f32]) -> bool {
         for (score, tag) in into.iter_mut().zip(tags) {
             *score = if tag.is_item() { -(tag.age(now.0) as f32) } else { f32::INFINITY };
         }

@@ -65,11 +65,8 @@ fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<(String, Vec<
     }
     let bytes = bytes.div_ceil(1 << 20) << 20;
     let claims = claim::floor(report, tenant, bytes);
-    let back = format!(
-        "`min {}mb` in its tenant line brings it back to {}",
-        bytes >> 20,
-        percent(wanted)
-    );
+    let back =
+        format!("`min {}mb` in its tenant line brings it back to {}", bytes >> 20, percent(wanted));
     let costs = others(&claims)?;
     let text = match costs.change() {
         _ if !costs.is_sound() => format!(

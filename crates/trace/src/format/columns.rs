@@ -28,8 +28,8 @@ use super::{Spec, word};
 use crate::column::{Column, Header, known};
 use crate::error::excerpt;
 use crate::lines::{Lines, whole_number};
-use crate::ops::{FIX as OPS_FIX, Ops};
 use crate::object::next_request;
+use crate::ops::{FIX as OPS_FIX, Ops};
 use crate::tenants::Tenants;
 use crate::text::{self, Batch, LineFormat, MADE_GAP_US, Request, key_size, scaled, size};
 use crate::{Access, Error, Micros, Options, Sink, TenantId, Unit};
@@ -64,8 +64,11 @@ pub const SPEC: Spec = Spec {
     },
     create: Some(|writer, _| {
         let mut out = BufWriter::with_capacity(1 << 16, writer);
-        writeln!(out, "{WRITTEN}")
-            .map_err(|source| Error::Io { unit: Unit::Line, at: 0, source })?;
+        writeln!(out, "{WRITTEN}").map_err(|source| Error::Io {
+            unit: Unit::Line,
+            at: 0,
+            source,
+        })?;
         Ok(Box::new(Writer { out, line: vec![], names: BTreeMap::new(), written: 1 }))
     }),
     looks_ahead: false,

@@ -142,9 +142,8 @@ mod tests {
     #[test]
     fn objects_are_whole_or_split() {
         assert!((SPEC.recognises)(TEXT.as_bytes()));
-        let of = |time: u64, key: &str, op, size| {
-            ((time - 1_219_008) * 1_000, key.to_owned(), op, size)
-        };
+        let of =
+            |time: u64, key: &str, op, size| ((time - 1_219_008) * 1_000, key.to_owned(), op, size);
         assert_eq!(
             read(&Options::default()),
             [

@@ -15,8 +15,8 @@
 use super::Spec;
 use crate::error::excerpt;
 use crate::lines::whole_number;
-use crate::text::{self, Batch, LineFormat, Request, key_size, size, unquote};
 use crate::tenants::Tenants;
+use crate::text::{self, Batch, LineFormat, Request, key_size, size, unquote};
 use crate::{Micros, Op, TenantId, tenant};
 
 /// The registry entry.

@@ -142,8 +142,7 @@ mod tests {
         assert_eq!(found("web.twitter.csv", &lines(1_000, 0)), "twitter");
         let backwards = b"9,a,1,1,0,get,5\n8,a,1,1,0,get,5\n".repeat(9);
         assert_eq!(found("web.csv", &backwards), "csv");
-        for name in
-            ["cluster52", "dir/cluster052.sort.zst", "cluster1.000.csv.zst", "Cluster9.gz"]
+        for name in ["cluster52", "dir/cluster052.sort.zst", "cluster1.000.csv.zst", "Cluster9.gz"]
         {
             assert_eq!(found(name, &lines(1_000, 0)), "twitter", "{name}");
         }

@@ -22,12 +22,10 @@ fn plan(snapshot: &Snapshot) -> Plan {
     let all: Vec<_> = slabs(snapshot).filter(|(_, slab)| slab.pages > 0).collect();
     let ranks = smoothed(&all.iter().map(|(_, slab)| *slab).collect::<Vec<_>>());
     let ranked = || all.iter().zip(&ranks);
-    let from = ranked()
-        .filter(|((_, slab), _)| slab.pages > 1)
-        .min_by(|(_, a), (_, b)| a.total_cmp(b));
-    let to = ranked()
-        .filter(|((_, slab), _)| slab.evicts())
-        .max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let from =
+        ranked().filter(|((_, slab), _)| slab.pages > 1).min_by(|(_, a), (_, b)| a.total_cmp(b));
+    let to =
+        ranked().filter(|((_, slab), _)| slab.evicts()).max_by(|(_, a), (_, b)| a.total_cmp(b));
     let division = match (from, to) {
         (Some(((from, _), low)), Some(((to, _), high))) if high > low => {
             one_page(snapshot, *from, *to)

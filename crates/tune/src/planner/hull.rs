@@ -106,10 +106,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn two() -> [Row; 2] {
-        [
-            Row::new(vec![10.0, 10.0, 10.0, 0.0], 0),
-            Row::new(vec![6.0, 4.0, 3.0, 2.5], 0),
-        ]
+        [Row::new(vec![10.0, 10.0, 10.0, 0.0], 0), Row::new(vec![6.0, 4.0, 3.0, 2.5], 0)]
     }
 
     /// With three units the cliff's segment fits, and greedy finds the optimum. With two it does

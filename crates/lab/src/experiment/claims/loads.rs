@@ -1,6 +1,6 @@
 //! The loads for tests of claims.
 
-use super::load::{Asks, Traffic, PLAIN, Pattern};
+use super::load::{Asks, PLAIN, Pattern, Traffic};
 use base::Bytes;
 
 const MIB: u64 = 1 << 20;
@@ -18,13 +18,8 @@ fn three(name: &'static str, memory: u64, shift_s: Option<u64>) -> Traffic {
         never: 0.2,
         ..PLAIN
     };
-    let web = Asks {
-        keys: 20_000,
-        size: (4_500, 13_500),
-        penalty_us: 3_200,
-        removes: 0.02,
-        ..PLAIN
-    };
+    let web =
+        Asks { keys: 20_000, size: (4_500, 13_500), penalty_us: 3_200, removes: 0.02, ..PLAIN };
     let search = Asks {
         name: "search",
         reads_per_s: 150.0,

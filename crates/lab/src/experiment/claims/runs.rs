@@ -15,9 +15,9 @@
 use super::super::{Experiment, Findings, Setting};
 use super::load::Traffic;
 use super::loads;
-use ::load::median;
 use crate::plant::Counts;
 use crate::product::Reported;
+use ::load::median;
 use anyhow::{Result, anyhow, ensure};
 use report::Report;
 use report::claim::{self, Claim, Setting as Made, What};
@@ -69,9 +69,19 @@ impl Tried {
         let at = match (&self.claim.setting, &self.claim.what) {
             (Made::Policy { .. }, _) => 0,
             (Made::Memory { .. }, What::Waiting | What::Others { .. }) => {
-                if less(&self.claim) { 1 } else { 2 }
+                if less(&self.claim) {
+                    1
+                } else {
+                    2
+                }
             }
-            (Made::Memory { .. }, What::Misses { .. }) => if less(&self.claim) { 3 } else { 4 },
+            (Made::Memory { .. }, What::Misses { .. }) => {
+                if less(&self.claim) {
+                    3
+                } else {
+                    4
+                }
+            }
             (Made::Floor { .. }, What::Misses { .. }) => 5,
             (Made::Floor { .. }, What::Waiting | What::Others { .. }) => 6,
         };

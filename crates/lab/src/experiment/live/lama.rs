@@ -41,8 +41,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         rows.push(Row::of(name, peer, settings));
     }
     let tenant = |name: &str, trace| Tenant::new(name, trace, "delay:0".to_owned());
-    let small =
-        |n| format!("synth:zipf:keys=150000:skew=0.5:size=const/250:requests={n}:seed=1");
+    let small = |n| format!("synth:zipf:keys=150000:skew=0.5:size=const/250:requests={n}:seed=1");
     let large = |n| format!("synth:uniform:keys=100000:size=const/4000:requests={n}:seed=2");
     let etc = format!("synth:etc:keys=200000:skew=0.6:requests={requests}:seed=1");
     let load = |tenants, warmup: f64| {

@@ -53,8 +53,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         RATE * seconds,
     );
     let [near, far] = setting.databases();
-    let tenants =
-        vec![Tenant::new(PROMISED, periodic, far), Tenant::new("steady", steady, near)];
+    let tenants = vec![Tenant::new(PROMISED, periodic, far), Tenant::new("steady", steady, near)];
     let rows: Vec<_> = rows.into_iter().map(|row| row.with_tenants(&tenants, "")).collect();
     let warmup = UNSEEN as f64 / periods as f64;
     let load = Load::new(tenants, &format!("--connections 8 --speed 1 --warmup {warmup}"));

@@ -56,10 +56,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             Load::new(tenants, "--connections 4").part(&part)
         };
         let memory = memory(&[trace(1), trace(2)], requests, SHARE)?;
-        let loads = [
-            part(&far, format!("--limit {before}")),
-            part(&slow, format!("--skip {before}")),
-        ];
+        let loads =
+            [part(&far, format!("--limit {before}")), part(&slow, format!("--skip {before}"))];
         play(setting, &rows, &format!("YCSB {workload}"), (&loads, memory), findings)?;
     }
     for (row, than, wanted) in [

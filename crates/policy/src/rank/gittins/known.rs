@@ -72,8 +72,9 @@ impl Learner {
             }
         };
         let key = |(&key, known): (&u64, &Watched)| {
-            let Watched { last, past: Past { born, hits }, app: tenant, size_class, penalty, .. } =
-                *known;
+            let Watched {
+                last, past: Past { born, hits }, app: tenant, size_class, penalty, ..
+            } = *known;
             KnownKey { key, last, born, hits, tenant, size_class, penalty }
         };
         let mut keys: Vec<_> = self.watched.iter().map(key).collect();

@@ -176,9 +176,8 @@ impl Lived {
                 }
                 let part = class - octave;
                 let of = |rate: usize| {
-                    let beside = |at: usize| {
-                        Some(&self.classes.get(part + at)?.as_ref()?.counts[rate])
-                    };
+                    let beside =
+                        |at: usize| Some(&self.classes.get(part + at)?.as_ref()?.counts[rate]);
                     with_neighbours(*octave, beside)
                 };
                 let slow = of_octave.within(&of(0), PRIOR_OF_PARTS);

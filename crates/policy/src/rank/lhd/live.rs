@@ -314,9 +314,9 @@ impl Learner {
         let most = self.explore_one_in * off;
         self.explore_one_in = most.clamp(EXPLORE_ONE_IN as f64, EXPLORE_MOST);
         let apps = self.apps;
-        let lasting = lasting.iter().map(|&(tenant, class, age, weight)| {
-            (class_of(row(apps, tenant, class)), age, weight)
-        });
+        let lasting = lasting
+            .iter()
+            .map(|&(tenant, class, age, weight)| (class_of(row(apps, tenant, class)), age, weight));
         self.model.learn(DECAY, objects, lasting);
         self.look_at = requests + (requests / LOOK_SHARE).clamp(FIRST_LOOK / 4, LOOK_MAX);
         self.ranks(objects)
@@ -406,8 +406,7 @@ mod tests {
             let (mut learner, mut ranks) = (Learner::new(1), Ranks::default());
             let mut items: Vec<u64> = vec![];
             let share = |items: &[u64], ranks: &Ranks, now: u64| {
-                let explorers =
-                    items.iter().filter(|&&item| ranks.explores(now - item, Tick(now)));
+                let explorers = items.iter().filter(|&&item| ranks.explores(now - item, Tick(now)));
                 explorers.count() as f64 / items.len() as f64
             };
             for now in 1..200_000u64 {

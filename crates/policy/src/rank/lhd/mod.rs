@@ -38,8 +38,8 @@ use super::cost_lhd::Priced;
 use crate::{Access, Bytes, Evictor, Param, Params, Policy, Rank, Slot, Spec, Tick};
 use base::hash::mix;
 use base::{Prng, Size};
-use std::sync::Arc;
 use model::{APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
+use std::sync::Arc;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

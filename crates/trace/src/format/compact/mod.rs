@@ -95,8 +95,8 @@ mod tests {
     use super::*;
     use crate::{Access, Micros, Op, Passed, Sample, Source, seek_by_reading};
     use base::hash;
-    use std::io::{self, Write};
     use proptest::prelude::*;
+    use std::io::{self, Write};
 
     #[derive(Clone, Default)]
     struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);

@@ -163,9 +163,7 @@ impl Compact {
         self.last = if flag & NEW != 0 { self.read_key()? } else { self.number(PLACE)? as usize };
         let recent = self.table.get_mut(self.last).ok_or(ABSENT)?;
         if flag & (VALUE | TENANT | TTL | PENALTY) != 0 {
-            recent.change(flag, || {
-                varint(&self.plain, &mut self.columns[FIELDS]).ok_or(CUT)
-            })?;
+            recent.change(flag, || varint(&self.plain, &mut self.columns[FIELDS]).ok_or(CUT))?;
         }
         let access = Access {
             time: Micros(self.time),
@@ -265,4 +263,3 @@ impl Source for Compact {
         self.table.get(self.last).map_or(&[], |recent| &recent.text)
     }
 }
-

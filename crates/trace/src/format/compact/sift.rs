@@ -60,11 +60,8 @@ impl Compact {
             let delta = unzigzag(self.number(TIMES)?);
             let flag = self.plain[self.columns[FLAGS].0];
             self.columns[FLAGS].0 += 1;
-            let at = if flag & NEW != 0 {
-                self.sift_key(keeps)?
-            } else {
-                self.number(PLACE)? as usize
-            };
+            let at =
+                if flag & NEW != 0 { self.sift_key(keeps)? } else { self.number(PLACE)? as usize };
             match self.sifted.get(at) {
                 Some(Sifted::LeftOut) => {}
                 Some(Sifted::Wanted) => {

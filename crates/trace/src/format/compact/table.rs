@@ -84,4 +84,3 @@ impl Table {
         &mut self.recents[self.places[place] as usize - 1]
     }
 }
-

@@ -42,4 +42,3 @@ pub(super) const fn zigzag(value: i64) -> u64 {
 pub(super) const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
-

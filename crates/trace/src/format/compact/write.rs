@@ -3,8 +3,8 @@
 use super::table::{Recent, Table, place};
 use super::varint::{put_varint, zigzag};
 use super::{
-    BLOCK_BYTES_MAX, COLUMNS, END, KEYS, MAGIC, MAGIC_OF_SAMPLES, NEW, NEXT, PENALTY,
-    TENANT, TTL, VALUE,
+    BLOCK_BYTES_MAX, COLUMNS, END, KEYS, MAGIC, MAGIC_OF_SAMPLES, NEW, NEXT, PENALTY, TENANT, TTL,
+    VALUE,
 };
 use crate::{Access, Error, Op, Passed, Sample, Sink, Tick, Unit};
 use base::hash;
@@ -164,4 +164,3 @@ impl Sink for Writer {
         done.map_err(|source| self.io(source))
     }
 }
-
