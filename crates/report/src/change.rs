@@ -57,7 +57,7 @@ pub struct Change {
     /// The forecast of the waiting after the change, divided by the waiting if nothing hit.
     pub expected: Option<f64>,
     /// The actual value of `expected`, known later.
-    pub came: Option<f64>,
+    pub actual: Option<f64>,
     /// The measurements of a stretch before and after the change: first of all tenants, then of the
     /// tenants that wait most. Empty until the second stretch is over, and then final.
     #[serde(default)]

@@ -129,18 +129,6 @@ pub fn all(report: &Report) -> Vec<Claim> {
     claims
 }
 
-/// All claims about a setting that was just made. For [`Setting::Memory`], `divided` is read as
-/// `maxmemory`, of which the same part as before can be divided.
-pub fn of(report: &Report, setting: &Setting) -> Vec<Claim> {
-    match setting {
-        Setting::Policy { policy: name } => policy(report, name).into_iter().collect(),
-        Setting::Memory { divided } => of_maxmemory(report, *divided),
-        Setting::Floor { tenant, bytes } => {
-            report.tenant(tenant).map_or(vec![], |tenant| floor(report, tenant, *bytes))
-        }
-    }
-}
-
 /// All claims about this `maxmemory`; none where too little is known.
 pub fn of_maxmemory(report: &Report, maxmemory: u64) -> Vec<Claim> {
     memory(report, divided(report, maxmemory))

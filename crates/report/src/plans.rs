@@ -37,7 +37,7 @@ impl Plans {
         for (at, epoch) in epochs.iter().enumerate() {
             if self.awaited && epoch.epoch == self.epoch && epoch.outcome.is_some() {
                 if let Some(change) = history.last_change() {
-                    (change.expected, change.came) = (epoch.forecast, epoch.outcome);
+                    (change.expected, change.actual) = (epoch.forecast, epoch.outcome);
                 }
                 self.awaited = false;
             }
@@ -103,7 +103,7 @@ pub fn pools(status: &Status) -> Vec<String> {
     let dash = || "-".to_owned();
     let mut text = vec![format!(
         "{:<16} {:>9} {:>9} {:>8} {:>10} {:>8}  policy",
-        "pool", "has", "expected", "came", "would get", "expects"
+        "pool", "has", "expected", "actual", "would get", "expects"
     )];
     for name in names {
         let was = of_epoch.iter().find(|pool| pool.name == *name);
@@ -124,9 +124,9 @@ pub fn pools(status: &Status) -> Vec<String> {
         ));
     }
     text.push(
-        "expected, came: miss ratios of the last epoch that ended, with what the pool".into(),
+        "expected, actual: miss ratios of the last epoch that ended, with the memory of".into(),
     );
-    text.push("has. expects: the miss ratio with what the last plan would give it.".into());
+    text.push("'has'. expects: the miss ratio with the memory of the last plan.".into());
     let notes = status.plan.iter().flat_map(|plan| &plan.notes).map(ToString::to_string);
     text.extend(notes.flat_map(|note| wrap(&note, 80, 2)));
     text

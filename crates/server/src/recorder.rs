@@ -9,7 +9,7 @@ use crate::config::TenantConfig;
 use crate::pilot::recipe_of;
 use crate::report;
 use crate::shared::{Shared, View};
-use ::report::claim::{self, Setting};
+use ::report::claim::{self, Claim};
 use ::report::plans::Plans;
 use ::report::sizing::Sizing;
 use ::report::{Change, ChangeKind, Point, Report};
@@ -54,43 +54,43 @@ impl Noted {
         }
     }
 
-    /// The differences, as one phrase each.
-    fn differences(&self, new: &Self) -> Vec<Difference> {
+    /// The differences, as one phrase each, and the claims that a report made for each.
+    fn differences(&self, new: &Self, report: Option<&Report>) -> Vec<(String, Vec<Claim>)> {
         let mut all = vec![];
         if self.recipe != new.recipe {
-            all.push((format!("recipe {} follows {}", new.recipe, self.recipe), None));
+            all.push((format!("recipe {} follows {}", new.recipe, self.recipe), vec![]));
         }
         if self.policy != new.policy {
             let text = format!("maxmemory-policy {} follows {}", new.policy, self.policy);
-            all.push((text, Some(Setting::Policy { policy: new.policy.clone() })));
+            let claim = report.and_then(|report| claim::policy(report, &new.policy));
+            all.push((text, claim.into_iter().collect()));
         }
         if self.maxmemory != new.maxmemory {
             let text = format!("maxmemory {} follows {}", new.maxmemory, self.maxmemory);
-            all.push((text, Some(Setting::Memory { divided: new.maxmemory.0 })));
+            let claims = report.map(|report| claim::of_maxmemory(report, new.maxmemory.0));
+            all.push((text, claims.unwrap_or_default()));
         }
         for tenant in &new.tenants {
             match self.tenants.iter().find(|old| old.name == tenant.name) {
-                None => all.push((format!("tenant {} is new", tenant.name), None)),
+                None => all.push((format!("tenant {} is new", tenant.name), vec![])),
                 Some(old) if old != tenant => {
-                    let (name, bytes) = (tenant.name.clone(), tenant.min.0);
-                    let floor = Setting::Floor { tenant: name, bytes };
-                    let is_floor = old.min != tenant.min;
-                    all.push((format!("tenant line: {tenant}"), is_floor.then_some(floor)));
+                    let report = report.filter(|_| old.min != tenant.min);
+                    let known =
+                        report.and_then(|report| Some((report, report.tenant(&tenant.name)?)));
+                    let claims = known.map(|(report, own)| claim::floor(report, own, tenant.min.0));
+                    all.push((format!("tenant line: {tenant}"), claims.unwrap_or_default()));
                 }
                 Some(_) => {}
             }
         }
         for old in &self.tenants {
             if new.tenants.iter().all(|tenant| tenant.name != old.name) {
-                all.push((format!("tenant {} has no line any more", old.name), None));
+                all.push((format!("tenant {} has no line any more", old.name), vec![]));
             }
         }
         all
     }
 }
-
-/// A setting that changed, in a phrase, and what it is in the words of a claim.
-type Difference = (String, Option<Setting>);
 
 /// The state between two looks.
 #[derive(Debug, Default)]
@@ -182,16 +182,14 @@ impl Recorder {
             None => {
                 let (recipe, memory) = (&now.recipe, now.maxmemory);
                 let text = format!("started with recipe {recipe}, maxmemory {memory}");
-                (ChangeKind::Start, vec![(text, None)])
+                (ChangeKind::Start, vec![(text, vec![])])
             }
             Some(before) if *before == now => return,
-            Some(before) => (ChangeKind::Setting, before.differences(&now)),
+            Some(before) => (ChangeKind::Setting, before.differences(&now, self.report.as_ref())),
         };
         self.noted = Some(now);
         let mut history = shared.lock_history();
-        for (text, setting) in differences {
-            let known = self.report.as_ref().zip(setting);
-            let claims = known.map_or(vec![], |(report, setting)| claim::of(report, &setting));
+        for (text, claims) in differences {
             history.note(Change { unix_s, kind, text, claims, ..Change::default() });
         }
     }

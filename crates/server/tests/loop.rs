@@ -203,7 +203,7 @@ fn a_server_that_tunes_itself() {
 
     let plan = client.lines(&["LARDER", "PLAN"]);
     assert!(plan.contains("recipe kredis") && plan.contains("near"), "{plan}");
-    assert!(plan.contains("expected     came"), "{plan}");
+    assert!(plan.contains("expected   actual"), "{plan}");
     assert!(client.lines(&["LARDER", "TENANTS"]).contains("far"));
     handle.stop();
 }

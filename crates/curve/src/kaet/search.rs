@@ -225,9 +225,9 @@ impl Secant {
         let steeper = steepness * shift;
         let mut next = rate - (excess / self.slope).clamp(-2.5, 2.5) + steeper;
         if excess > 0.0 {
-            self.low = rate
+            self.low = rate;
         } else {
-            self.high = rate
+            self.high = rate;
         }
         if shift.abs() > 0.02 {
             // The ranks changed much: earlier results for the rate are no longer valid.

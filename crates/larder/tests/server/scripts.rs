@@ -98,7 +98,7 @@ fn what_surrounds_a_long_script_is_answered() {
     }
 }
 
-/// A client that connects just before the script begins can end it, and has no other worker.
+/// With a single worker too, a client that connects just before an endless script can end it.
 #[test]
 fn a_client_that_connects_as_a_script_begins_can_end_it() {
     for driver in ["auto", "no"] {

@@ -14,7 +14,7 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
         return out + "<p>Nothing yet.</p>\n";
     }
     out += "<div class=\"wide\"><table><thead><tr><th>when</th><th>what</th><th>memory</th>\
-            <th class=\"n\">promised</th><th class=\"n\">expected</th><th class=\"n\">came</th>\
+            <th class=\"n\">promised</th><th class=\"n\">expected</th><th class=\"n\">actual</th>\
             </tr></thead>\n<tbody>\n";
     for change in shown.report.changes.iter().rev() {
         let moved: Vec<_> = change
@@ -36,9 +36,9 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
             moved.join("<br>"),
             share(change.promised),
             share(change.expected),
-            share(change.came),
+            share(change.actual),
         );
     }
-    out + "</tbody></table></div>\n<p>Promised: of the waiting. Expected and came: waiting by what \
-           it would be if nothing hit.</p>\n"
+    out + "</tbody></table></div>\n<p>Promised: share of the waiting that the plan \
+           saves. Expected, actual: share of the waiting if every read missed.</p>\n"
 }

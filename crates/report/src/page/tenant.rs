@@ -129,7 +129,7 @@ fn forecasts(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
         points.iter().filter_map(|point| Some((place(u64::from(point.unix_s)), point.expected()?)));
     for series in &mut chart.series {
         series.colour = None;
-        "came".clone_into(&mut series.name);
+        "actual".clone_into(&mut series.name);
     }
     let colour = Some(EXPECTED);
     chart.series.push(Series { colour, ..Series::new("expected", expected.collect()) });

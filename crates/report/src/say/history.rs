@@ -93,9 +93,9 @@ fn sentence(change: &Change) -> String {
     if let Some(promised) = change.promised.filter(|promised| *promised > 0.0) {
         text = format!("{text}; promised {} less waiting", percent(promised));
     }
-    if let (Some(expected), Some(came)) = (change.expected, change.came) {
-        text =
-            format!("{text}; expected {} of the worst, came {}", percent(expected), percent(came));
+    if let (Some(expected), Some(actual)) = (change.expected, change.actual) {
+        let (expected, actual) = (percent(expected), percent(actual));
+        text = format!("{text}; expected {expected} of the worst, actual {actual}");
     }
     text
 }

@@ -107,7 +107,7 @@ fn a_plan_that_is_not_carried_out_is_never_in_force() {
     let told: Vec<&Change> = history.changes().collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].text.contains("proposed") && !told[0].text.contains("in force"));
-    assert_eq!((told[0].expected, told[0].came), (None, None));
+    assert_eq!((told[0].expected, told[0].actual), (None, None));
 }
 
 /// A change shows the figures measured before and after it, and its words never change.

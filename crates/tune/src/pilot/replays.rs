@@ -53,6 +53,24 @@ pub struct Replayed {
 }
 
 impl Replayed {
+    /// The results of all policies. The policy in force is the first.
+    pub fn trials(&self) -> Vec<Trial> {
+        let Some(present) = self.present() else { return vec![] };
+        let waited = present.waits();
+        let missed: f64 = present.misses();
+        let of = |played: &Played| {
+            let waits = played.waits();
+            let (ratio, band) = ratio_of(&waits, &waited);
+            Trial {
+                evictor: played.scene.evictor,
+                waits: ratio,
+                band,
+                misses: played.misses() / missed.max(1.0),
+            }
+        };
+        std::iter::once(present).chain(&self.others).map(of).collect()
+    }
+
     /// The play of the policy in force with the present memory.
     pub fn present(&self) -> Option<&Played> {
         let present = |(size, _): &&(Option<Bytes>, Played)| *size == Some(self.memory);
@@ -142,6 +160,8 @@ impl Replays {
     fn show(&mut self, evictor: Evictor) -> bool {
         self.copy = None;
         let done = std::mem::take(&mut self.done);
+        // The present size is played first. The limit may have changed since.
+        let Some(&(Some(memory), _)) = done.first() else { return false };
         let is_own = |(_, played): &(Option<Bytes>, Played)| played.scene.evictor == evictor;
         let (mut sizes, others): (Vec<_>, Vec<_>) = done.into_iter().partition(is_own);
         sizes.sort_by_key(|(size, _)| size.map_or(u64::MAX, |size| size.0));
@@ -150,7 +170,7 @@ impl Replays {
             return false;
         }
         let others = others.into_iter().map(|(_, played)| played).collect();
-        let (memory, at) = (self.limit, self.begun.unwrap_or_default());
+        let at = self.begun.unwrap_or_default();
         self.shown = Some(Arc::new(Replayed { evictor, sizes, others, memory, at }));
         true
     }
@@ -162,25 +182,5 @@ impl Replays {
 
     pub(super) fn bytes(&self) -> Bytes {
         self.tape.bytes() + self.copy.as_ref().map_or(Bytes(0), |copy| copy.bytes())
-    }
-}
-
-impl Replayed {
-    /// The results of all policies. The policy in force is the first.
-    pub fn trials(&self) -> Vec<Trial> {
-        let Some(present) = self.present() else { return vec![] };
-        let waited = present.waits();
-        let missed: f64 = present.misses();
-        let of = |played: &Played| {
-            let waits = played.waits();
-            let (ratio, band) = ratio_of(&waits, &waited);
-            Trial {
-                evictor: played.scene.evictor,
-                waits: ratio,
-                band,
-                misses: played.misses() / missed.max(1.0),
-            }
-        };
-        std::iter::once(present).chain(&self.others).map(of).collect()
     }
 }

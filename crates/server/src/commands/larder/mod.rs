@@ -25,7 +25,7 @@ const SUBCOMMANDS: &[Command] = &[
     Command::new("larder|plan", -2, READ, plan::plan).doc(
         "server",
         "8.0.0",
-        "Shows the plan in force with its forecast, and what came of the last.",
+        "Shows the plan in force with its forecast, and the result of the last one.",
     ),
     Command::new("larder|curve", -3, READ, curve::curve).doc(
         "server",
@@ -122,10 +122,10 @@ fn help(call: &mut Call<'_>) -> Done {
         "TENANTS [JSON]",
         "    Memory, misses and waiting of each tenant.",
         "PLAN [JSON]",
-        "    The plan in force with its forecast, and what came of the epoch before.",
+        "    The plan in force with its forecast, and the result of the epoch before.",
         "EPOCHS [JSON]",
-        "    The last epochs of the loop: what became of each plan, what it promised, moved and",
-        "    forecast, and what came.",
+        "    The last epochs of the loop: whether each plan was adopted, the gain it promised, the",
+        "    memory it moved, its forecast, and the actual result.",
         "REPORT JSON",
         "    All of that in one document.",
         "TIDES [JSON]",

@@ -76,7 +76,7 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
     }
     let mut text = vec![format!(
         "{:>8} {:>10} {:>9} {:>8} {:>8} {:>11} {:>8} {:>8} {:>6}",
-        "epoch", "at", "", "promised", "asked", "moved", "forecast", "came", "band"
+        "epoch", "at", "", "promised", "asked", "moved", "forecast", "actual", "band"
     )];
     text.extend(epochs.iter().map(|epoch| {
         format!(
