@@ -133,6 +133,11 @@ impl Ring {
 pub(crate) struct Series([Ring; RINGS.len()]);
 
 impl Series {
+    /// Whether there is any point.
+    fn has_begun(&self) -> bool {
+        self.0[0].open.is_some()
+    }
+
     fn push(&mut self, share: f64, point: &Point) {
         for (ring, (step, steps)) in self.0.iter_mut().zip(RINGS) {
             ring.push(step, steps_max(steps, share), point);
@@ -172,7 +177,8 @@ pub struct History {
 }
 
 impl History {
-    /// Adds one point per tenant: its requests since the previous call.
+    /// Adds one point per tenant: its requests since the previous call. The history begins with the
+    /// first read, so that rates of a young server do not count the time without clients.
     pub fn push<'a>(&mut self, points: impl Iterator<Item = (&'a str, Point)>) {
         let mut all: Option<Point> = None;
         let share = self.share();
@@ -192,7 +198,9 @@ impl History {
                 self.tenants.entry(name.to_owned()).or_default().push(share, &point);
             }
         }
-        if let Some(mut all) = all {
+        if let Some(mut all) = all
+            && (all.reads > 0 || self.all.has_begun())
+        {
             all.forecast = -1.0;
             self.all.push(share, &all);
         }
@@ -346,6 +354,21 @@ mod tests {
         let errors = history.errors();
         assert!(errors.len() > 200 && errors.iter().all(|error| (error - 0.05).abs() < 1e-6));
         assert!(history.since(Some("nobody"), 0).is_empty());
+    }
+
+    #[test]
+    fn time_without_clients_at_the_start_does_not_count() {
+        let mut history = History::default();
+        for second in 0..100 {
+            let reads = if second < 90 { 0 } else { 10 };
+            history.push([("a", Point { reads, ..point(second) })].into_iter());
+        }
+        for tenant in [None, Some("a")] {
+            let recent = history.recent(tenant, 99, 600);
+            assert_eq!((recent.seconds, recent.reads), (10, 100));
+        }
+        history.push([("a", Point { reads: 0, ..point(100) })].into_iter());
+        assert_eq!(history.recent(None, 100, 600).seconds, 11, "a pause counts");
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Plays of the tape while a recipe keeps one pool for everybody: the policy in force at
 //! other sizes of memory, and the other policies at the present size.
 //!
-//! A set of plays begins once a minute. Each look runs one play, so that no look is long. A set is
-//! shown when it is complete. All plays of a set count from the same access to the same access.
+//! A set of plays begins once a minute, and while the tape is young, whenever its age has doubled:
+//! many keys on a young tape had no access before, so their reads miss in every play. Each look runs
+//! one play, so that no look is long. A set is shown when it is complete. All plays of a set count
+//! from the same access to the same access.
 
 use crate::tape::{Played, Scene, Tape, ratio_of};
 use crate::{Evictor, Reading};
@@ -13,7 +15,7 @@ use std::sync::{Arc, LazyLock};
 /// size is the first. A play without a limit is added.
 const SIZES: [f64; 9] = [1.0, 0.125, 0.25, 0.5, 0.75, 1.25, 1.5, 2.0, 4.0];
 
-/// Time between the beginnings of two sets.
+/// Longest time between the beginnings of two sets.
 const REFRESH: Micros = Micros::from_secs(60);
 
 /// Minimum number of accesses on a tape for a play.
@@ -105,6 +107,8 @@ pub(super) struct Replays {
     queue: Vec<(Option<Bytes>, Scene)>,
     done: Vec<(Option<Bytes>, Played)>,
     begun: Option<Micros>,
+    /// Time at which the next set is due.
+    due: Micros,
     shown: Option<Arc<Replayed>>,
 }
 
@@ -127,8 +131,7 @@ impl Replays {
     /// Plays one scene, if one is due. Returns true if this completed a set.
     pub(super) fn play(&mut self, evictor: Evictor, prices: &[f64], since: Micros) -> bool {
         if self.queue.is_empty() {
-            let waits = self.begun.is_some_and(|at| self.now.saturating_sub(at) < REFRESH);
-            if waits || self.tape.len() < ACCESSES_MIN || self.limit == Bytes(0) {
+            if self.now < self.due || self.tape.len() < ACCESSES_MIN || self.limit == Bytes(0) {
                 return false;
             }
             self.begin(evictor, prices, since);
@@ -143,6 +146,8 @@ impl Replays {
 
     fn begin(&mut self, evictor: Evictor, prices: &[f64], since: Micros) {
         self.begun = Some(self.now);
+        let age = self.tape.since().map_or(Micros(0), |since| self.now.saturating_sub(since));
+        self.due = self.now + REFRESH.min(age);
         self.copy = Some(Box::new(self.tape.clone()));
         self.done.clear();
         let scene = |evictor, size: Option<Bytes>| {
