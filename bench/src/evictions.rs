@@ -1,19 +1,20 @@
-//! What an eviction of the store costs: instructions and cache misses, counted, and time.
+//! Cost of an eviction of the store: instructions, cache misses and time.
 //!
-//! Counted are the functions that make room, from when a write finds none until it has it, in a
-//! simulated machine (callgrind) with caches of 32 KB and 2 MB. A full cache of 50 000 entries, 9
-//! MB, takes new keys, and after each a random one of the last half is read, so that what a tag
-//! says of an item is as old as it would be. No sweep runs, so nothing is learnt: the table of
-//! ranks is that of the beginning, and as large.
+//! Callgrind simulates a machine with caches of 32 KB and 2 MB. It counts the functions that make
+//! room for a write: they begin when the write finds no free chunk, and end when it has one. A full
+//! cache of 50 000 entries (9 MB) takes new keys. After each write the bench reads a random key
+//! among the newer half of the entries, so that tags are as outdated as in real use. No sweep runs,
+//! so the store learns nothing: the table of ranks keeps its first contents and its size.
 //!
-//! *Items* are LHD's ranks by what stands in the items alone, which is what tags save.
+//! *Items* is LHD that ranks by the items alone, without tags. Its difference to *lhd* is the gain
+//! of the tags.
 //!
-//! *Time* is that of the same functions as the store takes it: of five rounds the median of the
-//! median write's, by the victims that writes have in the mean. There is no simulation in it, but
-//! two readings of the clock for each write.
+//! *Time* is the time of the same functions, measured by the store without a simulation. In each
+//! round it is the time of the median write, divided by the mean number of victims per write. The
+//! figure is the median of five rounds. It includes two readings of the clock for each write.
 //!
 //! ```text
-//! cargo x bench evictions        valgrind must be there
+//! cargo x bench evictions        needs valgrind
 //! ```
 
 use crate::policies::{fine, fresh, random, room};
@@ -25,11 +26,11 @@ use policy::rank::lhd::Ranks;
 use std::sync::Arc;
 
 const ITEMS: usize = 50_000;
-/// New keys that are written once the cache is full.
+/// New keys that each pass writes.
 const OPS: usize = 50_000;
 const ROUNDS: usize = 5;
 
-/// By name: candidates, where it draws some.
+/// Evictors by name; the number in a name is the number of candidates.
 const EVICTORS: [(&str, fn() -> Evictor); 12] = [
     ("random", random),
     ("k-lru", Evictor::default),
@@ -48,7 +49,7 @@ const EVICTORS: [(&str, fn() -> Evictor); 12] = [
 /// Tenants that share a cache, each with a quarter of the items.
 const PARTS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// The ranks of LHD for one who does not read tags.
+/// The ranks of LHD, read from items: the store cannot rank by tags alone.
 #[derive(Debug, Default)]
 struct ByItems(Ranks);
 
@@ -80,7 +81,8 @@ fn cache(evictor: &str, sharing: &str) -> larder::Cache {
     builder.build().expect("static is a recipe")
 }
 
-/// Writes new keys, and reads one of the last half after each.
+/// Writes [`OPS`] new keys. After each write it reads a random key among the newer half of the
+/// entries.
 fn work(cache: &larder::Cache, prng: &mut Prng, written: &mut Vec<Text>) {
     let parts = PARTS.map(|name| cache.part(name).unwrap_or_else(|| cache.clone()));
     for _ in 0..OPS {
@@ -88,7 +90,7 @@ fn work(cache: &larder::Cache, prng: &mut Prng, written: &mut Vec<Text>) {
         let key = fresh();
         cache.insert(key, [1; VALUE]).expect("an entry is small beside the cache");
         written.push(key);
-        // Of the same part.
+        // Goes back by a multiple of the number of parts, so that the key is in the same part.
         let back = PARTS.len() * (prng.below(ITEMS as u64 / 8) as usize) + 1;
         if let Some(key) = written.len().checked_sub(back).map(|at| written[at]) {
             std::hint::black_box(cache.get_with(key, <[u8]>::len));
@@ -96,7 +98,7 @@ fn work(cache: &larder::Cache, prng: &mut Prng, written: &mut Vec<Text>) {
     }
 }
 
-/// What is run under callgrind; says how many left.
+/// Runs under callgrind, and prints the number of victims.
 pub(crate) fn one(evictor: &str, sharing: &str) {
     let cache = cache(evictor, sharing);
     let (mut prng, mut written) = (Prng::new(1), vec![]);
@@ -104,12 +106,12 @@ pub(crate) fn one(evictor: &str, sharing: &str) {
     println!("{}", cache.pauses().victims);
 }
 
-/// Instructions, misses of the first cache and of the last, an eviction.
+/// Instructions, misses of the first-level cache and misses of the last-level cache, per eviction.
 fn counted(evictor: &str, sharing: &str) -> [f64; 3] {
     callgrind("*clear_chunk*", &["eviction", evictor, sharing])
 }
 
-/// The table.
+/// Prints the table.
 pub(crate) fn run() {
     let mut caches = vec![];
     for sharing in ["one", "parts"] {
@@ -138,7 +140,7 @@ pub(crate) fn run() {
         if *evictor == "random" {
             base = instructions;
         }
-        // The first of each kind is random.
+        // The first evictor of each group is random.
         let random = at - at % EVICTORS.len();
         let ratio = rounds[at].iter().zip(&rounds[random]).map(|(ns, random)| ns / random);
         let ns = median(rounds[at].iter().copied());

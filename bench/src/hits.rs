@@ -1,15 +1,16 @@
-//! What a hit costs: instructions and cache misses, counted, beside the least that it can.
+//! Cost of a hit: instructions and cache misses, beside a lower bound.
 //!
-//! Counted is a `get` that copies the value out, from its call to its return, in a simulated
-//! machine (callgrind) with caches of 32 KB and 2 MB. A hundred thousand entries of 32 and 100
-//! bytes, 17 MB, are all there and are read in a random order, so that nearly nothing of an entry
-//! is at hand.
+//! Callgrind simulates a machine with caches of 32 KB and 2 MB. It counts a `get` that copies the
+//! value out, from its call to its return. The cache holds 100 000 entries with 32-byte keys and
+//! 100-byte values (17 MB). All keys are resident, and the bench reads them in random order, so
+//! that nearly no part of an entry is in a processor cache.
 //!
-//! *Array* is the least: the key hashed, one of 2^18 slots of four bytes looked at, the entry it
-//! names compared and copied. It has no lock, remembers no use, and can neither grow nor evict.
+//! *Array* is the lower bound. It hashes the key, reads one of 2^18 slots of four bytes (more after
+//! a collision), compares the key of the entry that the slot names, and copies the value. It has no
+//! lock, does not record uses, and can neither grow nor evict.
 //!
 //! ```text
-//! cargo x bench hits        valgrind must be there
+//! cargo x bench hits        needs valgrind
 //! ```
 
 use crate::peers::{CACHES, Held};
@@ -20,7 +21,7 @@ const ITEMS: usize = 100_000;
 const READS: usize = 100_000;
 const SLOTS: usize = 1 << 18;
 
-/// Entries found by their hash and nothing else.
+/// A fixed hash table with linear probing over an array of entries.
 struct Array {
     slots: Vec<u32>,
     entries: Vec<(Text, [u8; VALUE])>,
@@ -71,14 +72,14 @@ fn cache(name: &str) -> Box<dyn Held> {
     cache
 }
 
-/// What is run under callgrind; says how many hits there were.
+/// Runs under callgrind, and prints the number of hits.
 pub(crate) fn one(name: &str) {
     let (cache, mut prng) = (cache(name), Prng::new(1));
     let keys = (0..READS).map(|_| text(prng.below(ITEMS as u64) as usize));
     println!("{}", keys.filter(|key| cache.get(key).is_some()).count());
 }
 
-/// The table.
+/// Prints the table.
 pub(crate) fn run() {
     println!("{:12}{:>14}{:>12}{:>12}", "a hit", "instructions", "D1 misses", "LL misses");
     for name in CACHES.iter().map(|(name, _)| *name).chain(["array"]) {

@@ -1,14 +1,17 @@
-//! Live LHD beside the simulator's, on traces: what is lost by three bits an item, by counts of
-//! shards that are merged now and then, and by draws from a table.
+//! Miss ratios of LHD in the store, beside LHD in the simulator, on traces.
 //!
-//! The store holds a tenth and three tenths of the bytes that all items would take. The simulator
-//! gets the very bytes that the store had for items at the end, and the same sizes. K-LRU (5, pool)
-//! live beside them shows what there is to gain.
+//! The store approximates: it keeps three bits of state for each item, it merges the counts of the
+//! shards only now and then, and it draws candidates in groups of neighbours. The difference of the
+//! miss ratios is the loss.
 //!
-//! Each class of sizes evicts by LHD among its own, and rank balance moves a page of a shard now
-//! and then from the class whose victims are worth least to the one whose victims are worth most;
-//! *alone* is without that. The growth factor of the classes is 1.08: with memcached's 1.25 a tenth
-//! of the memory lies behind the ends of items.
+//! The store has memory for a tenth, then for three tenths, of the bytes that all items would take.
+//! The simulator gets the bytes that the store had for items at the end, and charges each item the
+//! same size. K-LRU (5 candidates, pool) in the store shows how much LHD can gain.
+//!
+//! Each size class evicts by LHD among its own items. Rank balance moves pages of a shard from the
+//! class whose victims are worth least to the class whose victims are worth most. The column
+//! *alone* is without rank balance. The growth factor of the classes is 1.08: with memcached's
+//! 1.25, a tenth of the memory is unused space at the ends of chunks.
 //!
 //! ```text
 //! cargo x bench lhd TRACE…
@@ -24,11 +27,11 @@ use store::{Config, Evictor, Now, Scope, Slab, Store, charge};
 
 const REQUESTS: usize = 2_000_000;
 pub(crate) const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
-/// Requests between two looks of the background, each at a shard.
+/// Requests between two sweeps, each with a budget of one entry or bucket.
 const SWEEP_EVERY: usize = 64;
 
-/// Of which figures, and differences, are the medians. In a short trace chance moves a miss ratio
-/// of LHD, simulated or live, by more than a point.
+/// Seeds of the rounds; figures and differences are medians over them. On a short trace, chance
+/// changes a miss ratio of LHD by more than a percentage point, in the simulator and in the store.
 const fn seeds(requests: usize) -> RangeInclusive<u64> {
     if requests < 100_000 { 1..=15 } else { 1..=5 }
 }
@@ -64,7 +67,7 @@ pub(crate) fn requests(path: &str) -> Vec<Request> {
         let access = access.expect("a sound record");
         if access.op != Op::Delete {
             let key = source.key().to_vec();
-            // The size of a trace is that of the value, as far as it tells.
+            // By default, a trace charges the size of the value, if it records one.
             let len = access.size.get() as usize;
             all.push(Request { hash: access.key, len, is_read: access.op == Op::Get, key });
         }
@@ -78,13 +81,15 @@ fn store_of(maxmemory: u64, evictor: Evictor, seed: u64) -> Store {
     Store::new(Config { maxmemory, shards: 8, evictor, slab, seed, ..Config::default() })
 }
 
-/// What learning takes: it is on top, so that all have the same for items.
+/// Bytes that learning takes in an empty store. A store with LHD gets them on top of `maxmemory`,
+/// so that all evictors have the same memory for items.
 pub(crate) fn lessons(maxmemory: u64) -> u64 {
     let used = |evictor| store_of(maxmemory, evictor, 0).used().0;
     used(Evictor::lhd(64)) - used(Evictor::default())
 }
 
-/// Plays requests and shows the store after each.
+/// Plays requests on a store, and calls `look` after each of them. Returns the miss ratio and the
+/// store.
 pub(crate) fn play(
     requests: &[Request],
     maxmemory: u64,
@@ -104,7 +109,7 @@ pub(crate) fn play(
         reads += u64::from(request.is_read);
         misses += u64::from(request.is_read && !found);
         if !found {
-            // An item too large for the store is not kept.
+            // The store refuses an item that is too large for it.
             let _ = store.set(&key, &value[..request.len], None, NOW);
         }
         if at % SWEEP_EVERY == 0 {
@@ -137,14 +142,14 @@ fn simulated(requests: &[Request], capacity: u64, seed: u64) -> f64 {
     cache.stats().miss_ratio()
 }
 
-/// Bytes that all items would take.
+/// Bytes that all items of the requests would take, each at its last size.
 pub(crate) fn footprint(requests: &[Request]) -> u64 {
     let charge = |request: &Request| charge(request.key.len(), request.len, false);
     let sizes: HashMap<_, _> = requests.iter().map(|r| (r.hash, charge(r))).collect();
     sizes.values().sum()
 }
 
-/// Miss ratios of one seed.
+/// Miss ratios in the round of one seed.
 struct Misses {
     klru: f64,
     simulated: f64,
@@ -164,7 +169,7 @@ fn round(requests: &[Request], maxmemory: u64, seed: u64) -> Misses {
     Misses { klru, simulated, live, alone: lhd(false).0 }
 }
 
-/// The table for these traces.
+/// Prints the table for these traces.
 pub(crate) fn run(paths: &[String]) {
     println!(
         "{:24}{:>9}{:>11}{:>8}{:>11}{:>8}{:>8}{:>8}{:>8}",

@@ -1,27 +1,30 @@
-//! What the machine gives at the moment. A virtual one may have two processors that are one, or
-//! that lie so far apart that a line takes four times as long from one to the other; both last
-//! from a fraction of a second to many minutes, and then no cache does with two threads what it
-//! could. So two things are seen that do not depend on any cache: by how much two threads that
-//! only multiply do more than one, and how long a line takes that two threads throw to and fro.
+//! Measures whether the machine gives two whole processors at the moment.
+//!
+//! Two processors of a virtual machine may be one real processor. They may also be so far apart
+//! that a cache line takes four times as long from one to the other. Both states last from a
+//! fraction of a second to many minutes, and slow down every cache with two threads. So this module
+//! measures two figures that depend on no cache: the work of two threads that only multiply,
+//! relative to one, and the time that a cache line takes from one thread to the other.
 
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Multiplications of a thread.
+/// Multiplications of each thread.
 const PRODUCTS: u32 = 3_000_000;
-/// Times that the line is thrown.
+/// Writes of the line by the two threads together.
 const THROWS: u64 = 40_000;
-/// Two whole processors do at least so many times the work of one.
+/// Least work of two whole processors, relative to one.
 const PROCESSORS_MIN: f64 = 1.9;
-/// Nanoseconds that a throw takes at most between processors that share a cache.
+/// Most nanoseconds of a throw between processors that share a cache.
 const THROW_MAX: f64 = 60.0;
 
-/// What was seen.
+/// The figures of one measurement.
 #[derive(Clone, Copy, Debug)]
 struct Machine {
+    /// Work of two threads relative to one.
     processors: f64,
-    /// Nanoseconds.
+    /// Nanoseconds from a write of one thread to the next write of the other.
     throw: f64,
 }
 
@@ -40,7 +43,7 @@ impl Machine {
     }
 }
 
-/// Products a nanosecond.
+/// Multiplications a nanosecond of one thread.
 fn products() -> f64 {
     let begun = Instant::now();
     let last = (0..PRODUCTS).fold(3u64, |product, n| {
@@ -50,7 +53,7 @@ fn products() -> f64 {
     f64::from(PRODUCTS) / begun.elapsed().as_nanos() as f64
 }
 
-/// Nanoseconds that a throw takes.
+/// Mean nanoseconds of a throw between two threads.
 fn throws() -> f64 {
     let line = AtomicU64::new(0);
     let play = |mut mine: u64| {
@@ -71,14 +74,15 @@ fn throws() -> f64 {
     begun.elapsed().as_nanos() as f64 / THROWS as f64
 }
 
-/// Waits for a whole machine, and knows in the end whether it still was. Its patience is limited.
+/// Waits for a whole machine before a lap, and measures the machine again after it. Once the
+/// patience is over, every lap counts.
 pub(crate) struct Watch {
     until: Instant,
     is_whole: bool,
-    /// Laps that were kept, and of these the ones of a machine that was not whole.
+    /// Laps that count, and how many of them ran on a machine that was not whole.
     pub(crate) kept: usize,
     pub(crate) poor: usize,
-    /// Laps that were done again.
+    /// Laps that were repeated.
     pub(crate) again: usize,
 }
 
@@ -92,15 +96,15 @@ impl Watch {
         Instant::now() < self.until
     }
 
-    /// Waits until the machine is whole.
+    /// Waits until the machine is whole, or until the patience is over.
     pub(crate) fn wait(&mut self) {
         while !self.is_whole && self.is_patient() {
             self.is_whole = Machine::seen().is_whole();
         }
     }
 
-    /// Plays a lap, told how many came before it in vain, until the machine is whole before and
-    /// after.
+    /// Repeats a lap until the machine is whole before and after it, or until the patience is over.
+    /// `lap` receives the number of earlier attempts.
     pub(crate) fn lap<T>(&mut self, mut lap: impl FnMut(usize) -> T) -> T {
         let mut in_vain = 0;
         loop {

@@ -1,32 +1,35 @@
-//! The library beside other caches that live in process: bytes an entry, operations a second, hits.
+//! Larder as a library beside other in-process caches: bytes an entry, operations a second, hits.
 //!
-//! All hold byte strings, `Vec<u8>` in and out, each in a process of its own with one allocator:
-//! jemalloc as it comes, with caches of threads. Keys have 32 bytes.
+//! All caches hold byte strings and copy them in and out. Each runs in a process of its own with
+//! one allocator: jemalloc with its default settings, which include thread caches. Keys have 32
+//! bytes.
 //!
-//! *Bytes* are what a process of its own grows by for two million entries, beyond their keys and
-//! values, with jemalloc set up as for the server. *Speed* is a million keys drawn by Zipf's law,
-//! read through: a read that misses is followed by an insertion, and in the second mix every tenth
-//! operation is an insertion anyway.
-//! Values have 100 bytes, and the memory is a quarter of what all entries would take. It is equal
-//! for all: what an entry takes beyond key and value, as just measured, is part of the weight that
-//! the others are told to count, while ours counts what it takes by itself.
+//! *Bytes* is the memory by which a process grows for two million entries, per entry, beyond key
+//! and value. For this figure jemalloc has the settings of the server.
 //!
-//! Each round has its own draws, the same for all caches but where a lap is done again; before the
-//! first, all see eight million.
-//! A round runs all caches in turn, in two processes each; a ratio is of one round, and the figure
-//! is the median of five. Time is processor time of the threads, user and system, so that a busy
-//! machine does not decide: a thread that waits for a lock costs what it looks for it, and nothing
-//! once it sleeps. So *2/1*, the work of two threads by that of one at equal processor time, times
-//! two, shows what sharing costs; it does not show a queue in front of a lock. *Apart* is the same
-//! of two processes at once that have a thread and a cache each. What the machine gives
-//! changes from one second to the next, so a lap counts where it gave two processors
-//! (`machine.rs`).
+//! *Speed* draws requests for a million keys by Zipf's law and reads through: an insertion follows
+//! each read that misses. In the second mix, a tenth of the operations insert without a read.
+//! Values have 100 bytes. All caches have equal memory: a quarter of the bytes that all entries
+//! would take in Larder. Larder counts its own overhead. For the other caches, the overhead
+//! measured by *bytes* is part of the weight of each entry.
+//!
+//! Before the first round every cache serves eight million operations. Each round has its own
+//! draws, which are the same for all caches except in a repeated lap. A round runs all caches in
+//! turn, in two processes each. A ratio compares two figures of one round, and the table has the
+//! median of five rounds.
+//!
+//! Time is the CPU time of the threads, user and system, so that other load on the machine matters
+//! little. A thread that waits for a lock costs CPU time while it spins, and none while it sleeps.
+//! *2/1* is the work of two threads relative to one at equal CPU time, times two. It shows the cost
+//! of sharing, but no queue in front of a lock. *Apart* is the same figure for two processes that
+//! run at once, with one thread and one cache each. The machine changes from one second to the
+//! next, so a lap counts if the machine gave two whole processors (`machine.rs`).
 //!
 //! ```text
 //! cargo x bench store
 //! ```
 //!
-//! The last answer is in `docs/results/engine.md`.
+//! The latest results are in `docs/results/engine.md`.
 #![forbid(unsafe_code)]
 
 mod evictions;
@@ -64,10 +67,10 @@ fn text(n: usize) -> Text {
     text
 }
 
-/// What jemalloc reads its settings from, and those that it has if nobody says anything.
+/// The environment variable with jemalloc's settings, and jemalloc's defaults on two processors.
 const SETTINGS: (&str, &str) = ("_RJEM_MALLOC_CONF", "tcache:true,dirty_decay_ms:10000,narenas:8");
 
-/// This program, with jemalloc as it comes.
+/// This program with its arguments, and with jemalloc's default settings.
 fn as_it_comes() -> Command {
     let own = std::env::current_exe().expect("this program has a path");
     let mut command = Command::new(own);
@@ -105,7 +108,7 @@ fn main() {
     }
 }
 
-/// One cache alone, for a profiler.
+/// Plays one cache alone, for a profiler.
 fn one(name: &str, skew: f64) {
     let overheads = [CACHES[0].0, name].map(|name| bytes_in_a_process(name, VALUE));
     let (capacity, fitting) = room(&overheads, overheads[1]);
@@ -118,8 +121,9 @@ fn one(name: &str, skew: f64) {
     }
 }
 
-/// The memory, if the first takes so many bytes of an entry beyond key and value, and the entries
-/// of another that fit.
+/// The memory of all caches in bytes, and the number of entries of one cache that fit. The first of
+/// `overheads` decides the memory; `overhead` is that of the one cache. Both are bytes an entry
+/// beyond key and value.
 fn room(overheads: &[f64], overhead: f64) -> (u64, usize) {
     let entry = (KEY + VALUE) as f64;
     let capacity = KEYS as f64 / 4.0 * (entry + overheads[0]);
@@ -146,7 +150,7 @@ fn all() {
     }
 }
 
-/// What the process grows by for each entry, beyond its key and value.
+/// The bytes by which this process grows for each entry, beyond its key and value.
 fn bytes(name: &str, len: usize) -> f64 {
     let before = resident();
     let cache = cache(name)(1 << 40, 0, ITEMS);
@@ -169,9 +173,10 @@ fn resident() -> f64 {
     pages.expect("the second number is resident") * 4096.0
 }
 
-/// What this program does when it is asked for `words`, in a simulated machine with caches of 32 KB
-/// and 2 MB: instructions, misses of the first cache and of the last, in the functions of this name
-/// and what they call, by the number that it prints.
+/// Runs this program under callgrind with the arguments `words`, on a simulated machine with caches
+/// of 32 KB and 2 MB. Counts instructions, data misses of the first-level cache and data misses of
+/// the last-level cache, in the functions that match `functions` and in their callees. Divides each
+/// count by the number that the program prints.
 fn callgrind(functions: &str, words: &[&str]) -> [f64; 3] {
     let own = std::env::current_exe().expect("this program has a path");
     let output = Command::new("valgrind")

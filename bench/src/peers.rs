@@ -1,4 +1,5 @@
-//! Every cache, behind one face. A new one is a type here and a line in the list.
+//! The in-process caches that the benches compare, behind one trait. A new cache needs a type here
+//! and an entry in [`CACHES`].
 
 use crate::Text;
 use crate::policies::fine;
@@ -6,25 +7,25 @@ use larder::Evictor;
 
 /// A cache of byte strings.
 pub(crate) trait Held: Sync {
-    /// A copy of the value.
+    /// Returns a copy of the value.
     fn get(&self, key: &Text) -> Option<Vec<u8>>;
-    /// A copy goes in.
+    /// Stores copies of the key and the value.
     fn insert(&self, key: &Text, value: &[u8]);
-    /// Finishes what was put off.
+    /// Finishes deferred work.
     fn settle(&self) {}
 }
 
-/// A cache of so many bytes, where an entry takes so many beyond its key and value, and about so
-/// many entries are to fit.
+/// Makes a cache of `capacity` bytes, for about `items` entries that each take `overhead` bytes
+/// beyond key and value.
 pub(crate) type Make = fn(capacity: u64, overhead: u64, items: usize) -> Box<dyn Held>;
 
-/// The first is what the others are compared with.
+/// The caches by name. Ratios are relative to the first.
 pub(crate) const CACHES: [(&str, Make); 4] = [
     ("larder", |capacity, _, _| {
         let builder = larder::Cache::builder(capacity).slab(fine());
         Box::new(Larder(builder.maintained().build().expect("static is a recipe")))
     }),
-    // Of a line of sixteen tags two leave.
+    // With eight candidates, each line of sixteen tags serves two evictions.
     ("larder, lhd", |capacity, _, _| {
         let builder = larder::Cache::builder(capacity).slab(fine());
         Box::new(Larder(builder.evictor(Evictor::lhd(8)).maintained().build().expect("as above")))
@@ -41,7 +42,7 @@ pub(crate) const CACHES: [(&str, Make); 4] = [
     }),
 ];
 
-/// How one of the list is made.
+/// The constructor of the cache of this name in [`CACHES`].
 pub(crate) fn cache(name: &str) -> Make {
     CACHES.iter().find(|(known, _)| *known == name).expect("a cache of the list").1
 }

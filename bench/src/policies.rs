@@ -1,17 +1,20 @@
-//! Six orders of eviction: how many operations a second, by threads and hits, and what a GET and a
-//! SET take.
+//! Six orders of eviction: operations a second by threads and hits, and the time of a GET and of a
+//! SET.
 //!
-//! Under one plain table ([`Table`]), where nothing but the order differs: an exact LRU list and a
-//! priority queue (GDSF), each over all entries and so behind one lock; CLOCK, random, K-LRU and
-//! LHD in eight stripes. Below them the store itself, with the three of them that it has.
+//! All six run under one plain table ([`Table`]), so that only the order differs. An exact LRU list
+//! and a priority queue (GDSF) each cover all entries behind one lock. CLOCK, random, K-LRU and LHD
+//! run in eight stripes with a lock each. The last rows are the store itself, with three of these
+//! orders: random, K-LRU and LHD.
 //!
-//! A cache is full, with 400 000 entries of a 32-byte key and a 100-byte value. At *100 %* a
-//! quarter of them is read in random order. At *90 %* each tenth read is of a key that was never
-//! there and is never asked for again: it misses and is inserted, and something leaves. What an
-//! order loses of the quarter is read through as well, so that its hits are fewer. A *GET* is of
-//! the first kind, a *SET* writes new keys alone.
+//! A cache is full, with 400 000 entries of a 32-byte key and a 100-byte value. At *100 %* the
+//! bench reads a fixed quarter of the keys in random order. At *90 %* a tenth of the reads ask for
+//! new keys that are never read again. Each of them misses, inserts its key, and causes an
+//! eviction. If an order evicts keys of the quarter, reads of these keys miss and insert them
+//! again, so the order has fewer hits. *GET* is the time of a read at 100 %. *SET* is the time of a
+//! write of a new key.
 //!
-//! Processor time, and medians of five rounds of all caches in turn, as in the other bench.
+//! Times are CPU times, and figures are medians of five rounds of all caches in turn, as in
+//! `cargo x bench store`.
 //!
 //! ```text
 //! cargo x bench policies
@@ -32,20 +35,20 @@ const ITEMS: usize = 400_000;
 const READ: usize = ITEMS / 4;
 const OPS: usize = 400_000;
 const ROUNDS: usize = 5;
-/// Locks, where an order is not one.
+/// Stripes of an order that can be divided, each with its own lock; also the shards of the store.
 const STRIPES: usize = 8;
-/// What the store charges for an entry, a little rounded up.
+/// Bytes that the store charges for an entry, rounded up a little.
 const CHARGE: u64 = 176;
-/// What it takes to learn, with two reader slots.
+/// Bytes that learning from lifetimes takes, with two reader slots.
 const LESSONS: u64 = 344 << 10;
 
-/// Memory for so many entries, with what the rank learns beside them.
+/// Bytes of memory for `items` entries and for the learnt state of the rank.
 pub(crate) fn room(items: usize, evictor: &Evictor) -> u64 {
     let bytes = items as u64 * CHARGE;
     match evictor.rank.learns() {
         None => bytes,
         Some(Lessons::Lifetimes) => bytes + LESSONS,
-        // Watched keys and the evicted, a hundredth each, and tables.
+        // Watched keys and evicted keys take a hundredth of the memory each; tables take the rest.
         Some(Lessons::Watched) => bytes + bytes / 32 + bytes / 100,
     }
 }
@@ -56,8 +59,8 @@ pub(crate) fn random() -> Evictor {
 
 type Make = fn() -> Box<dyn Held>;
 
-/// The ratios are to random in the same table. The store's LHD has candidates as the server has
-/// them by default.
+/// Name, name of the cache that ratios are relative to, constructor. That cache evicts at random,
+/// in the same kind of table. LHD in the store has 32 candidates, the default of the policy `lhd`.
 const CACHES: [(&str, &str, Make); 9] = [
     ("lru list", "random", || table("lru", 1)),
     ("gdsf heap", "random", || table("gdsf", 1)),
@@ -81,20 +84,22 @@ fn store(evictor: Evictor) -> Box<dyn Held> {
     Box::new(Larder(builder.build().expect("static is a recipe")))
 }
 
-/// Finer than memcached's factor: 148 bytes for 145, and 152 with that. Who says how long pages are
-/// gets as many shards as he asks for, which two threads want.
+/// Size classes with a finer growth factor than memcached's: an item of 145 bytes takes a chunk of
+/// 148 bytes, and would take 152 with memcached's factor. With a configured page length the store
+/// has as many shards as requested, which two threads need.
 pub(crate) fn fine() -> larder::Slab {
     larder::Slab { page: 32 << 10, factor: 1.05, ..larder::Slab::default() }
 }
 
-/// The next number of a key that nobody has asked for.
+/// Number of the next key that was never requested.
 static FRESH: AtomicUsize = AtomicUsize::new(READ);
 
 pub(crate) fn fresh() -> Text {
     text(FRESH.fetch_add(1, Relaxed))
 }
 
-/// Keys that are there, and in so many of a hundred places new ones.
+/// Keys for `ops` operations: new keys at the first `inserts` of each hundred places, random ones
+/// of the first [`READ`] keys at the others.
 fn order(ops: usize, seed: u64, inserts: usize) -> Vec<Text> {
     let mut prng = Prng::new(seed);
     let key = |at: usize| {
@@ -103,14 +108,15 @@ fn order(ops: usize, seed: u64, inserts: usize) -> Vec<Text> {
     (0..ops).map(key).collect()
 }
 
-/// What one cache did in one round: nanoseconds of processor time an operation, but for the hits.
+/// Results of one cache in one round: nanoseconds of CPU time an operation, unless stated
+/// otherwise.
 #[derive(Clone, Copy, Debug)]
 struct Lap {
     get: f64,
     get_by_two: f64,
     mixed: f64,
     mixed_by_two: f64,
-    /// Time that passed while two threads worked.
+    /// Nanoseconds of elapsed time an operation, in the mix with two threads.
     passed: f64,
     hits: f64,
     set: f64,
@@ -141,7 +147,7 @@ fn lap(cache: &dyn Held, orders: &Orders) -> Lap {
     let began = Instant::now();
     let mixed_by_two = by_two(cache, [&orders.mixed[2], &orders.mixed[3]]);
     let passed = began.elapsed().as_nanos() as f64 / (2 * OPS) as f64;
-    // What was lost is read through, so that all of the following hit.
+    // Reads the first `READ` keys through, so that the GETs below all hit.
     (0..2).for_each(|_| (0..READ).for_each(|n| read_through(cache, &text(n))));
     Lap {
         get: ns(&orders.gets[0], 0),
@@ -160,7 +166,7 @@ fn read_through(cache: &dyn Held, key: &Text) {
     }
 }
 
-/// Nanoseconds of processor time an operation of two threads.
+/// Nanoseconds of CPU time an operation, if two threads run at once.
 fn by_two(cache: &dyn Held, orders: [&[Text]; 2]) -> f64 {
     let ns = std::thread::scope(|scope| {
         let threads = orders.map(|order| scope.spawn(move || play(cache, order, 0).ns));
@@ -169,7 +175,7 @@ fn by_two(cache: &dyn Held, orders: [&[Text]; 2]) -> f64 {
     ns / (orders[0].len() + orders[1].len()) as f64
 }
 
-/// Both tables.
+/// Prints both tables.
 pub(crate) fn run() {
     let caches = CACHES.map(|(_, _, make)| {
         let cache = make();
@@ -182,7 +188,7 @@ pub(crate) fn run() {
             let orders = Orders::new(round);
             std::array::from_fn(|at| lap(&*caches[at], &orders))
         })
-        // The first round only warms up.
+        // The first round only warms up the caches.
         .skip(1)
         .collect();
     println!("million operations a second of processor time, and as a share of random's\n");
@@ -193,7 +199,7 @@ pub(crate) fn run() {
     for (at, (name, base, _)) in CACHES.iter().enumerate() {
         let base = CACHES.iter().position(|(name, ..)| name == base).expect("it is in the list");
         let mid = |figure: fn(&Lap) -> f64| median(rounds.iter().map(|round| figure(&round[at])));
-        // Of one thread where there are two: time is that of both.
+        // `ns` is CPU time an operation, so `threads` threads do `threads` times as many.
         let rate = |threads: f64, ns: fn(&Lap) -> f64| {
             let share = median(rounds.iter().map(|round| ns(&round[base]) / ns(&round[at])));
             format!("{:.2}{share:>8.2}", threads * 1e3 / mid(ns))

@@ -1,13 +1,16 @@
-//! Caches in turn, each in a process of its own with an allocator of its own. While one plays the
-//! others wait; what their threads do in the background still takes its time. Each cache has two
-//! processes, whose mean counts: one is faster than another, the whole time, by where the system
-//! put its memory.
+//! Runs caches in turn, each in a process of its own with an allocator of its own.
 //!
-//! Two threads of a cache share the machine, too, which lets two do less than twice as much as one.
-//! What that may come to is seen where both processes play at once, a thread and a cache each
-//! (*apart*). It is no bound: they wait for nothing of each other, and need the last cache twice.
-//! A lap counts if the machine was whole before it and after (`machine.rs`), and is done again by
-//! other draws if not.
+//! While one process plays, the others wait, although their background threads still take CPU time.
+//! Each cache has two processes, and the mean of both counts: the place of its memory makes one
+//! process faster than another for as long as it runs.
+//!
+//! Two threads of a cache also share the machine, so two may do less than twice the work of one. To
+//! show the cost of that, both processes of a cache play at once, with one thread and one cache
+//! each (*apart*). *Apart* is no upper bound: the two processes share no locks, but they need the
+//! last-level cache twice.
+//!
+//! A lap counts if the machine is whole before and after it (`machine.rs`). Otherwise it is
+//! repeated with other draws. The laps of *apart* only wait for a whole machine, and always count.
 
 use crate::machine::Watch;
 use crate::peers::{CACHES, Held};
@@ -20,41 +23,42 @@ use std::time::Duration;
 
 /// Processes of each cache.
 const TEAMS: usize = 2;
-/// How long the caches of a mix may take until laps count whatever the machine gives.
+/// Time for all laps of a mix. After it, laps count even if the machine is not whole.
 const PATIENCE: Duration = Duration::from_secs(8 * 60);
-/// What follows the number of a round in which the processes of a cache play at once.
+/// The word after the number of a round in which the processes of a cache play at once.
 const APART: &str = "apart";
-/// Draws that each sees first, in turns of the operations of a round.
+/// Passes of [`OPS`] operations that each process plays before the first round.
 const BEFORE: u64 = 8;
-/// Whom ours with this rank have to keep up with.
+/// The cache whose speed the caches of [`OURS`] must reach.
 const BESIDE: &str = "quick_cache";
 const OURS: [&str; 1] = ["larder, lhd"];
 
-/// What is asked for.
+/// The requests of a race.
 pub(crate) struct Mix {
     pub(crate) skew: f64,
-    /// Operations of a hundred that insert anyway.
+    /// Operations of each hundred that insert without a read.
     pub(crate) inserts: usize,
 }
 
 impl Mix {
-    /// As the command line says it.
+    /// Parses the words of the command line.
     pub(crate) fn of(skew: &str, inserts: &str) -> Self {
         let (skew, inserts) = (skew.parse(), inserts.parse());
         Self { skew: skew.expect("a skew"), inserts: inserts.expect("inserts in a hundred") }
     }
 }
 
-/// A cache in its process.
+/// A process with one cache.
 struct Racer {
     process: Child,
-    /// Told the number of a round, and whether it is one apart; then to go.
+    /// Sends the number of a round, with [`APART`] if the processes of a cache play at once; then
+    /// the start signal of such a round.
     told: ChildStdin,
     says: Lines<BufReader<ChildStdout>>,
 }
 
 impl Racer {
-    /// Starts one, and waits until it has seen enough.
+    /// Starts a process, and waits until its cache is warm.
     fn start(name: &str, mix: &Mix, overheads: &[f64], overhead: f64) -> Self {
         let (capacity, fitting) = room(overheads, overhead);
         let numbers = [mix.skew.to_string(), mix.inserts.to_string(), capacity.to_string()];
@@ -96,7 +100,7 @@ impl Racer {
     }
 }
 
-/// One way of asking, all caches in turn.
+/// Plays one mix on all caches in turn, and prints the table.
 pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
     let start =
         |((name, _), overhead): (&(&str, _), &f64)| Racer::start(name, mix, overheads, *overhead);
@@ -148,7 +152,8 @@ pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
     }
 }
 
-/// What the processes of a cache do all at once, with a thread each.
+/// Operations a nanosecond of all processes of a cache together, if they play at once with one
+/// thread each.
 fn apart(teams: &mut [Vec<Racer>], at: usize, round: usize) -> f64 {
     for team in &mut *teams {
         team[at].tell(&format!("{round} {APART}"));
@@ -159,7 +164,8 @@ fn apart(teams: &mut [Vec<Racer>], at: usize, round: usize) -> f64 {
     lines.map(|line| line.parse::<f64>().expect("a number")).sum()
 }
 
-/// The process of one cache: sees eight million operations, then plays the rounds that it is told.
+/// Runs in the process of one cache: plays eight million operations, and then the rounds that it
+/// reads from standard input.
 pub(crate) fn racer(cache: &dyn Held, mix: &Mix) {
     let zipf = Zipf::new(KEYS, mix.skew);
     (1..=BEFORE).for_each(|seed| _ = play(cache, &zipf.order(OPS, seed), mix.inserts));
@@ -186,17 +192,17 @@ pub(crate) fn racer(cache: &dyn Held, mix: &Mix) {
     }
 }
 
-/// What one cache did in one round, in operations a nanosecond.
+/// Results of one cache in one round: `hits` is a ratio, the others are operations a nanosecond.
 #[derive(Clone, Copy, Debug)]
 struct Lap {
     hits: f64,
     one: f64,
     two: f64,
-    /// Of two threads that have a cache each, at once.
+    /// Two processes at once, with one thread and one cache each.
     apart: f64,
 }
 
-/// Operations a nanosecond, of a thread that took so long.
+/// Operations a nanosecond of a thread that played a round in `ns` nanoseconds.
 fn by_time(ns: f64) -> f64 {
     OPS as f64 / ns
 }
@@ -228,7 +234,8 @@ pub(crate) struct Played {
     pub(crate) hits: f64,
 }
 
-/// Reads through, and inserts now and then.
+/// Reads the keys of `order` through, except that the first `inserts` of each hundred operations
+/// insert.
 pub(crate) fn play(cache: &dyn Held, order: &[Text], inserts: usize) -> Played {
     let (mut hits, mut reads) = (0u64, 0u64);
     let begun = ThreadTime::now();

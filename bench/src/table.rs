@@ -1,16 +1,17 @@
-//! A plain striped hash table, under any policy of the simulator: what the order of eviction costs
-//! when everything else is the same.
+//! A plain striped hash table under any policy of the simulator. It shows the cost of the order of
+//! eviction if everything else is equal.
 //!
 //! ```text
 //!   hash ─▶ stripe: Mutex { index: hash ─▶ slot,  entries: slot ─▶ key and value,  policy }
 //! ```
 //!
-//! A policy is told of what happens to a slot, and names the slot that is to leave. An order over
-//! all entries (a list, a heap) is one order, so it has one stripe; what draws candidates or turns
-//! a hand does that in each stripe by itself. Every call locks its stripe, a hit too.
+//! The table reports insertions, hits and removals of slots to the policy, and the policy names the
+//! slot to evict. A list or a heap orders all entries, so it has one stripe. A policy that draws
+//! candidates or turns a hand does so in each stripe by itself. Every call locks its stripe, even
+//! for a hit.
 //!
-//! The capacity is a number of entries, for in this bench all are alike. LHD learns where it
-//! evicts, each stripe by itself, as in the simulator.
+//! The capacity is a number of entries, because all entries of this bench have one size. LHD learns
+//! in each stripe by itself, as in the simulator.
 
 use crate::Text;
 use crate::peers::Held;
@@ -27,7 +28,7 @@ struct Entry {
 
 struct Stripe {
     index: HashTable<Slot>,
-    /// By slot; those of them that are free hold nothing.
+    /// Entries by slot. The entry of a free slot has an empty key and an empty value.
     entries: Vec<Entry>,
     free: Vec<Slot>,
     policy: Box<dyn Policy>,
@@ -35,11 +36,12 @@ struct Stripe {
     capacity: usize,
 }
 
-/// Entries under a policy.
+/// The stripes of a table.
 pub(crate) struct Table(Vec<Mutex<Stripe>>);
 
 impl Table {
-    /// So many entries of `size` bytes, under the policy of this name.
+    /// Makes a table for `capacity` entries of `size` bytes in all stripes together, under the
+    /// policy of this name.
     pub(crate) fn new(policy: &str, stripes: usize, capacity: usize, size: usize) -> Self {
         let choice = policy::parse(policy).expect("it is in the list");
         let capacity = capacity / stripes;

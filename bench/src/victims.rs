@@ -1,10 +1,11 @@
-//! What the victims of each class are worth without rank balance and with it:
-//! figure 8 of the paper on LHD.
+//! The worth of the victims of each size class, without rank balance and with it: figure 8 of the
+//! paper on LHD.
 //!
-//! A store of a tenth of the bytes of a trace is looked at a hundred times, in the second half of
-//! the requests. The worth of a class is the mean over the looks of the hit density by byte of
-//! those that left it of late; it is drawn as a multiple of the mean over all pages, ten marks for
-//! the mean. Where memory is divided as it should be a page more would save the same in each.
+//! A store has memory for a tenth of the bytes of a trace. During the second half of the requests,
+//! the bench reads its statistics a hundred times. The worth of a class is the hit density per byte
+//! of its recent or next victims: the mean over these samples, weighted by pages. The chart draws
+//! it as a multiple of the mean over all pages, with ten marks for that mean. If memory is divided
+//! well, one more page saves as much in every class.
 //!
 //! ```text
 //! cargo x bench victims TRACE
@@ -13,12 +14,12 @@
 use crate::lhd::{NOW, footprint, lessons, play, requests};
 use store::{Evictor, SizeClassStats};
 
-/// Looks at a store.
+/// Samples of the statistics of a store.
 const LOOKS: usize = 100;
-/// Marks for the mean.
+/// Marks for the mean worth.
 const MARKS: f64 = 10.0;
 
-/// Sums over the looks at a class.
+/// Sums over the samples of a class; `chunk` is the bytes of its chunks.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     chunk: u64,
@@ -55,7 +56,7 @@ fn look(path: &str, balanced: bool) -> Vec<Sums> {
     sums
 }
 
-/// The chart for a trace.
+/// Prints the chart for a trace.
 pub(crate) fn run(path: &str) {
     let (alone, balanced) = (look(path, false), look(path, true));
     let mean = |all: &[Sums]| {

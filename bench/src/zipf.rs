@@ -1,9 +1,9 @@
-//! Keys by Zipf's law: the n-th most popular is asked for in proportion to n^-skew.
+//! Keys by Zipf's law: the probability of the n-th most popular key is proportional to n^-skew.
 
 use crate::{Text, text};
 use base::Prng;
 
-/// The law over so many keys, as its distribution function.
+/// The running sums of the weights of all keys, the most popular key first.
 pub(crate) struct Zipf(Vec<f64>);
 
 impl Zipf {
@@ -20,7 +20,7 @@ impl Zipf {
         )
     }
 
-    /// So many keys, drawn independently.
+    /// Draws `ops` keys independently.
     pub(crate) fn order(&self, ops: usize, seed: u64) -> Vec<Text> {
         let mut prng = Prng::new(seed);
         let total = self.0[self.0.len() - 1];

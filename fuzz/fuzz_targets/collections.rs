@@ -1,5 +1,5 @@
-//! Random commands for lists, sets and sorted sets, on a server and on a model of it: see the
-//! module that plays them, which a test of the server plays with random scripts.
+//! Plays random commands for lists, sets and sorted sets on a server and on a model of it. The
+//! module `model` explains the scripts; a test of the server plays random ones, too.
 #![no_main]
 
 #[path = "../../crates/larder/tests/collections/model.rs"]

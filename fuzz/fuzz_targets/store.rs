@@ -1,5 +1,5 @@
-//! A script of calls for the store and a map: see the module that plays it, which a test of the
-//! store plays with random scripts.
+//! Plays a script of calls on a store and on a map. The module `script` explains the scripts; a
+//! test of the store plays random ones, too.
 #![no_main]
 
 #[path = "../../crates/store/tests/script/mod.rs"]

@@ -1,8 +1,8 @@
-//! What every fuzz target of the trace formats does: read all there is, and read the same again.
-//! What those of the server's parsers do stands with their tests.
+//! Checks that the fuzz targets share: [`read_trace`] for the trace formats, [`capture`] for the
+//! parsers of captures. The checks for the server's parsers are beside their tests, in `wire`.
 #![forbid(unsafe_code)]
 
-/// Checks that the tests of `wire` share.
+/// Checks of the server's parsers, shared with the tests of the crate `wire`.
 #[path = "../../crates/wire/tests/fuzz/check.rs"]
 pub mod wire;
 
@@ -11,11 +11,12 @@ use std::io::Cursor;
 use trace::capture::{Event, Parser, Recorder};
 use trace::{Options, format};
 
-/// Extents and repeats may be as long as their author wishes.
+/// Most requests read from one trace, and most that one capture records. An input may state any
+/// extent or any number of repetitions.
 const CALLS_MAX: usize = 4_000;
 
-/// Reads `bytes` as a trace of the format: it must end or go on, with keys that match their hashes,
-/// and say nothing more once it has ended.
+/// Reads `bytes` as a trace of the format `name`. Each access must have the hash of its key, each
+/// error must have a text, and nothing may follow the end of the trace.
 pub fn read_trace(name: &str, bytes: &[u8]) {
     let spec = format::find(name).expect("the format is in the list");
     let _ = (spec.recognises)(bytes);
@@ -33,8 +34,9 @@ pub fn read_trace(name: &str, bytes: &[u8]) {
     }
 }
 
-/// Feeds what a server tells to a parser, whole and in pieces whose length is the first byte: it
-/// tells the same, holds nothing large, and what is recorded of it can be read.
+/// Feeds `bytes` to a parser twice: whole, and in pieces whose length is the first byte. Both runs
+/// must find the same events, and count the same malformed lines and lost requests. The recorded
+/// requests must be readable, in order of time, with the hashes of their keys.
 pub fn capture<P: Parser>(bytes: &[u8], new: fn() -> P) {
     let told = |piece: usize| {
         let (mut parser, mut found) = (new(), vec![]);

@@ -11,7 +11,7 @@
 >>> abs(curve(lru.size) - lru.miss_ratio) < 0.01
 True
 
-Curves of parts of the keys add up, wherever they were counted:
+Counts of parts of the keys add up, even if several processes made them:
 
 >>> parts = []
 >>> for at in (1, 2, 3):
@@ -22,7 +22,7 @@ Curves of parts of the keys add up, wherever they were counted:
 >>> abs(whole(lru.size) - lru.miss_ratio) < 0.01
 True
 
-And memory is divided by curves:
+A plan divides memory among tenants by their curves:
 
 >>> loop = larder.generate("loop:keys=500:size=const/100:requests=20000")
 >>> plan = larder.plan({"zipf": curve, "loop": larder.curve(loop, model="olken")}, 100_000)

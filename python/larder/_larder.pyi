@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Size = Union[int, str]
-"""Bytes, or a text such as ``"64mb"``, or ``"10%"`` of all bytes that a trace touches."""
+"""A number of bytes, a text such as ``"64mb"``, or a share of a footprint such as ``"10%"``."""
 
 class Trace:
     """Requests to a cache, in order: read, generated, or made of arrays."""
@@ -19,8 +19,8 @@ class Trace:
         ttls: Optional[NDArray[np.float64]] = None,
         tenants: Optional[NDArray[np.uint16]] = None,
     ) -> None:
-        """Sizes in bytes (1 where they are not given), times and lives in seconds, ops 0 for a read,
-        1 for a write, 2 for a delete."""
+        """Sizes are in bytes (default 1), times and times to live in seconds. Ops are 0 for a read
+        (the default), 1 for a write and 2 for a delete."""
     def __len__(self) -> int: ...
     @property
     def keys(self) -> NDArray[np.uint64]: ...
@@ -39,7 +39,7 @@ class Trace:
     def sample(self, rate: float, seed: int = 1) -> Trace: ...
 
 class Result:
-    """What one policy made of a trace at one size."""
+    """The counts of one simulation: one policy and one cache size on a trace."""
 
     policy: str
     size: int
@@ -51,7 +51,7 @@ class Result:
     evictions: int
 
 class Curve:
-    """The miss ratio at every size."""
+    """A miss ratio curve: the miss ratio of a cache at every size."""
 
     @property
     def sizes(self) -> NDArray[np.uint64]: ...
@@ -61,7 +61,7 @@ class Curve:
     def size_for(self, miss_ratio: float) -> Optional[int]: ...
 
 class Counts:
-    """What models counted of parts of the keys: they add up, and are pickled."""
+    """Counts of a model for one or more parts of the keys. They can be added and pickled."""
 
     def __init__(self, state: bytes) -> None: ...
     @property
@@ -70,7 +70,7 @@ class Counts:
     def curve(self) -> Curve: ...
 
 class Model:
-    """Watches requests, answers with a curve."""
+    """Computes a miss ratio curve from the requests of traces."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Model:
     def counts(self) -> Counts: ...
 
 class Plan:
-    """How much memory each tenant gets."""
+    """The memory of each tenant, and the expected miss ratios."""
 
     bytes: dict[str, int]
     miss_ratios: dict[str, float]

@@ -1,4 +1,4 @@
-//! Miss ratio curves: models, their counts, and what they draw.
+//! Miss ratio curves, the models that compute them, and the counts of models.
 
 use crate::requests::Trace;
 use crate::{check_signals, wrong};
@@ -11,10 +11,10 @@ use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 
-/// Requests between two looks at what Python wants.
+/// Requests between two checks for Python's signals.
 const STEP: usize = 1 << 18;
 
-/// The miss ratio at every size.
+/// A miss ratio curve: the miss ratio of a cache at every size.
 #[pyclass(frozen, module = "larder")]
 pub(crate) struct Curve {
     pub(crate) curve: MissRatioCurve,
@@ -22,26 +22,27 @@ pub(crate) struct Curve {
 
 #[pymethods]
 impl Curve {
-    /// Sizes in bytes, at which the curve has corners.
+    /// Sizes of the curve's points, in bytes. Between points the curve is linear.
     #[getter]
     fn sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         let sizes: Vec<u64> = self.curve.points().iter().map(|(size, _)| size.0).collect();
         sizes.into_pyarray(py)
     }
 
-    /// Miss ratios at these sizes.
+    /// Miss ratios at `sizes`.
     #[getter]
     fn miss_ratios<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let ratios: Vec<f64> = self.curve.points().iter().map(|(_, ratio)| ratio.0).collect();
         ratios.into_pyarray(py)
     }
 
-    /// The miss ratio of a cache of so many bytes.
+    /// The miss ratio of a cache of `size` bytes.
     fn __call__(&self, size: u64) -> f64 {
         self.curve.at(Bytes(size)).0
     }
 
-    /// The least bytes with which no more is missed; None where no size is enough.
+    /// The smallest size in bytes with a miss ratio of at most `miss_ratio`; None if no size of the
+    /// curve reaches it.
     fn size_for(&self, miss_ratio: f64) -> Option<u64> {
         self.curve.size_for(MissRatio(miss_ratio)).map(|size| size.0)
     }
@@ -51,7 +52,7 @@ impl Curve {
     }
 }
 
-/// Which model, of what.
+/// A model and its parameters. Only counts of one kind can be added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Kind {
     model: String,
@@ -72,7 +73,7 @@ impl Kind {
     }
 }
 
-/// Watches requests, answers with a curve.
+/// Computes a miss ratio curve from the requests of traces.
 #[pyclass(frozen, module = "larder")]
 pub(crate) struct Model {
     kind: Kind,
@@ -109,7 +110,7 @@ impl Model {
         Ok(Self { kind, part, inner: Mutex::new(inner) })
     }
 
-    /// Sees all requests of a trace.
+    /// Shows the model all requests of a trace.
     fn access(&self, py: Python<'_>, trace: &Trace) -> PyResult<()> {
         let requests = trace.requests.clone();
         let salt = mix(self.kind.seed);
@@ -130,7 +131,7 @@ impl Model {
         })
     }
 
-    /// The curve of what was seen so far.
+    /// The curve of all requests so far.
     fn curve(&self, py: Python<'_>) -> Curve {
         let curve = py.detach(|| {
             self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner).curve()
@@ -138,7 +139,7 @@ impl Model {
         Curve { curve }
     }
 
-    /// What was counted, to be added to the counts of other parts of the keys.
+    /// The model's counts, which can be added to the counts of other parts of the keys.
     fn counts(&self, py: Python<'_>) -> PyResult<Counts> {
         let counts = py.detach(|| {
             self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner).counted()
@@ -166,11 +167,11 @@ struct Counted {
     counts: ::curve::Counts,
 }
 
-/// What models counted of parts of the keys: they add up, and are pickled.
+/// Counts of a model for one or more parts of the keys. They can be added and pickled.
 #[pyclass(frozen, module = "larder")]
 pub(crate) struct Counts(Counted);
 
-/// The first bytes, with the version of what follows.
+/// The first bytes of pickled counts, with the version of their format.
 const MAGIC: &[u8] = b"larder py counts 1\n";
 
 #[pymethods]
@@ -199,7 +200,7 @@ impl Counts {
         Ok((PyBytes::new(py, &state),))
     }
 
-    /// Parts that are counted, from 1, and of how many.
+    /// Numbers of the counted parts, from 1, and the number of all parts.
     #[getter]
     fn parts(&self) -> (Vec<u32>, u32) {
         (self.0.parts.iter().map(|at| at + 1).collect(), self.0.of)
@@ -219,7 +220,7 @@ impl Counts {
         Ok(Self(sum))
     }
 
-    /// The curve: of the whole where all parts are there, else of a sample.
+    /// The curve of all keys, or of a sample of them if parts are missing.
     fn curve(&self, py: Python<'_>) -> PyResult<Curve> {
         let (spec, params) = (self.0.kind.spec()?, self.0.kind.params());
         let curve = py.detach(|| self.0.counts.curve(spec, &params)).map_err(wrong)?;
@@ -232,7 +233,7 @@ impl Counts {
     }
 }
 
-/// Adds counts of parts up.
+/// Adds the counts of several parts.
 #[pyfunction]
 pub(crate) fn merge(counts: Vec<PyRef<'_, Counts>>) -> PyResult<Counts> {
     let Some((first, rest)) = counts.split_first() else {

@@ -1,4 +1,4 @@
-//! Memory divided among tenants.
+//! Plans that divide memory among tenants.
 
 use crate::curves::Curve;
 use crate::simulation::Size;
@@ -10,17 +10,18 @@ use std::collections::HashMap;
 use tune::snapshot::{Candidate, Pool};
 use tune::{Objective, Snapshot, planner};
 
-/// Units of memory that a plan counts in.
+/// Most units of equal size into which a plan divides the memory.
 const UNITS: usize = 1_000;
 
-/// How much memory each tenant gets.
+/// The memory of each tenant, and the expected miss ratios.
 #[pyclass(frozen, get_all, module = "larder")]
 pub(crate) struct Plan {
-    /// Bytes by tenant.
+    /// Bytes of memory by tenant.
     bytes: HashMap<String, u64>,
-    /// Miss ratios by tenant.
+    /// Expected miss ratios by tenant.
     miss_ratios: HashMap<String, f64>,
-    /// Seconds waited a second, or misses a second, by the objective.
+    /// Expected cost, in the unit of the objective: microseconds waited per second for `latency`,
+    /// misses per second for `hits` and `misses`.
     cost: f64,
     notes: Vec<String>,
 }
@@ -32,7 +33,7 @@ impl Plan {
     }
 }
 
-/// Divides memory among tenants, whose curves are given by name.
+/// Divides memory among tenants. `curves` has the miss ratio curve of each tenant, by name.
 #[pyfunction]
 #[pyo3(signature = (
     curves, memory, reads=None, penalties=None, floors=None, objective="latency", planner="dp"

@@ -1,6 +1,6 @@
 //! The Python package `larder`: traces, simulations, curves and plans, with numpy in and out.
 //!
-//! Everything that takes long lets other threads of Python run meanwhile.
+//! While a long call reads, generates, simulates, models or plans, other Python threads can run.
 #![forbid(unsafe_code)]
 
 mod curves;
@@ -11,17 +11,18 @@ mod simulation;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 
-/// A wrong argument, in a sentence.
+/// A `ValueError` for a wrong argument.
 fn wrong(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// What the machine or a trace said.
+/// An `OSError` for a file or a trace that cannot be read.
 fn failed(error: impl ToString) -> PyErr {
     PyOSError::new_err(error.to_string())
 }
 
-/// Raises `KeyboardInterrupt` where somebody pressed Ctrl-C.
+/// Runs the pending signal handlers of Python. If one raises, as after Ctrl-C, the error is
+/// `KeyboardInterrupt`.
 fn check_signals() -> PyResult<()> {
     Python::attach(|py| py.check_signals()).map_err(|_| PyKeyboardInterrupt::new_err("interrupted"))
 }

@@ -8,15 +8,15 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use trace::Source;
 
-/// Requests between two looks at what Python wants.
+/// Requests between two checks for Python's signals.
 const STEP: usize = 1 << 18;
 
-/// Requests to a cache, in order.
+/// Requests to a cache, in order: read, generated, or made of arrays.
 #[pyclass(frozen, module = "larder")]
 pub(crate) struct Trace {
     pub(crate) requests: Arc<Vec<Access>>,
     name: String,
-    /// Share of the keys that this is a sample of.
+    /// Share of the keys that sampling kept; 1 for a trace that is no sample.
     #[pyo3(get)]
     pub(crate) rate: f64,
 }
@@ -26,7 +26,7 @@ impl Trace {
         self.requests.iter().map(of).collect()
     }
 
-    /// The bytes of all objects, each at its largest.
+    /// Bytes of all objects, each at its largest size.
     pub(crate) fn all_bytes(&self) -> u64 {
         let mut sizes: KeyMap<Size> = KeyMap::default();
         for access in self.requests.iter().filter(|access| access.op != Op::Delete) {
@@ -103,25 +103,25 @@ impl Trace {
         format!("<larder.Trace {}: {} requests>", self.name, self.requests.len())
     }
 
-    /// Hashes of the keys.
+    /// Hash of each request's key.
     #[getter]
     fn keys<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         self.column(|access| access.key).into_pyarray(py)
     }
 
-    /// Bytes of the objects.
+    /// Bytes of each request's object.
     #[getter]
     fn sizes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         self.column(|access| access.value_size).into_pyarray(py)
     }
 
-    /// Seconds.
+    /// Time of each request, in seconds.
     #[getter]
     fn times<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.column(|access| access.time.0 as f64 / 1e6).into_pyarray(py)
     }
 
-    /// 0 for a read, 1 for a write, 2 for a delete.
+    /// Operation of each request: 0 for a read, 1 for a write, 2 for a delete.
     #[getter]
     fn ops<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         let op = |access: &Access| match access.op {
@@ -132,19 +132,19 @@ impl Trace {
         self.column(op).into_pyarray(py)
     }
 
-    /// Numbers of the clients.
+    /// Number of the tenant that sent each request.
     #[getter]
     fn tenants<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
         self.column(|access| access.tenant).into_pyarray(py)
     }
 
-    /// The bytes of all objects, each at its largest.
+    /// Bytes of all objects, each at its largest size.
     #[getter]
     fn footprint(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.all_bytes())
     }
 
-    /// All requests of this share of the keys. A seed keeps other keys.
+    /// All requests for a random share `rate` of the keys. Another seed keeps other keys.
     #[pyo3(signature = (rate, seed=1))]
     fn sample(&self, py: Python<'_>, rate: f64, seed: u64) -> PyResult<Self> {
         if !(rate > 0.0 && rate <= 1.0) {
@@ -158,12 +158,13 @@ impl Trace {
     }
 }
 
-/// The key of a text is what it is in a file.
+/// The hash of a key, equal to the hash that the key has in a trace file.
 fn hash_of(text: &str) -> u64 {
     hash::bytes(0, text.as_bytes())
 }
 
-/// Takes a source into memory.
+/// Reads up to `limit` requests of a source into memory. After each block it calls `progress` with
+/// the number of requests so far.
 fn collect(
     py: Python<'_>,
     mut source: Box<dyn Source>,
@@ -190,7 +191,7 @@ fn collect(
     Ok(Trace { requests: Arc::new(requests), name: name.to_owned(), rate: 1.0 })
 }
 
-/// Reads a trace of any known format, compressed or not.
+/// Reads a trace file of any known format, compressed or not.
 #[pyfunction]
 #[pyo3(signature = (path, format=None, limit=None, ignore_size=false, progress=None))]
 pub(crate) fn read(
@@ -218,7 +219,7 @@ pub(crate) fn read(
     collect(py, source, path, limit, progress)
 }
 
-/// Makes a trace by a generator, such as `zipf:keys=10000:skew=0.9:requests=100000`.
+/// Generates a trace, as described by a text such as `zipf:keys=10000:skew=0.9:requests=100000`.
 #[pyfunction]
 #[pyo3(signature = (text, limit=None))]
 pub(crate) fn generate(py: Python<'_>, text: &str, limit: Option<usize>) -> PyResult<Trace> {
@@ -227,13 +228,13 @@ pub(crate) fn generate(py: Python<'_>, text: &str, limit: Option<usize>) -> PyRe
     collect(py, source, &name, limit, None)
 }
 
-/// Names of the formats that are read.
+/// Names of the trace formats that `read` knows.
 #[pyfunction]
 pub(crate) fn formats() -> Vec<&'static str> {
     trace::format::ALL.iter().map(|spec| spec.name).collect()
 }
 
-/// Names of the generators.
+/// Names of the trace generators.
 #[pyfunction]
 pub(crate) fn generators() -> Vec<&'static str> {
     trace::synth::ALL.iter().map(|spec| spec.name).collect()

@@ -6,14 +6,14 @@ use base::{Access, Bytes};
 use policy::{Cache, Choice};
 use pyo3::prelude::*;
 
-/// Requests between two looks at what Python wants.
+/// Requests between two checks for Python's signals.
 const STEP: usize = 1 << 20;
 
-/// What one policy made of a trace at one size.
+/// The counts of one simulation: one policy and one cache size on a trace.
 #[pyclass(frozen, get_all, module = "larder")]
 pub(crate) struct Result {
     policy: String,
-    /// Bytes of the cache.
+    /// Capacity of the cache in bytes.
     size: u64,
     requests: u64,
     reads: u64,
@@ -31,7 +31,7 @@ impl Result {
     }
 }
 
-/// Bytes, or a share of the footprint such as `10%`.
+/// A size: a number of bytes, a text such as `64mb`, or a share of the footprint such as `10%`.
 #[derive(FromPyObject)]
 pub(crate) enum Size {
     Bytes(u64),
@@ -62,7 +62,7 @@ fn size_error(text: &str) -> PyErr {
     wrong(format!("'{text}' is no size: write bytes, 64mb, or a share such as 10%"))
 }
 
-/// One value, or several.
+/// One value or a list of values.
 #[derive(FromPyObject)]
 pub(crate) enum OneOrMany<T> {
     One(T),
@@ -78,7 +78,7 @@ impl<T> OneOrMany<T> {
     }
 }
 
-/// Plays a trace to caches: every policy at every size.
+/// Simulates caches on a trace: every policy at every size.
 #[pyfunction]
 #[pyo3(signature = (trace, policies, sizes, seed=1, keep_sizes=false))]
 pub(crate) fn simulate(
@@ -95,7 +95,7 @@ pub(crate) fn simulate(
         .map(|text| policy::parse(text).map_err(wrong))
         .collect::<PyResult<_>>()?;
     let sizes = sizes.all();
-    // Only a share needs a look at the whole trace.
+    // The footprint takes a pass over the trace, and only shares need it.
     let is_share = |size: &Size| matches!(size, Size::Text(text) if text.contains('%'));
     let footprint = if sizes.iter().any(is_share) { py.detach(|| trace.all_bytes()) } else { 0 };
     let sizes: Vec<Bytes> = sizes.iter().map(|size| size.of(footprint)).collect::<PyResult<_>>()?;
@@ -133,7 +133,7 @@ fn play(policy: &Choice, size: Bytes, mut cache: Cache, requests: &[Access]) -> 
     })
 }
 
-/// Names of the policies.
+/// Names of the eviction policies.
 #[pyfunction]
 pub(crate) fn policies() -> Vec<&'static str> {
     policy::ALL.iter().map(|spec| spec.name).collect()
