@@ -14,6 +14,10 @@ use std::sync::Mutex;
 /// Requests between two checks for Python's signals.
 const STEP: usize = 1 << 18;
 
+/// Makes the keys that a model samples independent of those that [`Trace`] samples with the same
+/// seed.
+const SALT: u64 = 0x6d6f_6465_6c00;
+
 /// A miss ratio curve: the miss ratio of a cache at every size.
 #[pyclass(frozen, module = "larder")]
 pub(crate) struct Curve {
@@ -113,7 +117,7 @@ impl Model {
     /// Shows the model all requests of a trace.
     fn access(&self, py: Python<'_>, trace: &Trace) -> PyResult<()> {
         let requests = trace.requests.clone();
-        let salt = mix(self.kind.seed);
+        let salt = mix(self.kind.seed ^ SALT);
         py.detach(|| {
             let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let mut block = Vec::with_capacity(STEP);

@@ -20,7 +20,7 @@ pub(crate) struct Plan {
     bytes: HashMap<String, u64>,
     /// Expected miss ratios by tenant.
     miss_ratios: HashMap<String, f64>,
-    /// Expected cost, in the unit of the objective: microseconds waited per second for `latency`,
+    /// Expected cost, in the unit of the objective: seconds waited per second for `latency`,
     /// misses per second for `hits` and `misses`.
     cost: f64,
     notes: Vec<String>,
@@ -68,13 +68,14 @@ pub(crate) fn plan(
     if pools.is_empty() {
         return Err(wrong("no tenants: name at least one, with its curve"));
     }
+    let goal = Objective::parse(objective).map_err(wrong)?;
     let each = Bytes(memory.0 / pools.len() as u64);
     pools.iter_mut().for_each(|pool| pool.budget = each);
     let snapshot = Snapshot {
         memory,
         units_max: UNITS,
         band: None,
-        objective: Objective::parse(objective).map_err(wrong)?,
+        objective: goal,
         switch_margin: 0.0,
         pools,
         goals: vec![],
@@ -85,7 +86,8 @@ pub(crate) fn plan(
     Ok(Plan {
         bytes: plan.pools.iter().map(|share| (share.name.clone(), share.budget.0)).collect(),
         miss_ratios: plan.pools.iter().filter_map(ratio).collect(),
-        cost: plan.cost,
+        // The planner counts waiting in microseconds.
+        cost: if goal == Objective::Latency { plan.cost / 1e6 } else { plan.cost },
         notes: plan.notes,
     })
 }

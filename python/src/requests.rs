@@ -150,7 +150,9 @@ impl Trace {
         if !(rate > 0.0 && rate <= 1.0) {
             return Err(wrong(format!("rate {rate}: write a number above 0 and at most 1")));
         }
-        let (filter, salt) = (Filter::with_rate(rate), mix(seed));
+        // A sample of a sample depends on other bits of the hashes than the first.
+        let salt = mix(seed ^ (1.0_f64.to_bits() ^ self.rate.to_bits()));
+        let filter = Filter::with_rate(rate);
         let keeps = |access: &&Access| filter.keeps(mix(access.key ^ salt));
         let requests = py.detach(|| self.requests.iter().filter(keeps).copied().collect());
         let name = format!("{} at {rate}", self.name);

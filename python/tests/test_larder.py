@@ -115,11 +115,23 @@ def test_other_threads_run_meanwhile(trace):
     assert len(ticks) > 5
 
 
+def test_samples_of_samples_are_independent():
+    loop = larder.generate("loop:keys=20000:size=const/100:requests=100000")
+    sample = loop.sample(0.1)
+    assert sample.rate == pytest.approx(0.1)
+    kept = len(np.unique(sample.sample(0.1).keys))
+    assert 140 < kept < 260, "a tenth of the 2 000 keys"
+    fits = larder.curve(sample, rate=0.1).size_for(0.3)
+    assert 140_000 < fits < 260_000, "the sample has 2 000 keys of 100 bytes"
+
+
 def test_a_plan_divides(trace):
     loop = larder.generate("loop:keys=1000:size=const/100:requests=20000")
     curves = {"zipf": larder.curve(trace), "loop": larder.curve(loop)}
     plan = larder.plan(curves, "300kb", penalties={"loop": 0.05, "zipf": 0.001})
     assert plan.bytes["loop"] >= 95_000 and sum(plan.bytes.values()) <= 307_200
     assert plan.miss_ratios["loop"] < 0.2
+    waits = {"loop": 0.05 * plan.miss_ratios["loop"], "zipf": 0.001 * plan.miss_ratios["zipf"]}
+    assert plan.cost == pytest.approx(sum(waits.values()), rel=0.01), "seconds per second"
     floor = larder.plan(curves, "300kb", penalties={"loop": 0.05}, floors={"zipf": 250_000})
     assert floor.bytes["zipf"] >= 250_000

@@ -43,7 +43,7 @@ fn page() -> String {
          A run of the tests writes this page\n\
          (`LARDER_WRITE=1 cargo test -p larder compatibility`).\n\
          *compared*: tests compare the replies byte for byte with those of redis-server 7.0 (of\n\
-         scripts with 7.2) or of memcached 1.6.18. *tested*: Larder has the command, and other\n\
+         scripts with 7.2) or of memcached 1.6.45. *tested*: Larder has the command, and other\n\
          tests use it. [Differences](differences.md) lists what differs.\n\n\
          ## Commands of Redis 7.2\n",
     );

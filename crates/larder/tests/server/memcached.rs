@@ -1,4 +1,4 @@
-//! memcached's protocol: replies equal to those of memcached 1.6.18, and data shared with the Redis
+//! memcached's protocol: replies equal to those of memcached 1.6.45, and data shared with the Redis
 //! protocol.
 //!
 //! `memcached/record.py` recorded the replies. The recorded requests go to a fresh server, in both
@@ -166,26 +166,19 @@ fn a_flush_may_wait() {
 /// value is still there.
 #[test]
 fn recaching_is_a_fetch_that_is_timed() {
-    let (server, port) = serve_both("--maxmemory 64mb");
+    let (_server, port) = serve_both("--maxmemory 64mb");
     // The server times misses once the pilot has asked for samples.
     std::thread::sleep(Duration::from_millis(300));
-    let mut redis = Client::new(server.addr());
-    let mut mean = || redis.tenant(0)["penalty_us"].as_u64().unwrap_or(0);
     let mut client = Text::new(port);
     assert_eq!(client.ask("mg a N30 v"), "VA 0 W\r\n");
     std::thread::sleep(Duration::from_millis(20));
     client.ask("ms a 3 T20|new");
-    let first = mean();
-    assert!(first >= 18_000, "{first}");
     assert_eq!(client.ask("mg a R30 v"), "VA 3 W\r\nnew");
     std::thread::sleep(Duration::from_millis(200));
     client.ask("ms a 3 T20|two");
-    // The mean may be the one of the last look, until there is the next.
-    let begin = std::time::Instant::now();
-    while mean() <= first + 20_000 {
-        assert!(begin.elapsed() < Duration::from_secs(60), "{first} and {}", mean());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let reply = client.ask("mg a U");
+    let cost: u64 = reply.strip_prefix("HD U").unwrap().parse().unwrap();
+    assert!(cost > 150_000, "{reply}");
 }
 
 #[test]
@@ -215,7 +208,7 @@ fn reports() {
     assert!(left.is_some(), "{item}");
     assert_eq!(client.ask("stats reset"), "RESET");
     assert!(client.ask("stats").contains("STAT cmd_set 0\r\n"));
-    assert_eq!(client.ask("shutdown"), "ERROR: shutdown not enabled");
+    assert_eq!(client.ask("shutdown"), "SERVER_ERROR: shutdown not enabled");
     let (server, port) = serve_both("--memcached-shutdown yes");
     let mut client = Text::new(port);
     client.send(b"shutdown\r\n");
@@ -223,7 +216,7 @@ fn reports() {
     server.wait();
 }
 
-/// Flags newer than 1.6.18, with the replies of 1.6.45.
+/// Rare flags, with the replies of memcached 1.6.45.
 #[test]
 fn flags_of_later_versions() {
     let (_server, port) = serve_both("");

@@ -7,7 +7,7 @@ use base::Bytes;
 use wire::memcached::parse_signed;
 
 /// The version of memcached that the commands and replies follow. Clients branch on it.
-pub(super) const MEMCACHED_VERSION: &str = "1.6.18";
+pub(super) const MEMCACHED_VERSION: &str = "1.6.45";
 
 /// Deletes all items of the tenants that the client can reach, at once or after a time.
 pub(super) fn flush_all(ask: &mut Ask<'_>) -> Done {
@@ -55,7 +55,7 @@ pub(super) fn quit(ask: &mut Ask<'_>) -> Done {
 
 pub(super) fn shutdown(ask: &mut Ask<'_>) -> Done {
     if !ask.view.settings.memcached_shutdown {
-        return Err("ERROR: shutdown not enabled");
+        return Err("SERVER_ERROR: shutdown not enabled");
     }
     match ask.request.get(1) {
         None | Some(b"graceful") => {}

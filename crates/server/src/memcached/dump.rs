@@ -171,8 +171,9 @@ pub(super) fn cachedump(ask: &mut Ask<'_>) -> Done {
 pub(super) fn debug(ask: &mut Ask<'_>) -> Done {
     let word = ask.request.get(1).ok_or(BAD_FORMAT)?;
     let in_base64 = ask.request.get(2) == Some(b"b");
-    let decoded = if in_base64 { Some(decode_key(word).ok_or(BAD_FORMAT)?) } else { None };
-    let key = ask.key(decoded.as_deref().unwrap_or(word))?;
+    let decoded = if in_base64 { decode_key(word) } else { Some(word.to_vec()) };
+    let Some(decoded) = decoded else { return ask.line("EN") };
+    let key = ask.key(&decoded)?;
     let look = |item: &Item<'_>| {
         let text = Text::of(item);
         let cas = text.map_or(0, |text| text.cas);

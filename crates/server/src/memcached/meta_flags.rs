@@ -224,6 +224,9 @@ impl<'a> Flags<'a> {
         let mut wrong = None;
         for word in ask.request.iter_from(first) {
             let letter = word.first().copied().unwrap_or_default();
+            if !letter.is_ascii_alphanumeric() {
+                return Err(BAD_FORMAT);
+            }
             let flag = table.iter().find(|flag| flag.letter == letter);
             let (Some(flag), Some(at)) = (flag, place(letter)) else {
                 return Err("CLIENT_ERROR invalid flag");

@@ -4,7 +4,7 @@ use super::meta::Answer;
 use super::meta_flags::{Flags, MA};
 use super::number::{NO_NUMBER, moved, number_of, numbered};
 use super::write::kept;
-use super::{Ask, Done, Event, Life, refused};
+use super::{Ask, BAD_FORMAT, Done, Event, Life, refused};
 use crate::notify;
 use crate::value::{FRESH, Text};
 use store::Change;
@@ -20,7 +20,8 @@ enum Outcome {
 
 pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
     const WRONG: &str = "CLIENT_ERROR invalid or duplicate flag";
-    let flags = Flags::read(ask, 2, MA).map_err(|_| WRONG)?;
+    let flags = Flags::read(ask, 2, MA)
+        .map_err(|error| if error == BAD_FORMAT { BAD_FORMAT } else { WRONG })?;
     let bytes = flags.key(ask)?;
     let key = ask.key(&bytes)?;
     let now = ask.now;

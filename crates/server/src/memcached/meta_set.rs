@@ -11,9 +11,6 @@ use store::Change;
 use wire::memcached::Data;
 
 pub(super) fn set(ask: &mut Ask<'_>) -> Done {
-    if ask.request.len() < 3 || ask.request.data == Data::NoLength {
-        return Err(BAD_FORMAT);
-    }
     let flags = Flags::read(ask, 3, MS)?;
     let bytes = flags.key(ask)?;
     let key = ask.key(&bytes)?;
@@ -62,8 +59,7 @@ pub(super) fn set(ask: &mut Ask<'_>) -> Done {
 }
 
 pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
-    const WRONG: &str = "CLIENT_ERROR invalid or duplicate flag";
-    let flags = Flags::read(ask, 2, MD).map_err(|_| WRONG)?;
+    let flags = Flags::read(ask, 2, MD)?;
     let bytes = flags.key(ask)?;
     let key = ask.key(&bytes)?;
     let now = ask.now;

@@ -45,7 +45,7 @@ use crate::value::Text;
 use std::io::Write;
 use store::{Key, Now};
 use verbs::Verb;
-use wire::memcached::{Malformed, Request, parse_signed};
+use wire::memcached::{Data, Malformed, Request, parse_signed};
 
 /// The longest key, in bytes.
 const KEY_MAX: usize = 250;
@@ -97,6 +97,11 @@ impl<'a> Ask<'a> {
         }
         let tenant = self.session.owners.of(word);
         Ok(self.shared.store.key(tenant, self.session.db, word))
+    }
+
+    /// Whether the last word is `noreply`.
+    fn asks_for_silence(&self) -> bool {
+        self.request.get(self.request.len().wrapping_sub(1)) == Some(b"noreply")
     }
 
     /// Whether the output exceeds the memory that the client may use.
@@ -249,8 +254,16 @@ fn find(ask: &mut Ask<'_>) -> Result<Option<&'static Verb>, &'static str> {
     if ask.session.user.is_none() {
         return auth::admit(ask).map(|()| None);
     }
-    let verb = verb.filter(|verb| (verb.words.0..=verb.words.1).contains(&ask.request.len()));
-    verb.map(Some).ok_or(UNKNOWN)
+    match verb {
+        // As in memcached, `noreply` does not silence the error of a request that is not understood.
+        Some(verb) if ask.request.len() < verb.words || ask.request.data == Data::NoLength => {
+            Err(BAD_FORMAT)
+        }
+        Some(verb) => Ok(Some(verb)),
+        None if ask.request.is_empty() => Err(BAD_FORMAT),
+        None if ask.asks_for_silence() => Ok(None),
+        None => Err(UNKNOWN),
+    }
 }
 
 fn carry_out(ask: &mut Ask<'_>, verb: &'static Verb) -> Done {

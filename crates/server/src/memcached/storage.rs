@@ -29,8 +29,7 @@ fn write(ask: &mut Ask<'_>, mode: Mode, compare: Option<u64>) -> Done {
             let removes = mode == Mode::Set && compare.is_none();
             return Err(too_large(ask, &key, removes, verb));
         }
-        Data::NoLength => return Err(BAD_FORMAT),
-        Data::Unterminated | Data::None => return Err(BAD_CHUNK),
+        Data::NoLength | Data::Unterminated | Data::None => return Err(BAD_CHUNK),
     };
     let new = Text { flags, cas: ask.next_cas(), data, ..FRESH };
     let write = Write { mode, new, life, compare, invalidate: false, vivify: None, cost: None };
@@ -40,12 +39,6 @@ fn write(ask: &mut Ask<'_>, mode: Mode, compare: Option<u64>) -> Done {
 
 pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
     let key = ask.key(ask.word(1)?)?;
-    match (ask.request.get(2), ask.request.len()) {
-        (None | Some(b"0" | b"noreply"), ..=3) | (Some(b"0"), 4) => {}
-        _ => {
-            return Err("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
-        }
-    }
     let size = ask.removed_size(&key);
     let found = ask.shared.store.delete(&key, ask.now);
     ask.count(if found { Event::DeleteHits } else { Event::DeleteMisses });

@@ -34,9 +34,9 @@ pub(super) enum Rights {
 #[derive(Debug)]
 pub(super) struct Verb {
     pub(super) name: &'static str,
-    /// The least and the largest number of words, with its name. A request with another number is
-    /// an error.
-    pub(super) words: (usize, usize),
+    /// The least number of words, with its name. A request with fewer is an error, and the rest of
+    /// one with more is ignored.
+    pub(super) words: usize,
     pub(super) keys: Keys,
     pub(super) rights: Rights,
     /// Whether `noreply` as the last word silences it.
@@ -45,12 +45,10 @@ pub(super) struct Verb {
     pub(super) run: fn(&mut Ask<'_>) -> Done,
 }
 
-const ANY: usize = usize::MAX;
-
 /// A verb without keys and flags, which `noreply` does not silence.
 const fn verb(
     name: &'static str,
-    words: (usize, usize),
+    words: usize,
     rights: Rights,
     run: fn(&mut Ask<'_>) -> Done,
 ) -> Verb {
@@ -74,11 +72,9 @@ impl Verb {
         self
     }
 
-    /// Whether a request asks for no reply. A key with the name `noreply` does not count.
+    /// Whether a request asks for no reply.
     pub(super) fn is_silenced(&self, ask: &Ask<'_>) -> bool {
-        let last = ask.request.len() - 1;
-        let is_key = matches!(self.keys, Keys::At(at) if at == last);
-        self.noreply && !is_key && last > 0 && ask.request.get(last) == Some(b"noreply")
+        self.noreply && ask.asks_for_silence()
     }
 
     /// The verb with this name.
@@ -93,56 +89,50 @@ use Rights::{Anyone, ByWord, Command};
 
 /// Every verb. The frequent ones come first, because the list is searched from its beginning.
 pub(super) const ALL: &[Verb] = &[
-    verb("get", (2, ANY), Command("mget"), |ask| retrieve::get(ask, false)).with_keys(From(1)),
-    verb("set", (5, 6), Command("set"), |ask| storage::store(ask, Mode::Set))
+    verb("get", 2, Command("mget"), |ask| retrieve::get(ask, false)).with_keys(From(1)),
+    verb("set", 5, Command("set"), |ask| storage::store(ask, Mode::Set))
         .with_keys(At(1))
         .silenced(),
-    verb("mg", (2, ANY), Command("get"), meta_get::get).with_keys(At(1)).with_flags(flags::MG),
-    verb("ms", (0, ANY), Command("set"), meta_set::set).with_keys(At(1)).with_flags(flags::MS),
-    verb("gets", (2, ANY), Command("mget"), |ask| retrieve::get(ask, true)).with_keys(From(1)),
-    verb("md", (2, ANY), Command("del"), meta_set::delete).with_keys(At(1)).with_flags(flags::MD),
-    verb("ma", (2, ANY), Command("incrby"), meta_number::arithmetic)
+    verb("mg", 2, Command("get"), meta_get::get).with_keys(At(1)).with_flags(flags::MG),
+    verb("ms", 3, Command("set"), meta_set::set).with_keys(At(1)).with_flags(flags::MS),
+    verb("gets", 2, Command("mget"), |ask| retrieve::get(ask, true)).with_keys(From(1)),
+    verb("md", 2, Command("del"), meta_set::delete).with_keys(At(1)).with_flags(flags::MD),
+    verb("ma", 2, Command("incrby"), meta_number::arithmetic)
         .with_keys(At(1))
         .with_flags(flags::MA),
-    verb("mn", (1, ANY), Anyone, |ask| ask.line("MN")),
-    verb("add", (5, 6), Command("set"), |ask| storage::store(ask, Mode::Add))
+    verb("mn", 1, Anyone, |ask| ask.line("MN")),
+    verb("add", 5, Command("set"), |ask| storage::store(ask, Mode::Add))
         .with_keys(At(1))
         .silenced(),
-    verb("replace", (5, 6), Command("set"), |ask| storage::store(ask, Mode::Replace))
+    verb("replace", 5, Command("set"), |ask| storage::store(ask, Mode::Replace))
         .with_keys(At(1))
         .silenced(),
-    verb("append", (5, 6), Command("append"), |ask| storage::store(ask, Mode::Append))
+    verb("append", 5, Command("append"), |ask| storage::store(ask, Mode::Append))
         .with_keys(At(1))
         .silenced(),
-    verb("prepend", (5, 6), Command("append"), |ask| storage::store(ask, Mode::Prepend))
+    verb("prepend", 5, Command("append"), |ask| storage::store(ask, Mode::Prepend))
         .with_keys(At(1))
         .silenced(),
-    verb("cas", (6, 7), Command("set"), storage::compare_and_store).with_keys(At(1)).silenced(),
-    verb("delete", (2, 4), Command("del"), storage::delete).with_keys(At(1)).silenced(),
-    verb("incr", (3, 4), Command("incrby"), |ask| number::add(ask, true))
-        .with_keys(At(1))
-        .silenced(),
-    verb("decr", (3, 4), Command("decrby"), |ask| number::add(ask, false))
-        .with_keys(At(1))
-        .silenced(),
-    verb("touch", (3, 4), Command("expire"), storage::touch).with_keys(At(1)).silenced(),
-    verb("gat", (2, ANY), Command("getex"), |ask| retrieve::get_and_touch(ask, false))
-        .with_keys(From(2)),
-    verb("gats", (2, ANY), Command("getex"), |ask| retrieve::get_and_touch(ask, true))
-        .with_keys(From(2)),
-    verb("me", (0, ANY), Command("get"), dump::debug).with_keys(At(1)),
-    verb("version", (1, ANY), Anyone, admin::version),
-    verb("quit", (1, ANY), Anyone, admin::quit),
-    verb("stats", (1, ANY), ByWord(STATS), stats::stats),
-    verb("flush_all", (1, 3), Command("flushall"), admin::flush_all).silenced(),
-    verb("verbosity", (2, 3), Command("config|set"), admin::verbosity).silenced(),
-    verb("cache_memlimit", (2, 3), Command("config|set"), admin::cache_memlimit).silenced(),
-    verb("refresh_certs", (1, ANY), Command("config|set"), admin::refresh_certs).silenced(),
-    verb("shutdown", (1, ANY), Command("shutdown"), admin::shutdown),
-    verb("slabs", (2, ANY), Command("config|set"), lru::slabs).silenced(),
-    verb("lru", (2, ANY), Command("config|set"), lru::lru).silenced(),
-    verb("lru_crawler", (2, ANY), ByWord(CRAWLER), dump::crawler).silenced(),
-    verb("watch", (1, ANY), Command("monitor"), watch::watch),
+    verb("cas", 6, Command("set"), storage::compare_and_store).with_keys(At(1)).silenced(),
+    verb("delete", 2, Command("del"), storage::delete).with_keys(At(1)).silenced(),
+    verb("incr", 3, Command("incrby"), |ask| number::add(ask, true)).with_keys(At(1)).silenced(),
+    verb("decr", 3, Command("decrby"), |ask| number::add(ask, false)).with_keys(At(1)).silenced(),
+    verb("touch", 3, Command("expire"), storage::touch).with_keys(At(1)).silenced(),
+    verb("gat", 3, Command("getex"), |ask| retrieve::get_and_touch(ask, false)).with_keys(From(2)),
+    verb("gats", 3, Command("getex"), |ask| retrieve::get_and_touch(ask, true)).with_keys(From(2)),
+    verb("me", 2, Command("get"), dump::debug).with_keys(At(1)),
+    verb("version", 1, Anyone, admin::version),
+    verb("quit", 1, Anyone, admin::quit),
+    verb("stats", 1, ByWord(STATS), stats::stats),
+    verb("flush_all", 1, Command("flushall"), admin::flush_all).silenced(),
+    verb("verbosity", 2, Command("config|set"), admin::verbosity).silenced(),
+    verb("cache_memlimit", 1, Command("config|set"), admin::cache_memlimit).silenced(),
+    verb("refresh_certs", 1, Command("config|set"), admin::refresh_certs).silenced(),
+    verb("shutdown", 1, Command("shutdown"), admin::shutdown),
+    verb("slabs", 1, Command("config|set"), lru::slabs).silenced(),
+    verb("lru", 1, Command("config|set"), lru::lru).silenced(),
+    verb("lru_crawler", 1, ByWord(CRAWLER), dump::crawler).silenced(),
+    verb("watch", 1, Command("monitor"), watch::watch),
 ];
 
 /// Reports with names of keys, or parts of them, need the permission to list keys.

@@ -130,7 +130,7 @@ fn what_cannot_be_kept_is_refused() {
 fn texts() {
     for (line, words) in [
         ("-h", "-s, --unix-socket"),
-        ("-V", "memcached 1.6.18"),
+        ("-V", "memcached 1.6.45"),
         ("-i", "Apache License"),
         ("-p 11211 --help", "idle_timeout"),
     ] {
