@@ -3,7 +3,7 @@
 use super::meta::Answer;
 use super::meta_flags::{Flags, MD, MS};
 use super::write::{Mode, Outcome, Write, Written, kept, too_large};
-use super::{Ask, BAD_CHUNK, BAD_FORMAT, Done, Event, Life, detail, refused, watch};
+use super::{Ask, BAD_CHUNK, Done, Event, Life, detail, refused, watch};
 use crate::notify;
 use crate::value::{FRESH, Text};
 use base::Micros;
