@@ -255,12 +255,12 @@ fn find(ask: &mut Ask<'_>) -> Result<Option<&'static Verb>, &'static str> {
         return auth::admit(ask).map(|()| None);
     }
     match verb {
-        // As in memcached, `noreply` does not silence the error of a request that is not understood.
+        // As in memcached, `noreply` does not silence this error.
         Some(verb) if ask.request.len() < verb.words || ask.request.data == Data::NoLength => {
             Err(BAD_FORMAT)
         }
         Some(verb) => Ok(Some(verb)),
-        None if ask.request.is_empty() => Err(BAD_FORMAT),
+        None if ask.request.get(0).is_none() => Err(BAD_FORMAT),
         None if ask.asks_for_silence() => Ok(None),
         None => Err(UNKNOWN),
     }

@@ -2,9 +2,9 @@
 //! other sizes of memory, and the other policies at the present size.
 //!
 //! A set of plays begins once a minute, and while the tape is young, whenever its age has doubled:
-//! many keys on a young tape had no access before, so their reads miss in every play. Each look runs
-//! one play, so that no look is long. A set is shown when it is complete. All plays of a set count
-//! from the same access to the same access.
+//! many keys on a young tape had no access before, so their reads miss in every play. Each look
+//! runs one play, so that no look is long. A set is shown when it is complete. All plays of a set
+//! count from the same access to the same access.
 
 use crate::tape::{Played, Scene, Tape, ratio_of};
 use crate::{Evictor, Reading};

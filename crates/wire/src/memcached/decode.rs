@@ -214,10 +214,10 @@ impl Decoder {
             self.words.get(at).map(|&(start, end)| &bytes[start as usize..end as usize])
         };
         let len = match word(0) {
-            Some(b"set" | b"add" | b"replace" | b"append" | b"prepend") if word(4).is_some() => {
-                word(4)
-            }
-            Some(b"cas") if word(5).is_some() => word(4),
+            Some(b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas") => match word(4) {
+                None => return Ok(None),
+                len => len,
+            },
             Some(b"ms") if word(2).is_some() => word(2),
             _ => return Ok(None),
         };
