@@ -22,6 +22,7 @@ pub mod page;
 pub mod plans;
 pub mod plays;
 mod pool;
+mod rings;
 pub mod say;
 mod shift;
 pub mod sizing;
@@ -29,8 +30,9 @@ mod trials;
 pub mod words;
 
 pub use change::{Change, ChangeKind, Effect, Fared, Moved};
-pub use history::{History, Point, TENANTS_MAX};
+pub use history::{History, TENANTS_MAX};
 pub use plays::Plays;
+pub use rings::Point;
 pub use shift::Shift;
 pub use sizing::Curve;
 
