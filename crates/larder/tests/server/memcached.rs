@@ -218,7 +218,7 @@ fn reports() {
 
 /// Rare flags, with the replies of memcached 1.6.45.
 #[test]
-fn flags_of_later_versions() {
+fn rare_flags() {
     let (_server, port) = serve_both("");
     let mut client = Text::new(port);
     for (request, reply) in [

@@ -169,11 +169,15 @@ pub(super) fn cachedump(ask: &mut Ask<'_>) -> Done {
 
 /// `me`: everything known about an item.
 pub(super) fn debug(ask: &mut Ask<'_>) -> Done {
-    let word = ask.request.get(1).ok_or(BAD_FORMAT)?;
+    let word = ask.word(1)?;
     let in_base64 = ask.request.get(2) == Some(b"b");
-    let decoded = if in_base64 { decode_key(word) } else { Some(word.to_vec()) };
-    let Some(decoded) = decoded else { return ask.line("EN") };
-    let key = ask.key(&decoded)?;
+    let decoded = if in_base64 { decode_key(word) } else { None };
+    let bytes = match &decoded {
+        Some(bytes) => bytes,
+        None if in_base64 => return ask.line("EN"),
+        None => word,
+    };
+    let key = ask.key(bytes)?;
     let look = |item: &Item<'_>| {
         let text = Text::of(item);
         let cas = text.map_or(0, |text| text.cas);
