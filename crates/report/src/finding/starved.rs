@@ -12,30 +12,32 @@ const GONE_MIN: f64 = 0.1;
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     for tenant in super::busy(report) {
         let Some(shift) = &tenant.shift else { continue };
+        let Some(winner) = shift.winner.as_ref().and_then(|name| report.tenant(name)) else {
+            // The server itself needs the memory, or its limit was lowered: no tenant took it.
+            continue;
+        };
         let lost = shift.used_before.saturating_sub(shift.used_since);
         let is_less = lost as f64 > GONE_MIN * shift.used_before as f64;
         if shift.since > shift.before && is_less {
-            found.push(finding(report, tenant, shift, lost));
+            found.push(finding(report, tenant, shift, winner, lost));
         }
     }
 }
 
-fn finding(report: &Report, tenant: &Tenant, shift: &Shift, lost: u64) -> Finding {
+fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, lost: u64) -> Finding {
     let (name, server) = (&tenant.name, &report.server);
     let when = clock(shift.unix_s, server.now_unix_s, server.utc_offset_s);
-    let winner = shift.winner.as_ref().and_then(|name| report.tenant(name));
-    let whom = winner.map_or_else(String::new, |winner| format!(" went to {}", winner.name));
-    let gone = if whom.is_empty() { " were lost" } else { "" };
-    let costs = |tenant: &Tenant| tenant.penalty_us.filter(|us| *us > 0.0);
-    let evidence = match (winner, winner.and_then(costs), costs(tenant)) {
-        (Some(winner), Some(theirs), Some(own)) => format!(
+    let cost_of = |tenant: &Tenant| tenant.penalty_us.filter(|us| *us > 0.0);
+    let evidence = match (cost_of(winner), cost_of(tenant)) {
+        (Some(theirs), Some(own)) => format!(
             "{}a miss of {} costs {}, one of {name} {}.",
             if theirs > own { "It did because " } else { "It did although " },
             winner.name,
             wait(theirs),
             wait(own)
         ),
-        _ => format!("What misses of {name} cost is not known."),
+        (_, None) => format!("What misses of {name} cost is not known."),
+        (None, _) => format!("What misses of {} cost is not known.", winner.name),
     };
     let (todo, claims) = remedy(report, tenant, shift.before).unwrap_or_else(|| {
         (format!("Too little is known of {name} to say how much it needs."), vec![])
@@ -44,10 +46,11 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, lost: u64) -> Findin
         severity: Severity::Warning,
         tenant: Some(name.clone()),
         says: format!(
-            "misses {}. It had {} until {when}, when {}{whom}{gone}.",
+            "misses {}. It had {} until {when}, when {} went to {}.",
             percent(shift.since),
             percent(shift.before),
-            size(lost)
+            size(lost),
+            winner.name
         ),
         evidence,
         todo,

@@ -199,6 +199,15 @@ fn all_is_said_in_sentences_of_eighty_columns() {
     }
 }
 
+/// The server's own needs take memory too: that is no other tenant's gain.
+#[test]
+fn memory_that_no_tenant_got_starves_nobody() {
+    let mut report = with_fault("starved");
+    report.tenants[1].shift.as_mut().unwrap().winner = None;
+    let found = super::all(&report);
+    assert!(found.iter().all(|finding| finding.finding != "starved"), "{found:?}");
+}
+
 #[test]
 fn a_report_survives_json() {
     let report = with_fault("starved");
