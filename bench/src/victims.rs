@@ -45,7 +45,7 @@ fn look(path: &str, balanced: bool) -> Vec<Sums> {
     let memory = footprint(&requests) / 10;
     let memory = memory + lessons(memory);
     let mut sums = vec![];
-    let every = requests.len() / 2 / LOOKS;
+    let every = (requests.len() / 2 / LOOKS).max(1);
     play(&requests, memory, Evictor::lhd(64), balanced, 1, |at, store| {
         if at > requests.len() / 2 && at % every == 0 {
             let classes = store.size_class_stats(0, NOW);

@@ -48,7 +48,7 @@ pub(crate) fn plan(
     objective: &str,
     planner: &str,
 ) -> PyResult<Plan> {
-    let memory = memory.of(0)?;
+    let memory = memory.whole()?;
     let of = |map: &Option<HashMap<String, f64>>, name: &str| {
         map.as_ref().map_or(1.0, |map| map.get(name).copied().unwrap_or(1.0))
     };

@@ -56,6 +56,16 @@ impl Size {
             Ok(size)
         }
     }
+
+    /// The size where there is no footprint that a share could be of.
+    pub(crate) fn whole(&self) -> PyResult<Bytes> {
+        match self {
+            Self::Text(text) if text.ends_with('%') => {
+                Err(wrong(format!("'{text}' is a share, and of what is not known: write 64mb")))
+            }
+            size => size.of(0),
+        }
+    }
 }
 
 fn size_error(text: &str) -> PyErr {

@@ -135,3 +135,5 @@ def test_a_plan_divides(trace):
     assert plan.cost == pytest.approx(sum(waits.values()), rel=0.01), "seconds per second"
     floor = larder.plan(curves, "300kb", penalties={"loop": 0.05}, floors={"zipf": 250_000})
     assert floor.bytes["zipf"] >= 250_000
+    with pytest.raises(ValueError, match="'10%' is a share"):
+        larder.plan(curves, "10%")
