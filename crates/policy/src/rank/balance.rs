@@ -35,7 +35,7 @@ const FREE_MAX: f64 = 0.5;
 /// learnt from residents. A low ratio makes victims equal everywhere, and a trace of small items
 /// then misses more than without balance. The expectation for an item is learnt from items of all
 /// sizes, which probably understates the items of a class with few pages. Chosen on traces of
-/// `docs/results/engine.md`.
+/// `docs/results/ranks.md`.
 pub const BETTER_LEARNT: f64 = 3.5;
 /// The ratio for worth learnt from watched keys, resident or not. With a higher ratio, two tenants
 /// whose victims differ threefold would keep their first division: for items of 400 and 1 000 bytes
