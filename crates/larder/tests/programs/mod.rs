@@ -14,9 +14,11 @@ pub(crate) fn build_lab() {
             "debug" => "dev",
             name => name,
         };
+        // With the features of the tests' own build, Cargo finds it built.
+        let features = std::env::var("LAB_FEATURES").unwrap_or_default();
         let status = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--package", "lab", "--bin", "larder-lab"])
-            .args(["--profile", profile, "--target-dir"])
+            .args(["--features", &features, "--profile", profile, "--target-dir"])
             .arg(folder.parent().unwrap())
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .status();

@@ -100,6 +100,7 @@ fn counted(out: &Path, number: usize) -> f64 {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "measures an optimised server: bash .ci/run speed")]
 fn a_request_costs_no_more_instructions_than_it_did() {
     let said = |command: &str| {
         let output = Command::new(command).arg("--version").output().ok()?;

@@ -21,7 +21,7 @@ mod frameworks;
 mod hashes;
 mod hostile;
 mod http;
-#[cfg(all(target_os = "linux", target_arch = "x86_64", not(debug_assertions)))]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod instructions;
 mod kept;
 mod large_hashes;
@@ -46,7 +46,7 @@ mod script_clients;
 mod script_ends;
 mod scripts;
 mod settings;
-#[cfg(all(target_os = "linux", not(debug_assertions)))]
+#[cfg(target_os = "linux")]
 mod shifts;
 mod signals;
 mod sockets;

@@ -67,6 +67,7 @@ fn peak(busy: u32) -> f64 {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "measures an optimised server: bash .ci/run speed")]
 fn resident_memory_stays_near_the_limit_when_sizes_shift() {
     for busy in [0, 2] {
         let peak = peak(busy);

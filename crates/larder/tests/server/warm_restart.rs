@@ -358,17 +358,27 @@ fn apart(recipe: &str, one: &[(f64, f64)], other: &[(f64, f64)]) -> f64 {
     if recipe.starts_with("predis") { 0.0 } else { difference(one, other) }
 }
 
-/// The largest difference between two curves. Their points are even steps of the divided memory,
-/// which differs a little after a restart. So steps on a steep part of a curve are left out.
+/// A curve's miss ratio at a size, along the line between two of its points.
+fn at(curve: &[(f64, f64)], size: f64) -> f64 {
+    let after = curve.partition_point(|point| point.0 < size);
+    if after == 0 || after == curve.len() {
+        return curve[after.min(curve.len() - 1)].1;
+    }
+    let ((left, high), (right, low)) = (curve[after - 1], curve[after]);
+    high + (low - high) * (size - left) / (right - left)
+}
+
+/// The largest difference between two curves, where the first is not steep. Their points are even
+/// steps of the divided memory, which differs after a restart: the server has other buffers then.
 fn difference(one: &[(f64, f64)], other: &[(f64, f64)]) -> f64 {
-    assert_eq!(one.len(), other.len());
     let is_flat = |at: &usize| {
         let (left, right) = (at.saturating_sub(1), (at + 1).min(one.len() - 1));
         (one[left].1 - one[right].1).abs() < 0.05
     };
     let flat: Vec<_> = (0..one.len()).filter(is_flat).collect();
     assert!(flat.len() > one.len() / 3, "{one:?}");
-    flat.into_iter().map(|at| (one[at].1 - other[at].1).abs()).fold(0.0, f64::max)
+    let off = |place: usize| (one[place].1 - at(other, one[place].0)).abs();
+    flat.into_iter().map(off).fold(0.0, f64::max)
 }
 
 fn plan(client: &mut Client) -> serde_json::Value {
