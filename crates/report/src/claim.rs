@@ -11,11 +11,19 @@
 use crate::pool::{Bounds, Pool};
 use crate::sizing::{Division, Sizing, divide, waits};
 use crate::{Report, Tenant};
+use base::Cause;
 use serde::{Deserialize, Serialize};
 
 /// With fewer reads of all tenants, no claim about waiting is made; with fewer reads of one tenant,
 /// none about its misses.
 const READS_MIN: u64 = 1_000;
+
+/// The least number of sampled reads of expired keys for a claim about a longer time to live.
+const EXPIRED_MIN: f64 = 100.0;
+
+/// Evictions that a longer time to live may ignore, as a share of the reads of expired keys. With
+/// more, items that live longer take memory from others.
+const EVICTED_MAX: f64 = 0.1;
 
 /// The least change that counts: as a share of the waiting, and as a share of a tenant's reads.
 const CHANGE_MIN: (f64, f64) = (0.005, 0.001);
@@ -40,6 +48,11 @@ pub enum Setting {
         tenant: String,
         /// Bytes; 0 for none.
         bytes: u64,
+    },
+    /// Twice the time to live for all items of a tenant.
+    TwiceTheTtl {
+        /// The tenant.
+        tenant: String,
     },
 }
 
@@ -124,6 +137,7 @@ pub fn all(report: &Report) -> Vec<Claim> {
         if tenant.min > 0 {
             claims.extend(floor(report, tenant, 0));
         }
+        claims.extend(twice_the_ttl(report, tenant));
     }
     claims.retain(Claim::is_sound);
     claims
@@ -193,6 +207,27 @@ pub fn floor(report: &Report, tenant: &Tenant, bytes: u64) -> Vec<Claim> {
 pub fn floor_costs(report: &Report, tenant: &Tenant) -> Option<Claim> {
     let others = |claim: &Claim| matches!(claim.what, What::Others { .. });
     floor(report, tenant, 0).into_iter().find(others).filter(|_| tenant.min > 0)
+}
+
+/// The misses of a tenant if its items lived twice as long; `None` if reads of expired keys are too
+/// few, or memory is full.
+pub fn twice_the_ttl(report: &Report, tenant: &Tenant) -> Option<Claim> {
+    let recent = &tenant.recent;
+    let (now, expired) = (recent.miss_ratio()?, recent.missed_for(Cause::Expired)?);
+    let evicted = recent.missed_for(Cause::Evicted)?;
+    let sampled = recent.sampled as f64 * expired / now;
+    if sampled < EXPIRED_MIN || evicted > EVICTED_MAX * expired {
+        return None;
+    }
+    let saved = tenant.twice_the_ttl?;
+    let chance = 2.0 * (saved * (1.0 - saved) / sampled).sqrt();
+    let (what, setting) = (
+        What::Misses { tenant: tenant.name.clone() },
+        Setting::TwiceTheTtl { tenant: tenant.name.clone() },
+    );
+    // What is evicted now may stay evicted, or be needed by items that live longer.
+    let band = (expired * chance).hypot(evicted);
+    Some(Claim::new(report, what, setting, now, now - expired * saved, band))
 }
 
 fn with_floor(report: &Report, tenant: &Tenant, bytes: u64) -> Option<Division> {

@@ -206,6 +206,8 @@ impl Reported {
                 self.bounds[place].min = Bytes(*bytes);
                 plant.bound(place, &self.bounds[place]);
             }
+            // The load's to set.
+            Setting::TwiceTheTtl { .. } => {}
         }
         let (unix_s, kind) = (EPOCH_S + self.second, ChangeKind::Setting);
         let text = format!("{setting:?}");

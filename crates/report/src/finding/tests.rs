@@ -121,7 +121,10 @@ fn with_fault(name: &str) -> Report {
                 .collect();
         }
         "cold_misses" => report.tenants[1].recent = missed_for([500, 500, 0, 0, 0]),
-        "ttl_too_short" => report.tenants[1].recent = missed_for([0, 400, 600, 0, 0]),
+        "ttl_too_short" => {
+            report.tenants[1].recent = missed_for([50, 50, 900, 0, 0]);
+            report.tenants[1].twice_the_ttl = Some(0.5);
+        }
         "deleted_misses" => report.tenants[1].recent = missed_for([0, 400, 0, 600, 0]),
         "read_too_early" => report.tenants[1].recent = missed_for([0, 400, 0, 0, 600]),
         "large_items" => {

@@ -68,6 +68,10 @@ fn memory_of_a_tenant_without_reads_saves_nothing() {
     report.tenants[0].recent = Recent::default();
     assert_eq!(mib_saves_us(&report.tenants[0]), None);
     assert!(mib_saves_us(&report.tenants[1]).unwrap() > 0.0);
+    // Nor for a tenant whose keys all expire before they are asked for.
+    let recent = &mut report.tenants[1].recent;
+    recent.causes = [0, 0, recent.misses, 0, 0];
+    assert_eq!(mib_saves_us(&report.tenants[1]), Some(0.0));
 }
 
 /// Forecast minutes are summed over tenants, so they are not minutes of the clock.

@@ -338,7 +338,7 @@ impl Pilot {
         self.causes.counted(tenant)
     }
 
-    /// Share of the sampled reads of expired keys that twice the time to live would have answered.
+    /// Share of the sampled reads of expired keys that would be saved if items lived twice as long.
     /// `None` if there were no such reads.
     pub fn twice_the_ttl(&self, tenant: TenantId) -> Option<f64> {
         self.causes.twice_the_ttl(tenant)

@@ -71,6 +71,11 @@ impl Traffic {
         names.into_iter().map(Bounds::none).collect()
     }
 
+    /// Whether no tenant changes its requests from this second on.
+    pub(super) fn is_steady_from(&self, second: u64) -> bool {
+        self.asks.iter().all(|(from, _)| *from <= second)
+    }
+
     /// All requests of the first `seconds` seconds.
     pub(super) fn requests(&self, seconds: u64, seed: u64) -> impl Iterator<Item = Request> + '_ {
         let tenants = self.tenants();

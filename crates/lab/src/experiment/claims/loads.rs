@@ -90,6 +90,7 @@ pub(super) fn all(quick: bool) -> Vec<Traffic> {
     loads.extend([
         one("loop", 8 * MIB, looped),
         one("times to live", 6 * MIB, dying),
+        one("times to live, with room", 24 * MIB, dying),
         one("never written", 8 * MIB, never),
         Traffic {
             name: "loop beside zipf",

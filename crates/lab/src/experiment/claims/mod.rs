@@ -2,6 +2,7 @@
 
 mod load;
 mod loads;
+mod repeated;
 mod runs;
 
 pub(super) use runs::EXPERIMENT;

@@ -15,6 +15,7 @@
 use super::super::{Experiment, Findings, Setting};
 use super::load::Traffic;
 use super::loads;
+use super::repeated::{self, Again};
 use crate::plant::Counts;
 use crate::product::Reported;
 use ::load::median;
@@ -37,13 +38,15 @@ struct Times {
     claims: u64,
     settling: u64,
     counted: u64,
+    /// Seconds from the claims on in which questions are repeated.
+    repeated: u64,
 }
 
-const TIMES: Times = Times { claims: 900, settling: 300, counted: 600 };
-const QUICK: Times = Times { claims: 700, settling: 200, counted: 300 };
+const TIMES: Times = Times { claims: 900, settling: 300, counted: 600, repeated: 3_600 };
+const QUICK: Times = Times { claims: 700, settling: 200, counted: 300, repeated: 600 };
 
 /// Kinds of claims, as named in the rows of the results.
-const KINDS: [&str; 7] = [
+const KINDS: [&str; 8] = [
     "another policy",
     "less memory: waiting",
     "more memory: waiting",
@@ -51,7 +54,11 @@ const KINDS: [&str; 7] = [
     "more memory: a tenant's misses",
     "a floor: its misses",
     "a floor: the others' waiting",
+    "twice the time to live: its misses",
 ];
+
+/// Row of the questions that are put again.
+const REPEATED: &str = "a question asked again";
 
 /// The counts of each tenant in the counted part of a run.
 type Came = Vec<Counts>;
@@ -84,6 +91,7 @@ impl Tried {
             }
             (Made::Floor { .. }, What::Misses { .. }) => 5,
             (Made::Floor { .. }, What::Waiting | What::Others { .. }) => 6,
+            (Made::TwiceTheTtl { .. }, _) => 7,
         };
         KINDS[at]
     }
@@ -122,7 +130,7 @@ impl Tried {
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let times = setting.pick(TIMES, QUICK);
-    let mut all = vec![];
+    let (mut all, mut again) = (vec![], vec![]);
     let mut loads = loads::all(setting.quick);
     if let Some(name) = &setting.load {
         let names: Vec<_> = loads.iter().map(|load| load.name).collect();
@@ -147,6 +155,11 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                 findings.cell(tried.kind(), load.name, seed, &figures);
                 all.push(tried);
             }
+            let answers = repeated::answers(&load, times.claims, times.repeated, seed)?;
+            if !answers.is_empty() {
+                findings.cell(REPEATED, load.name, seed, &[("held", held(&answers))]);
+            }
+            again.extend(answers);
         }
     }
     for kind in KINDS {
@@ -154,7 +167,14 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         findings.claim(kind, summary(&own), "");
     }
     findings.claim("all", summary(&all.iter().collect::<Vec<_>>()), "");
+    let text = format!("{} answers: held {:.0} %", again.len(), 100.0 * held(&again));
+    findings.claim(REPEATED, text, "");
     Ok(())
+}
+
+/// The share of repeated answers that lie within the band of the first one.
+fn held(answers: &[Again]) -> f64 {
+    answers.iter().filter(|answer| answer.is_held()).count() as f64 / answers.len() as f64
 }
 
 fn summary(all: &[&Tried]) -> String {
@@ -233,7 +253,11 @@ fn fly(
     };
     let mut before = None;
     let mut is_set = false;
-    for (access, is_of_nothing) in load.requests(from + times.counted, seed) {
+    let longer = match setting {
+        Some(Made::TwiceTheTtl { tenant }) => tenants.iter().position(|own| own.name == *tenant),
+        _ => None,
+    };
+    for (mut access, is_of_nothing) in load.requests(from + times.counted, seed) {
         let second = access.time.0 / 1_000_000;
         if second >= times.claims && !std::mem::replace(&mut is_set, true) {
             if let Some(claims) = claims.take() {
@@ -245,6 +269,9 @@ fn fly(
         }
         if second >= from && before.is_none() {
             before = Some(counts(&store));
+        }
+        if is_set && longer == Some(usize::from(access.tenant)) {
+            access.ttl = access.ttl + access.ttl;
         }
         store.access(&access, is_of_nothing);
     }
@@ -270,6 +297,7 @@ fn made(report: &Report) -> Vec<Claim> {
         if report.tenants.len() > 1 {
             claims.extend(claim::floor(report, tenant, tenant.used / 2 * 3));
         }
+        claims.extend(claim::twice_the_ttl(report, tenant));
     }
     claims.retain(Claim::is_sound);
     claims
@@ -310,5 +338,18 @@ mod tests {
         assert!(all.len() >= 12, "{told}");
         assert!(share(Tried::is_held) >= 0.8, "{told}");
         assert!(share(Tried::has_sign) >= 0.95, "{told}");
+        // Whether another policy or a floor would change enough depends on the seed.
+        for kind in &KINDS[1..5] {
+            assert!(all.iter().any(|one| one.kind() == *kind), "none of {kind}: {told}");
+        }
+    }
+
+    /// While a load stands still, hardly an answer leaves the band of the first one.
+    #[test]
+    fn a_question_asked_again_has_the_same_answer() {
+        let loads = loads::all(true);
+        let again = repeated::answers(&loads[1], QUICK.claims, QUICK.repeated, 1).unwrap();
+        assert!(again.len() >= 18, "{again:?}");
+        assert!(held(&again) >= 0.9, "{again:?}");
     }
 }
