@@ -6,8 +6,8 @@
 
 use crate::admit::Admit;
 use crate::index::Index;
-use crate::{Access, Bytes, Choice, Op, Policy, Slot, Stats, Tick};
-use base::{Micros, Size};
+use crate::{Choice, Policy, Slot, Stats};
+use base::{Access, Bytes, Micros, Op, Size, Tick};
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,9 @@
 //! \[1\] Waldspurger, Saemundsson, Ahmad, Park. Cache Modeling and Optimization using Miniature
 //! Simulations. USENIX ATC '17.
 
-use crate::{Access, Bytes, Cache, Choice, Op, Outcome};
+use crate::{Cache, Choice, Outcome};
 use base::hash::mix;
+use base::{Access, Bytes, Op};
 
 /// Objects that a miniature should hold; up to twice as many are accepted.
 const OBJECTS: usize = 512;

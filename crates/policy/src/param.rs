@@ -1,5 +1,6 @@
 //! Parameters of policies and filters: their names, defaults and ranges.
 
+use base::Bytes;
 use std::fmt;
 
 /// The most candidates of an eviction: more would be a walk over the whole cache.
@@ -71,4 +72,34 @@ impl fmt::Display for Param {
         let (low, high) = self.range;
         write!(f, "{}={} ({low} to {high})", self.name, self.default)
     }
+}
+
+/// The input from which a policy or a filter is built.
+#[derive(Clone, Debug)]
+pub struct Params<'a> {
+    /// Bytes that the cache may hold.
+    pub capacity: Bytes,
+    /// The seed that reproduces the run.
+    pub seed: u64,
+    pub(crate) names: &'static [Param],
+    pub(crate) values: &'a [f64],
+}
+
+impl Params<'_> {
+    /// The value of a parameter that the policy's [`Spec`](crate::Spec) lists.
+    pub fn get(&self, name: &str) -> f64 {
+        let at = self.names.iter().position(|known| known.name == name);
+        self.values[at.unwrap_or_else(|| panic!("no parameter {name} among {:?}", self.names))]
+    }
+
+    /// The value of a parameter, if there is one of that name.
+    pub(crate) fn find(&self, name: &str) -> Option<f64> {
+        let at = self.names.iter().position(|known| known.name == name)?;
+        Some(self.values[at])
+    }
+}
+
+/// The values of parameters that the command line does not name.
+pub(crate) fn defaults(params: &[Param]) -> Vec<f64> {
+    params.iter().map(|param| param.default).collect()
 }

@@ -22,13 +22,13 @@
 //! a Content Delivery Network. NSDI '17.
 //! \[2\] Baker, Graves-Morris. Padé Approximants. Cambridge 1996. Here \[4/3\] of the exponential.
 
-use super::{Admit, Spec};
-use crate::{Access, Param};
-use base::Prng;
+use super::{Admit, FilterSpec};
+use crate::Param;
+use base::{Access, Prng};
 use std::collections::HashMap;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FilterSpec = FilterSpec {
     name: "adaptsize",
     params: &[Param::count("interval", 30_000, 1, 1_000_000_000), Param::switch("exact", 0)],
     build: |params| {

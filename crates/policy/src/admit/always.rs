@@ -1,10 +1,11 @@
 //! Admits every object: the baseline for other filters.
 
-use super::{Admit, Spec};
-use crate::Access;
+use super::{Admit, FilterSpec};
+use base::Access;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec { name: "always", params: &[], build: |_| Box::new(Always) };
+pub const SPEC: FilterSpec =
+    FilterSpec { name: "always", params: &[], build: |_| Box::new(Always) };
 
 /// A filter that refuses no object.
 #[derive(Clone, Copy, Debug)]

@@ -8,12 +8,12 @@
 //! \[1\] Einziger, Friedman, Manes. TinyLFU: A Highly Efficient Cache Admission Policy. ACM
 //! Transactions on Storage 2017.
 
-use super::{Admit, Sketch, Spec};
-use crate::Access;
+use super::{Admit, FilterSpec, Sketch};
+use base::Access;
 
 /// The registry entry.
-pub const SPEC: Spec =
-    Spec { name: "tinylfu", params: &[], build: |_| Box::new(TinyLfu::default()) };
+pub const SPEC: FilterSpec =
+    FilterSpec { name: "tinylfu", params: &[], build: |_| Box::new(TinyLfu::default()) };
 
 /// Admits by recent request count.
 #[derive(Clone, Debug, Default)]

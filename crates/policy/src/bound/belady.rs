@@ -7,7 +7,8 @@
 //! Journal 1966.
 
 use crate::heap::Heap;
-use crate::{Access, Policy, Slot, Spec, Tick};
+use crate::{Policy, Slot, Spec};
+use base::{Access, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec =

@@ -7,8 +7,8 @@
 //! enter.
 
 use crate::rank::Dense;
-use crate::{Access, Param, Policy, Slot, Spec, Tick};
-use base::{Prng, Size};
+use crate::{Param, Policy, Slot, Spec};
+use base::{Access, Prng, Size, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

@@ -1,6 +1,7 @@
 //! A cache without limit: only first reads, expiry and removals miss. No policy can miss less.
 
-use crate::{Access, Policy, Slot, Spec, Tick};
+use crate::{Policy, Slot, Spec};
+use base::{Access, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec =

@@ -1,9 +1,8 @@
 //! The request history of objects, resident or lately evicted.
 
 use super::trees::Row;
-use crate::Access;
-use base::Size;
 use base::hash::KeyMap;
+use base::{Access, Size};
 use std::collections::VecDeque;
 
 /// Number of the latest times between two requests that are remembered for an object.

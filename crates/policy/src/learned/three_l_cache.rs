@@ -26,9 +26,9 @@
 use super::known::{Departed, Known};
 use super::trees::{Row, Trees};
 use crate::rank::Dense;
-use crate::{Access, Param, Policy, Slot, Spec, Tick};
+use crate::{Param, Policy, Slot, Spec};
 use base::list::{Links, List, NIL};
-use base::{Prng, Size};
+use base::{Access, Prng, Size, Tick};
 use std::collections::{BinaryHeap, VecDeque};
 
 /// The registry entry.

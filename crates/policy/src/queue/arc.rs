@@ -17,7 +17,8 @@
 
 use super::Queues;
 use crate::ghost::Ghosts;
-use crate::{Access, Bytes, Policy, Slot, Spec, Tick};
+use crate::{Policy, Slot, Spec};
+use base::{Access, Bytes, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

@@ -5,7 +5,8 @@
 //! lock. With `max` above 1 the bit is a counter, and a popular object survives several rounds.
 
 use super::Queues;
-use crate::{Access, Param, Policy, Slot, Spec, Tick};
+use crate::{Param, Policy, Slot, Spec};
+use base::{Access, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

@@ -2,8 +2,9 @@
 //!
 //! The cheapest order: a hit changes nothing. An overwrite does not make an object young.
 
-use crate::{Access, Policy, Slot, Spec, Tick};
+use crate::{Policy, Slot, Spec};
 use base::list::{Links, List};
+use base::{Access, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec =

@@ -17,9 +17,9 @@
 //! Improve Buffer Cache Performance. SIGMETRICS '02.
 
 use crate::index::Index;
-use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
-use base::Size;
+use crate::{Param, Policy, Slot, Spec};
 use base::list::{Links, List, NIL};
+use base::{Access, Bytes, Size, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

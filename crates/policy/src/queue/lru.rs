@@ -5,8 +5,9 @@
 //! place there.
 
 use crate::rank::klru::Klru;
-use crate::{Access, Evictor, Policy, Slot, Spec, Tick};
+use crate::{Evictor, Policy, Slot, Spec};
 use base::list::{Links, List};
+use base::{Access, Tick};
 use std::sync::Arc;
 
 /// Candidates that the live store draws.

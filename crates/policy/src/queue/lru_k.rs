@@ -15,8 +15,8 @@
 
 use crate::ghost::Ghosts;
 use crate::heap::Heap;
-use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
-use base::Size;
+use crate::{Param, Policy, Slot, Spec};
+use base::{Access, Bytes, Size, Tick};
 use std::collections::{HashMap, VecDeque};
 
 /// The registry entry.

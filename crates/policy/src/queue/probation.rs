@@ -14,7 +14,8 @@
 
 use super::Queues;
 use crate::ghost::Ghosts;
-use crate::{Access, Bytes, Policy, Slot, Tick};
+use crate::{Policy, Slot};
+use base::{Access, Bytes, Tick};
 
 /// Parameters that differ within the family. Shares are of the capacity, except that of the window.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,9 @@
 //!
 //! \[1\] Zhang, Yang, Yue, Vigfusson, Rashmi. SIEVE is Simpler than LRU. NSDI '24.
 
-use crate::{Access, Policy, Slot, Spec, Tick};
+use crate::{Policy, Slot, Spec};
 use base::list::{Links, List, NIL};
+use base::{Access, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec =

@@ -9,7 +9,8 @@
 //! Computer 1994.
 
 use super::Queues;
-use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
+use crate::{Param, Policy, Slot, Spec};
+use base::{Access, Bytes, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

@@ -11,7 +11,8 @@
 
 use super::Queues;
 use crate::ghost::Ghosts;
-use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
+use crate::{Param, Policy, Slot, Spec};
+use base::{Access, Bytes, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

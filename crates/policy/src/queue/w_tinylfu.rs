@@ -26,8 +26,8 @@
 use super::Queues;
 use crate::admit::Sketch;
 use crate::miniature::Miniatures;
-use crate::{Access, Bytes, Choice, Param, Params, Policy, Slot, Spec, Tick};
-use base::Prng;
+use crate::{Choice, Param, Params, Policy, Slot, Spec};
+use base::{Access, Bytes, Prng, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

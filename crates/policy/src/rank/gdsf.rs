@@ -23,8 +23,8 @@
 //! Policy. HP Labs 1998.
 
 use crate::heap::Heap;
-use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
-use base::Size;
+use crate::{Param, Policy, Slot, Spec};
+use base::{Access, Bytes, Size, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

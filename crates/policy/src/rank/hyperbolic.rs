@@ -14,7 +14,8 @@
 //! ATC '17.
 
 use super::{Meta, Rank, Sampled};
-use crate::{Evictor, Param, Params, Spec, Tick};
+use crate::{Evictor, Param, Params, Spec};
+use base::Tick;
 use std::sync::Arc;
 
 /// The registry entry.

@@ -5,8 +5,8 @@
 //! behaves like 9-LRU. K = 1 is random replacement; from K = 16 on it is LRU within a percent.
 
 use super::{Meta, Rank, Sampled, Tag};
-use crate::{Evictor, Param, Spec, Tick};
-use base::TenantId;
+use crate::{Evictor, Param, Spec};
+use base::{TenantId, Tick};
 use std::sync::Arc;
 
 /// The registry entry.
@@ -35,5 +35,12 @@ impl Rank for Klru {
 
     fn is_of_age(&self) -> bool {
         true
+    }
+}
+
+impl Default for Evictor {
+    /// K-LRU of 5 candidates with a pool, as in Redis.
+    fn default() -> Self {
+        Self { rank: Arc::new(Klru), k: 5, pool: true }
     }
 }

@@ -6,7 +6,8 @@
 //! rank the store renews an item's birth at each write, and the rank is the age since.
 
 use super::{Meta, Rank, Sampled};
-use crate::{Evictor, Param, Spec, Tick};
+use crate::{Evictor, Param, Spec};
+use base::Tick;
 use std::sync::Arc;
 
 /// The registry entry.

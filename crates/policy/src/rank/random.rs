@@ -4,8 +4,8 @@
 //! victims spare.
 
 use super::{Meta, Rank, Sampled, Tag};
-use crate::{Evictor, Spec, Tick};
-use base::TenantId;
+use crate::{Evictor, Spec};
+use base::{TenantId, Tick};
 use std::sync::Arc;
 
 /// The registry entry.

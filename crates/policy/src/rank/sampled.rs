@@ -6,8 +6,8 @@
 //! notice the eviction of a hot key.)
 
 use super::{Dense, Meta, Rank};
-use crate::{Access, Op, Params, Policy, Slot, Tick};
-use base::{Micros, Prng, Size};
+use crate::{Params, Policy, Slot};
+use base::{Access, Micros, Op, Prng, Size, Tick};
 
 /// The entry of a resident: 28 bytes, so that a draw seldom reads two cache lines.
 #[derive(Clone, Copy, Debug)]

@@ -7,9 +7,9 @@
 
 use super::{Kind, LARGE, Learner, Lower, Memory, Options, Past, TENANTS, Table, size_class};
 use crate::rank::Dense;
-use crate::{Access, Op, Params, Policy, Slot, Tick};
+use crate::{Params, Policy, Slot};
 use base::hash::mix;
-use base::{Bytes, Filter, Prng, Size};
+use base::{Access, Bytes, Filter, Op, Prng, Size, Tick};
 
 /// Neighbours read at each draw.
 const RUN: usize = 8;
