@@ -60,7 +60,7 @@ pub(crate) fn requests(path: &str) -> Vec<Request> {
     head.truncate(filled);
     let spec = trace::format::detect(path, &head).expect("a format that is known");
     let whole = Box::new(BufReader::new(Cursor::new(head).chain(reader)));
-    let mut source = (spec.open)(whole, &trace::Options::default()).expect("it opens");
+    let mut source = (spec.open)(whole, &trace::ReadOptions::default()).expect("it opens");
     let mut all = vec![];
     while all.len() < REQUESTS {
         let Some(access) = source.next() else { break };

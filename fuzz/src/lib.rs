@@ -9,7 +9,7 @@ pub mod wire;
 use base::hash;
 use std::io::Cursor;
 use trace::capture::{Event, Parser, Recorder};
-use trace::{Options, format};
+use trace::{ReadOptions, format};
 
 /// Most requests read from one trace, and most that one capture records. An input may state any
 /// extent or any number of repetitions.
@@ -21,7 +21,7 @@ pub fn read_trace(name: &str, bytes: &[u8]) {
     let spec = format::find(name).expect("the format is in the list");
     let _ = (spec.recognises)(bytes);
     let reader = Box::new(Cursor::new(bytes.to_vec()));
-    let Ok(mut source) = (spec.open)(reader, &Options::default()) else { return };
+    let Ok(mut source) = (spec.open)(reader, &ReadOptions::default()) else { return };
     for _ in 0..CALLS_MAX {
         match source.next() {
             None => {

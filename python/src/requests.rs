@@ -215,7 +215,7 @@ pub(crate) fn read(
         })?,
     };
     let charge = if ignore_size { trace::Charge::One } else { trace::Charge::Value };
-    let options = trace::Options { charge, ..trace::Options::default() };
+    let options = trace::ReadOptions { charge, ..trace::ReadOptions::default() };
     let source =
         (spec.open)(file.reader(), &options).map_err(|error| failed(format!("{path}: {error}")))?;
     collect(py, source, path, limit, progress)
@@ -226,7 +226,7 @@ pub(crate) fn read(
 #[pyo3(signature = (text, limit=None))]
 pub(crate) fn generate(py: Python<'_>, text: &str, limit: Option<usize>) -> PyResult<Trace> {
     let name = format!("synth:{}", text.trim_start_matches("synth:"));
-    let source = trace::synth::open(&name, &trace::Options::default()).map_err(wrong)?;
+    let source = trace::synth::open(&name, &trace::ReadOptions::default()).map_err(wrong)?;
     collect(py, source, &name, limit, None)
 }
 

@@ -6,7 +6,7 @@ use base::TenantId;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use trace::format::{self, Spec};
+use trace::format::{self, FormatSpec};
 use trace::{Access, Error, Passed, Sample, Sink, Totals};
 
 /// A trace being written. Its file has its name once [`Output::finish`] succeeds.
@@ -23,7 +23,7 @@ pub(crate) struct Output {
 ///
 /// # Errors
 /// A sentence that names the formats that can be written.
-pub(crate) fn written(name: &str, wanted: Option<&str>) -> anyhow::Result<&'static Spec> {
+pub(crate) fn written(name: &str, wanted: Option<&str>) -> anyhow::Result<&'static FormatSpec> {
     let spec = match wanted {
         Some(wanted) => format::find(wanted).map_err(|error| anyhow!(error))?,
         None => match format::detect(name, b"") {
@@ -56,7 +56,7 @@ fn writable() -> String {
 pub(crate) fn create(
     name: &str,
     inputs: &[String],
-    spec: &Spec,
+    spec: &FormatSpec,
     totals: &Totals,
 ) -> anyhow::Result<Output> {
     let create = spec.create.ok_or_else(|| anyhow!("{} is only read", spec.name))?;

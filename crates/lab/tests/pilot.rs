@@ -88,7 +88,7 @@ impl Feed {
                 "{text}:requests=100000000:seed={seed}:arrivals=poisson:prefix=t{}-",
                 self.tenant
             );
-            self.source = Some(trace::synth::open(&text, &trace::Options::default()).unwrap());
+            self.source = Some(trace::synth::open(&text, &trace::ReadOptions::default()).unwrap());
         }
     }
 }

@@ -7,7 +7,7 @@
 use anyhow::{Context, anyhow, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
-use trace::format::{self, Spec};
+use trace::format::{self, FormatSpec};
 use trace::{
     Access, Charge, Error, Passed, Sample, SkipBad, Sought, Source, TenantId, column, file,
 };
@@ -64,13 +64,13 @@ pub enum ChargeBy {
 
 impl Options {
     /// These options for the readers of the crate `trace`.
-    pub fn trace_options(&self) -> trace::Options {
+    pub fn trace_options(&self) -> trace::ReadOptions {
         let charge = match self.charge {
             _ if self.ignore_size => Charge::One,
             ChargeBy::Value => Charge::Value,
             ChargeBy::Item => Charge::Item(item),
         };
-        trace::Options {
+        trace::ReadOptions {
             charge,
             columns: self.columns.clone(),
             separator: self.separator,
@@ -167,7 +167,7 @@ fn read_file(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
     Ok(source)
 }
 
-fn choose(name: &str, options: &Options, head: &[u8]) -> anyhow::Result<&'static Spec> {
+fn choose(name: &str, options: &Options, head: &[u8]) -> anyhow::Result<&'static FormatSpec> {
     if let Some(wanted) = &options.format {
         return format::find(wanted).map_err(|error| anyhow!(error));
     }

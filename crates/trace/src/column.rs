@@ -4,7 +4,7 @@
 //! uses and which it ignores, and its substitute for each missing column. A header without a key or
 //! without sizes is an error that lists its names.
 
-use crate::{Charge, Options};
+use crate::{Charge, ReadOptions};
 
 /// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl Header {
 
     /// Rejects a header without a key or without sizes; the error lists its names with the meaning
     /// of each.
-    pub(crate) fn check(&self, options: &Options) -> Result<(), String> {
+    pub(crate) fn check(&self, options: &ReadOptions) -> Result<(), String> {
         let missing = if !self.has(Column::Key) {
             "the key"
         } else if !self.has(Column::Size)
@@ -214,7 +214,7 @@ impl Header {
 
     /// The remark about used and ignored columns, and about substitutes for missing ones. A line
     /// has `more` fields than the header has names.
-    pub(crate) fn remark(&self, options: &Options, more: usize) -> String {
+    pub(crate) fn remark(&self, options: &ReadOptions, more: usize) -> String {
         let (used, ignored): (Vec<_>, Vec<_>) =
             self.each().zip(&self.columns).partition(|(_, column)| **column != Column::Ignored);
         let used: Vec<_> =

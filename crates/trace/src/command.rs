@@ -4,7 +4,7 @@ use base::Op;
 
 /// The arguments of a command that are keys.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Keys {
+pub(crate) enum KeyArgs {
     First,
     All,
     /// Alternating keys and values.
@@ -27,7 +27,7 @@ pub(crate) enum Life {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meaning {
     pub(crate) op: Op,
-    pub(crate) keys: Keys,
+    pub(crate) keys: KeyArgs,
     /// Index of the first argument of the value, where arguments count from 1; 0 if there is no
     /// value.
     pub(crate) value_from: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Meaning {
     pub(crate) is_whole: bool,
 }
 
-const fn meaning(op: Op, keys: Keys, value_from: usize, life: Life) -> Meaning {
+const fn meaning(op: Op, keys: KeyArgs, value_from: usize, life: Life) -> Meaning {
     Meaning { op, keys, value_from, life, is_whole: false }
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn find(command: &[u8]) -> Option<Meaning> {
     lower.copy_from_slice(command);
     lower.make_ascii_lowercase();
     let read = |keys| Some(meaning(Op::Get, keys, 0, Life::None));
-    let write = |value_from, life| Some(meaning(Op::Set, Keys::First, value_from, life));
+    let write = |value_from, life| Some(meaning(Op::Set, KeyArgs::First, value_from, life));
     let whole = |keys, value_from, life| {
         Some(Meaning { is_whole: true, ..meaning(Op::Set, keys, value_from, life) })
     };
@@ -58,24 +58,26 @@ pub(crate) fn find(command: &[u8]) -> Option<Meaning> {
         | b"sismember" | b"smismember" | b"scard" | b"srandmember" | b"sscan" | b"zrange"
         | b"zrevrange" | b"zrangebyscore" | b"zrevrangebyscore" | b"zscore" | b"zmscore"
         | b"zcard" | b"zcount" | b"zrank" | b"zrevrank" | b"zscan" | b"xrange" | b"xrevrange"
-        | b"xlen" | b"geopos" | b"geodist" | b"geosearch" | b"getex" | b"dump" => read(Keys::First),
-        b"mget" | b"exists" | b"touch" | b"sinter" | b"sunion" | b"sdiff" | b"pfcount" => {
-            read(Keys::All)
+        | b"xlen" | b"geopos" | b"geodist" | b"geosearch" | b"getex" | b"dump" => {
+            read(KeyArgs::First)
         }
-        b"sintercard" | b"zunion" | b"zinter" | b"zdiff" => read(Keys::Numbered),
-        b"set" => whole(Keys::First, 2, Life::Options),
-        b"setex" => whole(Keys::First, 3, Life::Second(1_000_000)),
-        b"psetex" => whole(Keys::First, 3, Life::Second(1_000)),
-        b"setnx" | b"getset" => whole(Keys::First, 2, Life::None),
+        b"mget" | b"exists" | b"touch" | b"sinter" | b"sunion" | b"sdiff" | b"pfcount" => {
+            read(KeyArgs::All)
+        }
+        b"sintercard" | b"zunion" | b"zinter" | b"zdiff" => read(KeyArgs::Numbered),
+        b"set" => whole(KeyArgs::First, 2, Life::Options),
+        b"setex" => whole(KeyArgs::First, 3, Life::Second(1_000_000)),
+        b"psetex" => whole(KeyArgs::First, 3, Life::Second(1_000)),
+        b"setnx" | b"getset" => whole(KeyArgs::First, 2, Life::None),
         b"setrange" | b"setbit" | b"incr" | b"decr" | b"incrby" | b"decrby" | b"incrbyfloat"
         | b"hset" | b"hmset" | b"hsetnx" | b"hincrby" | b"hincrbyfloat" | b"hdel" | b"lpush"
         | b"rpush" | b"lpushx" | b"rpushx" | b"linsert" | b"lset" | b"lrem" | b"ltrim"
         | b"lpop" | b"rpop" | b"sadd" | b"srem" | b"spop" | b"zadd" | b"zrem" | b"zincrby"
         | b"zpopmin" | b"zpopmax" | b"xadd" | b"xdel" | b"xtrim" | b"pfadd" | b"geoadd"
         | b"restore" | b"append" => write(2, Life::None),
-        b"mset" | b"msetnx" => whole(Keys::Pairs, 2, Life::None),
-        b"del" | b"unlink" => Some(meaning(Op::Delete, Keys::All, 0, Life::None)),
-        b"getdel" => Some(meaning(Op::Delete, Keys::First, 0, Life::None)),
+        b"mset" | b"msetnx" => whole(KeyArgs::Pairs, 2, Life::None),
+        b"del" | b"unlink" => Some(meaning(Op::Delete, KeyArgs::All, 0, Life::None)),
+        b"getdel" => Some(meaning(Op::Delete, KeyArgs::First, 0, Life::None)),
         _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! Several sources joined into one.
 
-use crate::{Access, Error, Micros, Source, TenantId};
+use crate::{Error, Source};
+use base::{Access, Micros, TenantId};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

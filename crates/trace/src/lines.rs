@@ -164,6 +164,12 @@ pub(crate) fn whole_number(mut text: &[u8]) -> Option<u64> {
     number(&mut text).filter(|_| text.is_empty())
 }
 
+/// The lines that a reader of text does not skip: neither empty nor a comment.
+pub(crate) fn spoken(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    lines.filter(|line| !line.is_empty() && line[0] != b'#')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Objects that are numbers, for formats without other keys.
 
-use crate::{Access, Tick};
+use base::{Access, Tick};
 
 /// The decimal text of an object's number.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! Words and numbers for operations.
 //!
-//! Words are known (`format::op`), but numbers are not: in one published trace 0 is a read, in
+//! Words are known ([`op`]), but numbers are not: in one published trace 0 is a read, in
 //! another a write. So the user defines them: `--ops 0=get,1=set`.
 
-use crate::format::op;
-use crate::{Op, Options};
+use crate::ReadOptions;
+use base::Op;
 
 /// The fix for a number without a definition.
 pub(crate) const FIX: &str = "whose meaning is named by --ops, as in --ops 0=get,1=set";
@@ -15,7 +15,7 @@ pub(crate) struct Ops(Vec<(Vec<u8>, Op)>);
 
 impl Ops {
     /// Parses the argument of `--ops`.
-    pub(crate) fn of(options: &Options) -> Result<Self, String> {
+    pub(crate) fn of(options: &ReadOptions) -> Result<Self, String> {
         let named = options.ops.as_deref().unwrap_or_default();
         let pairs = named.split(',').filter(|pair| !pair.trim().is_empty()).map(|pair| {
             let (word, meaning) = pair.split_once('=')?;
@@ -35,13 +35,45 @@ impl Ops {
     }
 }
 
+/// The effect of a command of memcached, Redis, an object store or a published trace on a cache;
+/// `None` for an unknown word. A command that reads and writes is a write.
+#[inline]
+pub(crate) fn op(word: &[u8]) -> Option<Op> {
+    match word {
+        b"get" => return Some(Op::Get),
+        b"set" => return Some(Op::Set),
+        _ => {}
+    }
+    let mut lower = [0; 8];
+    let lower = lower.get_mut(..word.len())?;
+    lower.copy_from_slice(word);
+    lower.make_ascii_lowercase();
+    Some(match &*lower {
+        b"get" | b"gets" | b"read" | b"r" | b"head" => Op::Get,
+        b"set" | b"add" | b"replace" | b"cas" | b"append" | b"prepend" | b"incr" | b"decr"
+        | b"write" | b"w" | b"update" | b"put" | b"post" | b"copy" => Op::Set,
+        b"delete" | b"del" | b"remove" => Op::Delete,
+        _ => return None,
+    })
+}
+
+/// The word for an operation in formats that write words.
+pub(crate) const fn word(op: Op) -> &'static str {
+    match op {
+        Op::Get => "get",
+        Op::Set => "set",
+        Op::Delete => "delete",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_mean_what_is_said() {
-        let ops = |text: &str| Ops::of(&Options { ops: Some(text.into()), ..Options::default() });
+        let ops =
+            |text: &str| Ops::of(&ReadOptions { ops: Some(text.into()), ..ReadOptions::default() });
         let known = ops("0=get, 1=PUT,read=delete").unwrap();
         let read = |word: &str| known.get(word.as_bytes());
         assert_eq!([read("0"), read("1"), read("2")], [Some(Op::Get), Some(Op::Set), None]);

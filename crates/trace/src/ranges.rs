@@ -5,7 +5,7 @@
 //! the second is a part of the first. `--block-size` splits each request into the blocks that it
 //! touches, and each block is an object.
 
-use crate::Options;
+use crate::ReadOptions;
 use std::ops::Range;
 
 /// The remark where requests are not split.
@@ -21,7 +21,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    pub(crate) fn of(options: &Options) -> Self {
+    pub(crate) fn of(options: &ReadOptions) -> Self {
         Self { size: options.block_size.filter(|size| *size > 0) }
     }
 
@@ -58,14 +58,14 @@ mod tests {
 
     #[test]
     fn a_request_has_the_blocks_that_it_touches() {
-        let ranges = Ranges::of(&Options { block_size: Some(4096), ..Options::default() });
+        let ranges = Ranges::of(&ReadOptions { block_size: Some(4096), ..ReadOptions::default() });
         for (offset, bytes, blocks) in
             [(0, 4096, 0..1), (0, 4097, 0..2), (4095, 2, 0..2), (8192, 0, 2..3), (8191, 8194, 1..5)]
         {
             assert_eq!(ranges.split(offset, bytes), Ok(Some((blocks, 4096))), "{offset} {bytes}");
         }
         assert!(ranges.split(0, 1 << 40).unwrap_err().contains("--block-size"));
-        let whole = Ranges::of(&Options::default());
+        let whole = Ranges::of(&ReadOptions::default());
         assert_eq!((whole.split(0, 1 << 40), whole.remark()), (Ok(None), Some(WHOLE)));
     }
 }

@@ -1,6 +1,7 @@
 //! Counts malformed records instead of ending at the first.
 
-use crate::{Access, Error, Passed, Sample, Source, TenantId};
+use crate::{Error, Passed, Sample, Source};
+use base::{Access, TenantId};
 
 /// Skips malformed records and counts them. If the bytes are cut off or damaged, nothing useful
 /// follows: the trace ends there, and says so.
@@ -71,7 +72,7 @@ impl<S: Source> Source for SkipBad<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, format};
+    use crate::{ReadOptions, format};
     use std::io::{self, BufReader, Cursor, Read};
 
     struct Failing(Option<io::Error>);
@@ -93,7 +94,7 @@ mod tests {
             let bytes = Cursor::new("0,k,1,1,0,get,0\n1,j,1,1,0,ge").chain(Failing(Some(error)));
             let csv = format::find("csv").unwrap();
             let reader = Box::new(BufReader::new(bytes));
-            let mut source = SkipBad::new((csv.open)(reader, &Options::default()).unwrap());
+            let mut source = SkipBad::new((csv.open)(reader, &ReadOptions::default()).unwrap());
             assert!(source.next().unwrap().is_ok());
             let failed = source.next().is_some();
             assert_eq!((failed, source.cut_off().is_some()), (!is_damage, is_damage));

@@ -3,7 +3,8 @@
 //! A number means the tenant with that number. A word gets a number of its own, above all numbers
 //! used before it. A number that a word has taken counts as a word.
 
-use crate::{TenantId, lines::whole_number, tenant};
+use crate::lines::whole_number;
+use base::TenantId;
 use std::collections::HashMap;
 
 /// The tenants of a trace, by their words and numbers.
@@ -57,6 +58,12 @@ impl Tenants {
     pub(crate) fn name_of(&self, tenant: TenantId) -> Option<&str> {
         self.names.get(&tenant).map(String::as_str)
     }
+}
+
+/// The tenant of a client number: the number itself. Numbers above the last tenant share the last
+/// tenant.
+pub(crate) fn tenant(client: u64) -> TenantId {
+    TenantId::try_from(client).unwrap_or(TenantId::MAX)
 }
 
 #[cfg(test)]

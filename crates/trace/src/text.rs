@@ -5,8 +5,8 @@
 
 use crate::lines::Lines;
 use crate::timeline::Timeline;
-use crate::{Access, Charge, Error, Micros, Op, Options, Source, TenantId, Tick};
-use base::hash;
+use crate::{Charge, Error, ReadOptions, Source};
+use base::{Access, Micros, Op, TenantId, Tick, hash};
 use std::io::BufRead;
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub(crate) trait LineFormat: Send {
 
 /// One request of a line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
+pub(crate) struct LineRequest {
     /// Time on the trace's own clock.
     pub(crate) micros: u64,
     pub(crate) op: Op,
@@ -62,7 +62,7 @@ pub(crate) struct Request {
     pub(crate) next: Tick,
 }
 
-impl Request {
+impl LineRequest {
     /// Makes a read of a value of that size.
     pub(crate) const fn get(micros: u64, value_size: u64) -> Self {
         Self {
@@ -89,7 +89,7 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// Adds a request for `key`.
-    pub(crate) fn push(&mut self, key: &[u8], request: Request) {
+    pub(crate) fn push(&mut self, key: &[u8], request: LineRequest) {
         let start = self.text.len();
         self.text.extend_from_slice(key);
         let key_size = request.key_size.unwrap_or(key.len() as u32);
@@ -137,7 +137,7 @@ pub(crate) struct Text<F> {
 /// Reads `format` from `reader`.
 pub(crate) fn open<F: LineFormat + 'static>(
     reader: Box<dyn BufRead + Send>,
-    options: &Options,
+    options: &ReadOptions,
     format: F,
 ) -> Box<dyn Source> {
     open_lines(Lines::new(reader), options, format)
@@ -146,7 +146,7 @@ pub(crate) fn open<F: LineFormat + 'static>(
 /// Reads `format` from lines whose beginning the format may have seen already.
 pub(crate) fn open_lines<F: LineFormat + 'static>(
     lines: Lines,
-    options: &Options,
+    options: &ReadOptions,
     format: F,
 ) -> Box<dyn Source> {
     let batch = Batch {

@@ -1,7 +1,7 @@
 //! Converts times of a trace into times of accesses: microseconds since the first request, never
 //! decreasing.
 
-use crate::Micros;
+use base::Micros;
 
 /// The clock of a trace.
 #[derive(Clone, Copy, Debug, Default)]

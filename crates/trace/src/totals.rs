@@ -1,6 +1,6 @@
 //! Totals of a whole trace, for formats that state them at the beginning.
 
-use crate::{Micros, Op};
+use base::{Micros, Op};
 
 /// Counts over a whole trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

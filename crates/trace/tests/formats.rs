@@ -5,19 +5,19 @@ use base::{Size, hash};
 use proptest::prelude::*;
 use std::io::{BufReader, Cursor, Read, Write};
 use std::sync::{Arc, Mutex};
-use trace::format::{self, Spec};
-use trace::{Access, Error, Micros, Op, Options, Source, Tick, Totals};
+use trace::format::{self, FormatSpec};
+use trace::{Access, Error, Micros, Op, ReadOptions, Source, Tick, Totals};
 
 /// More calls than any sample or random bytes have requests, except for extents and repeats, whose
 /// length is stated in the trace.
 const CALLS_MAX: usize = 20_000;
 
-fn open(spec: &Spec, bytes: Vec<u8>) -> Result<Box<dyn Source>, Error> {
-    (spec.open)(Box::new(Cursor::new(bytes)), &Options::default())
+fn open(spec: &FormatSpec, bytes: Vec<u8>) -> Result<Box<dyn Source>, Error> {
+    (spec.open)(Box::new(Cursor::new(bytes)), &ReadOptions::default())
 }
 
 /// Reads a whole trace, including malformed records.
-fn read(spec: &Spec, bytes: Vec<u8>) -> (Vec<(Access, Vec<u8>)>, Vec<String>) {
+fn read(spec: &FormatSpec, bytes: Vec<u8>) -> (Vec<(Access, Vec<u8>)>, Vec<String>) {
     let mut source = match open(spec, bytes) {
         Ok(source) => source,
         Err(error) => return (vec![], vec![error.to_string()]),
@@ -73,7 +73,7 @@ impl Write for Shared {
     }
 }
 
-fn write(spec: &Spec, requests: &[(Access, Vec<u8>)]) -> Option<Vec<u8>> {
+fn write(spec: &FormatSpec, requests: &[(Access, Vec<u8>)]) -> Option<Vec<u8>> {
     let file = Shared::default();
     let mut sink = spec.create?(Box::new(file.clone()), &Totals::default()).unwrap();
     for (access, key) in requests {
@@ -85,7 +85,7 @@ fn write(spec: &Spec, requests: &[(Access, Vec<u8>)]) -> Option<Vec<u8>> {
 }
 
 /// A valid trace, and its number of requests.
-fn sample(spec: &Spec) -> (Vec<u8>, usize) {
+fn sample(spec: &FormatSpec) -> (Vec<u8>, usize) {
     let text = match spec.name {
         "csv" => "# made\n0,17,2,100,0,get,0\n1000,k,1,7,3,set,60\n1000,17,2,100,0,delete,0\n",
         "columns" => "time,key,op,size\n0.5,a,get,10\n0.75,\"b\",set,20\n1,a,get,10\n",
@@ -202,7 +202,7 @@ fn ranges_of_virtual_disks_are_split() {
     {
         let spec = format::find(name).unwrap();
         let read = |block_size| {
-            let options = Options { block_size, ..Options::default() };
+            let options = ReadOptions { block_size, ..ReadOptions::default() };
             let mut source = (spec.open)(Box::new(Cursor::new(bytes.clone())), &options).unwrap();
             let mut found = vec![];
             while let Some(access) = source.next() {
@@ -288,7 +288,7 @@ fn a_sample_read_a_byte_at_a_time_is_the_same() {
     for spec in format::ALL {
         let (bytes, _) = sample(spec);
         let slow = BufReader::with_capacity(1, Slow(Cursor::new(bytes.clone())));
-        let mut source = (spec.open)(Box::new(slow), &Options::default()).unwrap();
+        let mut source = (spec.open)(Box::new(slow), &ReadOptions::default()).unwrap();
         for (expected, key) in read(spec, bytes).0 {
             assert_eq!(source.next().unwrap().unwrap(), expected, "{}", spec.name);
             assert_eq!(source.key(), key, "{}", spec.name);
@@ -309,7 +309,9 @@ fn a_failing_disk_is_an_error_and_the_end() {
     for spec in format::ALL {
         let (bytes, _) = sample(spec);
         let reader = BufReader::new(Cursor::new(bytes).chain(Failing));
-        let Ok(mut source) = (spec.open)(Box::new(reader), &Options::default()) else { continue };
+        let Ok(mut source) = (spec.open)(Box::new(reader), &ReadOptions::default()) else {
+            continue;
+        };
         let mut failed = false;
         while let Some(next) = source.next() {
             assert!(!failed, "{}: nothing comes after the failure", spec.name);
@@ -492,7 +494,7 @@ fn old_lcs_files_are_read() {
 #[test]
 fn the_compact_form_is_compact() {
     let text = "zipf:requests=100000:keys=10000:prefix=some-service_user_:size=pareto/0/214/0.3";
-    let mut source = trace::synth::open(text, &Options::default()).unwrap();
+    let mut source = trace::synth::open(text, &ReadOptions::default()).unwrap();
     let mut requests = vec![];
     while let Some(access) = source.next() {
         requests.push((access.unwrap(), source.key().to_vec()));

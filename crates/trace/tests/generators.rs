@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use trace::synth::{self, COMMON};
-use trace::{Access, Micros, Op, Options};
+use trace::{Access, Micros, Op, ReadOptions};
 
 fn generate(text: &str) -> Vec<(Access, String)> {
-    let mut source = synth::open(text, &Options::default()).unwrap();
+    let mut source = synth::open(text, &ReadOptions::default()).unwrap();
     let mut all = vec![];
     while let Some(access) = source.next() {
         all.push((access.unwrap(), String::from_utf8(source.key().to_vec()).unwrap()));
@@ -14,7 +14,7 @@ fn generate(text: &str) -> Vec<(Access, String)> {
 }
 
 fn error(text: &str) -> String {
-    synth::open(text, &Options::default()).err().map(|error| error.to_string()).unwrap()
+    synth::open(text, &ReadOptions::default()).err().map(|error| error.to_string()).unwrap()
 }
 
 fn distinct(all: &[(Access, String)]) -> usize {

@@ -120,7 +120,7 @@ mod tests {
     fn the_curves_of_nodes_are_that_of_one_large_cache() {
         const NODE: u64 = 1 << 20;
         let name = "synth:zipf:keys=60000:skew=0.8:size=const/100:requests=600000:seed=5";
-        let mut source = trace::synth::open(name, &trace::Options::default()).unwrap();
+        let mut source = trace::synth::open(name, &trace::ReadOptions::default()).unwrap();
         let mut all = vec![];
         source.read(&mut all, 600_000).unwrap();
         let klru = policy::parse("klru:5").unwrap();

@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::io;
 use trace::Totals;
 use trace::capture::Recorded;
-use trace::format::{self, Spec};
+use trace::format::{self, FormatSpec};
 
 /// Size of the written trace, and the facts that its format could not hold.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct Written {
 ///
 /// # Errors
 /// A sentence that names the formats that can be written.
-pub(super) fn chosen(name: &str, wanted: Option<&str>) -> Result<&'static Spec> {
+pub(super) fn chosen(name: &str, wanted: Option<&str>) -> Result<&'static FormatSpec> {
     let named = format::detect(name, b"").filter(|spec| spec.create.is_some());
     let plain = named.is_none_or(|spec| spec.name == "csv");
     output::written(name, wanted.or(plain.then_some("columns")))
@@ -30,7 +30,7 @@ pub(super) fn chosen(name: &str, wanted: Option<&str>) -> Result<&'static Spec> 
 ///
 /// # Errors
 /// The system refuses the file. Then no file is left.
-pub(super) fn write(name: &str, spec: &Spec, recorded: &Recorded) -> Result<Written> {
+pub(super) fn write(name: &str, spec: &FormatSpec, recorded: &Recorded) -> Result<Written> {
     fitting(recorded.len(), |most| one(name, spec, recorded, most))
 }
 
@@ -55,7 +55,7 @@ fn is_full(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref().is_some_and(full))
 }
 
-fn one(name: &str, spec: &Spec, recorded: &Recorded, most: usize) -> Result<Written> {
+fn one(name: &str, spec: &FormatSpec, recorded: &Recorded, most: usize) -> Result<Written> {
     let mut out = create(name, &[], spec, &Totals::default())?;
     let mut has_words = true;
     for (tenant, word) in (0..).zip(recorded.names()) {

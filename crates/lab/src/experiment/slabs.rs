@@ -308,7 +308,7 @@ const ETC: &str = "skew=0.6";
 
 /// Opens a generator, with sizes of values as it draws them.
 pub(super) fn open(text: &str) -> Result<Box<dyn Source>> {
-    let options = trace::Options { charge: Charge::Value, ..trace::Options::default() };
+    let options = trace::ReadOptions { charge: Charge::Value, ..trace::ReadOptions::default() };
     Ok(trace::synth::open(text, &options)?)
 }
 

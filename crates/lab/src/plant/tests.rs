@@ -32,7 +32,7 @@ fn one_pool_misses_as_the_simulator_does() {
         plant.apply(&Step { pools, prices: vec![] });
         let choice = policy::parse(&evictor.to_string()).unwrap();
         let mut cache = policy::Cache::new(&choice, limit, 1);
-        let mut source = trace::synth::open(text, &trace::Options::default()).unwrap();
+        let mut source = trace::synth::open(text, &trace::ReadOptions::default()).unwrap();
         while let Some(access) = source.next() {
             let access = access.unwrap();
             plant.access(&access);

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Sensitivity {
-        let mut source = trace::synth::open(text, &trace::Options::default()).unwrap();
+        let mut source = trace::synth::open(text, &trace::ReadOptions::default()).unwrap();
         let mut kept = Kept::default();
         while let Some(access) = source.next() {
             kept.add(&access.unwrap());

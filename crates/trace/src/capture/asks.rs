@@ -1,7 +1,7 @@
 //! The meaning of a command in a line of MONITOR: an access, or a new time to live for its key.
 
-use crate::Micros;
 use crate::command::{Meaning, find};
+use base::Micros;
 
 /// The effect of the command of a line.
 #[derive(Clone, Copy, Debug)]

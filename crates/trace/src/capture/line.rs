@@ -2,7 +2,7 @@
 
 /// An unfinished line.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct PartialLine {
     text: Vec<u8>,
     /// Whether the line is too long, and is skipped.
     skips: bool,
@@ -13,7 +13,7 @@ pub(super) struct Line {
 /// The most bytes of a line; no line that the server reports contains a value.
 const LINE_BYTES_MAX: usize = 1 << 16;
 
-impl Line {
+impl PartialLine {
     /// Passes the lines that end in these bytes to `see`, without their line ends.
     pub(super) fn feed(&mut self, mut bytes: &[u8], mut see: impl FnMut(&[u8])) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
@@ -52,7 +52,7 @@ mod tests {
         let long = vec![b'x'; LINE_BYTES_MAX + 7];
         let text = [&b"a\r\n\nbcd\n"[..], &long, b"\ne\nf"].concat();
         for piece in [1, 2, 3, 1_000, text.len()] {
-            let (mut line, mut found) = (Line::default(), vec![]);
+            let (mut line, mut found) = (PartialLine::default(), vec![]);
             for bytes in text.chunks(piece) {
                 line.feed(bytes, |line| {
                     if line.len() < 100 {

@@ -2,15 +2,15 @@
 //!
 //! A server without penalties omits the last columns.
 
-use super::line::Line;
+use super::line::PartialLine;
 use super::{Deed, Event, Parser};
-use crate::format::monitor_trace::{self, Told};
-use crate::{Micros, Op};
+use crate::format::monitor_trace::{self, TraceLine};
+use base::{Micros, Op};
 
 /// Reads the lines of a trace as they arrive.
 #[derive(Debug, Default)]
 pub struct TraceLines {
-    line: Line,
+    line: PartialLine,
     key: Vec<u8>,
     malformed: u64,
 }
@@ -35,7 +35,7 @@ impl Parser for TraceLines {
     }
 }
 
-fn event<'a>(told: &Told<'a>, key: &'a [u8]) -> Event<'a> {
+fn event<'a>(told: &TraceLine<'a>, key: &'a [u8]) -> Event<'a> {
     let request = &told.request;
     let deed = match request.op {
         Op::Get => Deed::Read,

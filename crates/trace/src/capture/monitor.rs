@@ -14,11 +14,10 @@
 
 use super::asks::{Asks, KEEPS, asks, life};
 use super::{Deed, Event, Parser};
-use crate::command::{Keys, Life, Meaning};
+use crate::command::{KeyArgs, Life, Meaning};
 use crate::lines::whole_number;
 use crate::text::{hex_pair, scaled};
-use crate::{Micros, Op};
-use base::hash;
+use base::{Micros, Op, hash};
 
 /// Bytes of a key that are kept; a longer key is cut and ends with a hash.
 const KEY_BYTES_MAX: usize = 1 << 10;
@@ -28,7 +27,7 @@ const HEAD_BYTES_MAX: usize = 1 << 9;
 const WORD_BYTES_MAX: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
+enum LineState {
     /// Before the first quote of a line.
     Head,
     /// Between the quotes of an argument.
@@ -57,7 +56,7 @@ enum Role {
 /// Parser of the output of MONITOR.
 #[derive(Debug)]
 pub struct Monitor {
-    state: State,
+    state: LineState,
     head: Vec<u8>,
     time_us: u64,
     db: u32,
@@ -85,7 +84,7 @@ pub struct Monitor {
 impl Default for Monitor {
     fn default() -> Self {
         Self {
-            state: State::Head,
+            state: LineState::Head,
             head: vec![],
             time_us: 0,
             db: 0,
@@ -116,26 +115,26 @@ impl Parser for Monitor {
         while let Some((&byte, behind)) = bytes.split_first() {
             let mut next = behind;
             match self.state {
-                State::Head => self.head(byte),
-                State::Text => {
+                LineState::Head => self.head(byte),
+                LineState::Text => {
                     let plain = memchr::memchr3(b'"', b'\\', b'\n', bytes);
                     let plain = plain.unwrap_or(bytes.len());
                     self.add(&bytes[..plain]);
                     next = bytes.get(plain + 1..).unwrap_or_default();
                     match bytes.get(plain) {
                         Some(b'"') => {
-                            self.state = State::Between;
+                            self.state = LineState::Between;
                             self.end_argument(see);
                         }
-                        Some(b'\\') => self.state = State::Escape,
+                        Some(b'\\') => self.state = LineState::Escape,
                         Some(_) => self.refuse(true),
                         None => {}
                     }
                 }
-                State::Escape => {
-                    self.state = State::Text;
+                LineState::Escape => {
+                    self.state = LineState::Text;
                     match byte {
-                        b'x' => self.state = State::Hex(None),
+                        b'x' => self.state = LineState::Hex(None),
                         b'n' => self.add(b"\n"),
                         b'r' => self.add(b"\r"),
                         b't' => self.add(b"\t"),
@@ -145,19 +144,19 @@ impl Parser for Monitor {
                         other => self.add(&[other]),
                     }
                 }
-                State::Hex(first) => {
+                LineState::Hex(first) => {
                     match (first, first.and_then(|first| hex_pair(&[first, byte]))) {
                         (None, _) if byte.is_ascii_hexdigit() => {
-                            self.state = State::Hex(Some(byte));
+                            self.state = LineState::Hex(Some(byte));
                         }
                         (Some(_), Some(decoded)) => {
-                            self.state = State::Text;
+                            self.state = LineState::Text;
                             self.add(&[decoded]);
                         }
                         _ => self.refuse(byte == b'\n'),
                     }
                 }
-                State::Between => match byte {
+                LineState::Between => match byte {
                     b'"' => self.begin_argument(),
                     b' ' | b'\r' => {}
                     b'\n' => {
@@ -166,7 +165,7 @@ impl Parser for Monitor {
                     }
                     _ => self.refuse(false),
                 },
-                State::Skip => match memchr::memchr(b'\n', bytes) {
+                LineState::Skip => match memchr::memchr(b'\n', bytes) {
                     Some(end) => {
                         next = &bytes[end + 1..];
                         self.begin_line();
@@ -185,7 +184,7 @@ impl Parser for Monitor {
 
 impl Monitor {
     fn begin_line(&mut self) {
-        self.state = State::Head;
+        self.state = LineState::Head;
         self.head.clear();
         self.key.clear();
         (self.arg, self.value, self.keys_left) = (0, 0, 0);
@@ -198,7 +197,7 @@ impl Monitor {
         if ended {
             self.begin_line();
         } else {
-            self.state = State::Skip;
+            self.state = LineState::Skip;
         }
     }
 
@@ -238,7 +237,7 @@ impl Monitor {
     }
 
     fn begin_argument(&mut self) {
-        self.state = State::Text;
+        self.state = LineState::Text;
         self.text.clear();
         (self.length, self.rest) = (0, FNV_START);
         self.role = self.role();
@@ -257,13 +256,13 @@ impl Monitor {
             _ => return Role::Nothing,
         };
         match meaning.keys {
-            Keys::All => Role::Key,
-            Keys::Pairs => [Role::Value, Role::Key][arg % 2],
-            Keys::Numbered if arg == 1 => Role::Word,
-            Keys::Numbered if self.keys_left > 0 => Role::Key,
-            Keys::Numbered => Role::Nothing,
-            Keys::First if arg == 1 => Role::Key,
-            Keys::First => match meaning.life {
+            KeyArgs::All => Role::Key,
+            KeyArgs::Pairs => [Role::Value, Role::Key][arg % 2],
+            KeyArgs::Numbered if arg == 1 => Role::Word,
+            KeyArgs::Numbered if self.keys_left > 0 => Role::Key,
+            KeyArgs::Numbered => Role::Nothing,
+            KeyArgs::First if arg == 1 => Role::Key,
+            KeyArgs::First => match meaning.life {
                 Life::Options if arg > 2 => Role::Word,
                 Life::Second(_) if arg == 2 => Role::Word,
                 _ if meaning.value_from > 0 && arg >= meaning.value_from => Role::Value,
@@ -294,7 +293,7 @@ impl Monitor {
             Role::Command => {
                 self.asks = asks(&self.text);
                 if self.asks.is_none() {
-                    self.state = State::Skip;
+                    self.state = LineState::Skip;
                 }
             }
             Role::Key => {
@@ -303,8 +302,9 @@ impl Monitor {
                 }
                 std::mem::swap(&mut self.key, &mut self.text);
                 self.has_key = true;
-                if let Some(Asks::Access(Meaning { keys: Keys::All | Keys::Numbered, .. })) =
-                    self.asks
+                if let Some(Asks::Access(Meaning {
+                    keys: KeyArgs::All | KeyArgs::Numbered, ..
+                })) = self.asks
                 {
                     self.keys_left = self.keys_left.saturating_sub(1);
                     self.show(see);
@@ -312,7 +312,7 @@ impl Monitor {
             }
             Role::Value => {
                 self.value = self.value.saturating_add(self.length);
-                if let Some(Asks::Access(Meaning { keys: Keys::Pairs, .. })) = self.asks {
+                if let Some(Asks::Access(Meaning { keys: KeyArgs::Pairs, .. })) = self.asks {
                     self.show(see);
                     self.value = 0;
                 }
@@ -329,7 +329,7 @@ impl Monitor {
             Some(Asks::Life { unit, is_date }) => {
                 self.ttl = number.map(|number| life(number, unit, is_date, self.time_us));
             }
-            Some(Asks::Access(Meaning { keys: Keys::Numbered, .. })) => {
+            Some(Asks::Access(Meaning { keys: KeyArgs::Numbered, .. })) => {
                 self.keys_left = number.unwrap_or(0);
             }
             Some(Asks::Access(Meaning { life: Life::Second(unit), .. })) => {
@@ -357,7 +357,7 @@ impl Monitor {
     fn end_line(&mut self, see: &mut dyn FnMut(&Event<'_>)) {
         let Some(asks) = self.asks else { return };
         let one = match asks {
-            Asks::Access(meaning) => matches!(meaning.keys, Keys::First),
+            Asks::Access(meaning) => matches!(meaning.keys, KeyArgs::First),
             Asks::Life { .. } | Asks::Persist => true,
         };
         if one && self.has_key {

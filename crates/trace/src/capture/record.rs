@@ -15,8 +15,7 @@
 //! about a key (its size, its penalty, its time to live) apply to its earlier requests too.
 
 use super::{Deed, Event, Recorded};
-use crate::{Micros, Op, TenantId};
-use base::hash;
+use base::{Micros, Op, TenantId, hash};
 use std::collections::HashMap;
 
 /// Names the tenant of a key; called once for each key.
@@ -33,7 +32,7 @@ const TEXT_MAX: usize = 1 << 30;
 
 /// A read that a write may answer.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct OpenRead {
     time_us: u64,
     connection: u64,
     host: u64,
@@ -42,7 +41,7 @@ struct Open {
 
 /// A request as the server reported it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
+pub(super) struct RecordedRequest {
     pub(super) time_us: u64,
     pub(super) key: KeyNumber,
     pub(super) op: Op,
@@ -93,8 +92,8 @@ pub struct Recorder {
     owner: Owner,
     pub(super) keys: Vec<Key>,
     numbers: HashMap<u64, KeyNumber>,
-    pub(super) requests: Vec<Request>,
-    open: HashMap<KeyNumber, Vec<Open>>,
+    pub(super) requests: Vec<RecordedRequest>,
+    open: HashMap<KeyNumber, Vec<OpenRead>>,
     pub(super) names: Vec<String>,
     fills: Fills,
     limit: usize,
@@ -204,7 +203,15 @@ impl Recorder {
         let Event { time_us, size, ttl, .. } = *event;
         let number = self.requests.len() as u32;
         let size = size.filter(|_| event.deed != Deed::Change);
-        self.requests.push(Request { time_us, key, op, size, ttl, fetch: None, missed: false });
+        self.requests.push(RecordedRequest {
+            time_us,
+            key,
+            op,
+            size,
+            ttl,
+            fetch: None,
+            missed: false,
+        });
         number
     }
 
@@ -233,7 +240,7 @@ impl Recorder {
         if open.len() == OPEN_MAX {
             open.remove(0);
         }
-        open.push(Open { time_us, connection, host, request });
+        open.push(OpenRead { time_us, connection, host, request });
     }
 
     fn write(&mut self, number: KeyNumber, event: &Event<'_>) {

@@ -10,9 +10,8 @@
 //!
 //! The number of uses of each source is counted, so that a report can state its basis.
 
-use super::record::{Fills, Key, Recorder, Request};
-use crate::{Access, Micros, Op, Tick};
-use base::{Size, hash};
+use super::record::{Fills, Key, RecordedRequest, Recorder};
+use base::{Access, Micros, Op, Size, Tick, hash};
 use serde::Serialize;
 
 /// The weight of the tenant's mean penalty, in measurements of a key.
@@ -70,7 +69,7 @@ pub struct TenantSeen {
 #[derive(Debug)]
 pub struct Recorded {
     keys: Vec<Key>,
-    requests: Vec<Request>,
+    requests: Vec<RecordedRequest>,
     names: Vec<String>,
     fills: Fills,
     /// The measured penalties, by tenant.
@@ -270,7 +269,7 @@ impl Recorded {
         }
     }
 
-    fn penalty(&self, key: &Key, request: &Request, filled: &mut Filled) -> Micros {
+    fn penalty(&self, key: &Key, request: &RecordedRequest, filled: &mut Filled) -> Micros {
         let tenant = self.fetches[usize::from(key.tenant)];
         if let Some(took) = request.fetch {
             filled.penalties_measured += 1;

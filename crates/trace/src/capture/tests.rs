@@ -1,7 +1,7 @@
 //! Odd lines, odd pieces, and their effects.
 
 use super::*;
-use crate::{Access, Op};
+use base::{Access, Micros, Op};
 use proptest::prelude::*;
 
 /// The events that a parser finds in a text, cut into pieces, and its count of malformed lines.

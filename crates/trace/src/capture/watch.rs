@@ -12,13 +12,12 @@
 //!
 //! memcached tells a watcher that is too slow how many lines it left out.
 
-use super::line::Line;
+use super::line::PartialLine;
 use super::{Deed, Event, Parser};
-use crate::Micros;
-use crate::format::memcached_watch::{Fields, decode, life, micros};
+use crate::format::memcached_watch::{WatchFields, decode, life, micros};
 use crate::lines::whole_number;
 use crate::text::size;
-use base::hash;
+use base::{Micros, hash};
 
 /// A store follows its own fetch within this many microseconds.
 const OWN_FETCH_US: u64 = 1_000;
@@ -26,7 +25,7 @@ const OWN_FETCH_US: u64 = 1_000;
 /// Parser of the output of `watch`.
 #[derive(Debug, Default)]
 pub struct Watch {
-    line: Line,
+    line: PartialLine,
     read: Read,
 }
 
@@ -96,7 +95,7 @@ impl Read {
             self.lost = self.lost.saturating_add(whole_number(skipped.trim_ascii())?);
             return Some(());
         }
-        let fields = Fields::of(line);
+        let fields = WatchFields::of(line);
         let time_us = micros(fields.ts)?;
         let deed = match fields.kind {
             b"item_get" => Deed::Read,

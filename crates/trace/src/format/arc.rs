@@ -10,14 +10,14 @@
 //!
 //! Megiddo, Modha. ARC: a self-tuning, low overhead replacement cache. FAST '03.
 
-use super::Spec;
+use super::FormatSpec;
 use crate::error::excerpt;
 use crate::lines::whole_number;
 use crate::object::Number;
-use crate::text::{self, Batch, LineFormat, MADE_GAP_US, REQUESTS_A_LINE_MAX, Request};
+use crate::text::{self, Batch, LineFormat, LineRequest, MADE_GAP_US, REQUESTS_A_LINE_MAX};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "arc",
     about: "first_block blocks ignored request_number",
     units: "no times: lines are a millisecond apart; blocks of 512 bytes",
@@ -67,7 +67,7 @@ impl LineFormat for Arc {
     fn resume(&mut self, batch: &mut Batch) -> bool {
         let Some(block) = self.blocks.next() else { return false };
         let micros = (self.extents - 1) * MADE_GAP_US;
-        batch.push(self.number.write(block), Request::get(micros, self.size));
+        batch.push(self.number.write(block), LineRequest::get(micros, self.size));
         true
     }
 }
@@ -86,12 +86,12 @@ fn parse(line: &[u8]) -> Option<std::ops::Range<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Options;
+    use crate::ReadOptions;
     use std::io::Cursor;
 
     #[test]
     fn larger_blocks_hold_several_of_the_trace() {
-        let read = |options: &Options| {
+        let read = |options: &ReadOptions| {
             let mut source = (SPEC.open)(Box::new(Cursor::new("7 10 0 1\n16 8 0 2\n")), options);
             let source = source.as_mut().unwrap();
             let mut found = vec![];
@@ -101,8 +101,8 @@ mod tests {
             }
             found
         };
-        assert_eq!(read(&Options::default()).len(), 18);
-        let large = read(&Options { block_size: Some(4096), ..Options::default() });
+        assert_eq!(read(&ReadOptions::default()).len(), 18);
+        let large = read(&ReadOptions { block_size: Some(4096), ..ReadOptions::default() });
         let of = |key: &str| (key.to_owned(), 4096);
         assert_eq!(large, [of("0"), of("1"), of("2"), of("2")]);
     }

@@ -17,25 +17,26 @@
 //! [1] Yang, Yue, Rashmi. A large scale analysis of hundreds of in-memory cache clusters at
 //! Twitter. OSDI '20.
 
-use super::{Loss, Spec, op, word};
+use super::{FormatSpec, Loss};
 use crate::column::{Column, Header, known};
 use crate::error::excerpt;
-use crate::lines::{Lines, number};
+use crate::lines::{Lines, number, spoken};
+use crate::ops::{op, word};
 use crate::tenants::Tenants;
 use crate::text::SIZE_MAX;
-use crate::{Access, Charge, Error, Micros, Sink, Source, TenantId, Tick, Unit};
-use base::hash;
+use crate::{Charge, Error, Sink, Source, Unit};
+use base::{Access, Micros, TenantId, Tick, hash};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "csv",
     about: "time_us,key,key_size,value_size,client_id,op,ttl",
     units: "times in microseconds, lives in seconds (--format twitter reads times in seconds)",
     extensions: &["csv"],
     recognises: |head| {
-        let line = super::spoken(head).next().unwrap_or_default();
+        let line = spoken(head).next().unwrap_or_default();
         parse(line, Charge::Value, &mut Tenants::default()).is_ok() || is_header(line)
     },
     open: |reader, options| {
@@ -56,7 +57,7 @@ pub const SPEC: Spec = Spec {
     },
     create: Some(|writer, _| {
         let writer = BufWriter::with_capacity(1 << 16, writer);
-        Ok(Box::new(Writer { out: writer, line: vec![], written: 0 }))
+        Ok(Box::new(CsvWriter { out: writer, line: vec![], written: 0 }))
     }),
     looks_ahead: false,
     loses: &[Loss::Penalties],
@@ -231,13 +232,13 @@ pub(super) fn write_key(line: &mut Vec<u8>, key: &[u8]) {
     line.push(b',');
 }
 
-struct Writer<W: Write> {
+struct CsvWriter<W: Write> {
     out: BufWriter<W>,
     line: Vec<u8>,
     written: u64,
 }
 
-impl<W: Write + Send> Sink for Writer<W> {
+impl<W: Write + Send> Sink for CsvWriter<W> {
     fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
         let mut digits = itoa::Buffer::new();
         self.line.clear();
@@ -264,7 +265,7 @@ impl<W: Write + Send> Sink for Writer<W> {
     }
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> CsvWriter<W> {
     fn io(&self, source: std::io::Error) -> Error {
         Error::Io { unit: Unit::Line, at: self.written, source }
     }
@@ -273,11 +274,11 @@ impl<W: Write> Writer<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Op, Options, SkipBad};
+    use crate::{Op, ReadOptions, SkipBad};
     use std::io::Cursor;
 
     fn open(text: &str) -> Box<dyn Source> {
-        (SPEC.open)(Box::new(Cursor::new(text.to_owned())), &Options::default()).unwrap()
+        (SPEC.open)(Box::new(Cursor::new(text.to_owned())), &ReadOptions::default()).unwrap()
     }
 
     #[test]
@@ -353,7 +354,7 @@ mod tests {
             ["time,key,value_size,key_size,client_id,op,ttl", "url;len", "time_us,a,b,c,d,e,f"]
         {
             let text = format!("{names}\n0,k,1,1,0,get,0\n");
-            let opened = (SPEC.open)(Box::new(Cursor::new(text)), &Options::default());
+            let opened = (SPEC.open)(Box::new(Cursor::new(text)), &ReadOptions::default());
             let error = opened.err().unwrap();
             assert!(!error.is_malformed(), "it cannot be passed over");
             let error = error.to_string();

@@ -12,22 +12,23 @@
 //!
 //! Eytan, Harnik, Ofer, Friedman, Kat. It's time to revisit LRU vs. FIFO. HotStorage '20.
 
-use super::{Spec, op};
+use super::FormatSpec;
 use crate::error::excerpt;
-use crate::lines::whole_number;
+use crate::lines::{spoken, whole_number};
+use crate::ops::op;
 use crate::ranges::Ranges;
-use crate::text::{self, Batch, LineFormat, Request, size};
-use crate::{Micros, Op};
+use crate::text::{self, Batch, LineFormat, LineRequest, size};
+use base::{Micros, Op};
 use std::io::Write;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "ibm",
     about: "time in milliseconds, REST.GET.OBJECT and the like, object, size, first, last byte",
     units: "times in milliseconds, sizes in bytes",
     extensions: &["ibm"],
     recognises: |head| {
-        let line = super::spoken(head).next().unwrap_or_default();
+        let line = spoken(head).next().unwrap_or_default();
         parse(line, 1).is_ok_and(|told| told.request.is_some())
     },
     open: |reader, options| {
@@ -47,10 +48,10 @@ struct Ibm {
 }
 
 /// A parsed line.
-struct Told<'a> {
+struct ParsedLine<'a> {
     object: &'a [u8],
     /// `None` if the line concerns no single object, or does not change the contents of a cache.
-    request: Option<Request>,
+    request: Option<LineRequest>,
     /// Offset and length of the requested bytes, if it is not the whole object.
     range: Option<(u64, u64)>,
 }
@@ -84,7 +85,7 @@ impl LineFormat for Ibm {
             let _ = write!(self.key, ":{block}");
             // The last block of an object may be shorter.
             let value_size = size.min(request.value_size.saturating_sub(block * size)).max(1);
-            batch.push(&self.key, Request { value_size, ..request });
+            batch.push(&self.key, LineRequest { value_size, ..request });
         }
         Ok(())
     }
@@ -97,7 +98,7 @@ impl LineFormat for Ibm {
     }
 }
 
-fn parse(line: &[u8], unknown: u64) -> Result<Told<'_>, &'static str> {
+fn parse(line: &[u8], unknown: u64) -> Result<ParsedLine<'_>, &'static str> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let millis = whole_number(words.next().unwrap_or_default()).ok_or("time")?;
     let verb = words.next().and_then(|word| word.strip_prefix(b"REST."));
@@ -110,25 +111,25 @@ fn parse(line: &[u8], unknown: u64) -> Result<Told<'_>, &'static str> {
     let range = first.zip(last).map(|(first, last)| (first, last.saturating_sub(first) + 1));
     let op = op(act).filter(|_| on == b"OBJECT");
     let micros = millis.saturating_mul(1_000);
-    let request = op.map(|op| Request {
+    let request = op.map(|op| LineRequest {
         op,
         ttl: Micros(0),
-        ..Request::get(micros, value_size.unwrap_or(unknown))
+        ..LineRequest::get(micros, value_size.unwrap_or(unknown))
     });
-    Ok(Told { object, request, range: range.filter(|_| act == b"GET") })
+    Ok(ParsedLine { object, request, range: range.filter(|_| act == b"GET") })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Options;
+    use crate::ReadOptions;
     use std::io::Cursor;
 
     const TEXT: &str = "1219008 REST.PUT.OBJECT 8d4f 9000\n1221974 REST.HEAD.OBJECT 39d1 528\n\
                         1232437 REST.GET.OBJECT 8d4f 9000 4000 4999\n1232438 REST.GET.BUCKET x\n\
                         1232439 REST.DELETE.OBJECT 8d4f\n";
 
-    fn read(options: &Options) -> Vec<(u64, String, Op, u64)> {
+    fn read(options: &ReadOptions) -> Vec<(u64, String, Op, u64)> {
         let mut source = (SPEC.open)(Box::new(Cursor::new(TEXT)), options).unwrap();
         let mut found = vec![];
         while let Some(access) = source.next() {
@@ -145,7 +146,7 @@ mod tests {
         let of =
             |time: u64, key: &str, op, size| ((time - 1_219_008) * 1_000, key.to_owned(), op, size);
         assert_eq!(
-            read(&Options::default()),
+            read(&ReadOptions::default()),
             [
                 of(1_219_008, "8d4f", Op::Set, 9_000),
                 of(1_221_974, "39d1", Op::Get, 528),
@@ -153,7 +154,7 @@ mod tests {
                 of(1_232_439, "8d4f", Op::Delete, 1),
             ]
         );
-        let split = read(&Options { block_size: Some(4096), ..Options::default() });
+        let split = read(&ReadOptions { block_size: Some(4096), ..ReadOptions::default() });
         let keys: Vec<_> =
             split.iter().map(|(_, key, op, size)| (key.as_str(), *op, *size)).collect();
         assert_eq!(

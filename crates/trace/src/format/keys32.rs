@@ -4,43 +4,43 @@
 //! of a value, or else it is one. The text of a key is its number in decimal. The bytes of such a
 //! list do not identify the format, so the user must name it.
 
-use super::Spec;
+use super::FormatSpec;
 use crate::object::Number;
 use crate::records::Records;
 use crate::text::MADE_GAP_US;
-use crate::{Access, Charge, Error, Micros, Options, Source};
-use base::hash;
+use crate::{Charge, Error, ReadOptions, Source};
+use base::{Access, Micros, hash};
 use std::io::BufRead;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "keys32",
     about: "binary: a key of 32 bits a request, little endian",
     units: "no times: requests are a millisecond apart",
     extensions: &["keys32", "u32"],
     recognises: |_| false,
-    open: |reader, options| Ok(Box::new(Keys::<4>::new(reader, options))),
+    open: |reader, options| Ok(Box::new(KeyList::<4>::new(reader, options))),
     create: None,
     looks_ahead: false,
     loses: &[],
 };
 
 /// A list of keys of `N` bytes each.
-pub(super) struct Keys<const N: usize> {
+pub(super) struct KeyList<const N: usize> {
     records: Records,
     size: u64,
     charge: Charge,
     key: Number,
 }
 
-impl<const N: usize> Keys<N> {
-    pub(super) fn new(reader: Box<dyn BufRead + Send>, options: &Options) -> Self {
+impl<const N: usize> KeyList<N> {
+    pub(super) fn new(reader: Box<dyn BufRead + Send>, options: &ReadOptions) -> Self {
         let (records, key) = (Records::new(reader), Number::default());
         Self { records, size: options.unknown_size(), charge: options.charge, key }
     }
 }
 
-impl<const N: usize> Source for Keys<N> {
+impl<const N: usize> Source for KeyList<N> {
     fn next(&mut self) -> Option<Result<Access, Error>> {
         let record = match self.records.take::<N>() {
             Ok(record) => record?,

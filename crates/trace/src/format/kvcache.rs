@@ -10,30 +10,31 @@
 //! (`op_time`, `ttl`, `usecase`) in another order, are read too. One line stands for `op_count`
 //! equal requests. Without `op_time`, requests are a millisecond apart. The use case is the tenant.
 
-use super::{Spec, op};
+use super::FormatSpec;
 use crate::error::excerpt;
 use crate::lines::{Lines, whole_number};
+use crate::ops::op;
 use crate::tenants::Tenants;
 use crate::text::{
-    self, Batch, LineFormat, MADE_GAP_US, REQUESTS_A_LINE_MAX, Request, key_size, size,
+    self, Batch, LineFormat, LineRequest, MADE_GAP_US, REQUESTS_A_LINE_MAX, key_size, size,
 };
-use crate::{Micros, Op, TenantId};
+use base::{Micros, Op, TenantId};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "kvcache",
     about: "key,op,size,op_count,key_size, and more by the names in the first line",
     units: "op_time and ttl in seconds; without op_time requests are a millisecond apart",
     extensions: &["kvcache", "kvcache.csv"],
     recognises: |head| {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        Columns::of(line.trim_ascii_end()).is_some()
+        KvColumns::of(line.trim_ascii_end()).is_some()
     },
     open: |reader, options| {
         let mut lines = Lines::new(reader);
         let mut format = Kvcache::default();
         if lines.advance()? {
-            format.remark = Columns::of(lines.line()).and_then(|columns| columns.remark());
+            format.remark = KvColumns::of(lines.line()).and_then(|columns| columns.remark());
             lines.back();
         }
         Ok(text::open_lines(lines, options, format))
@@ -45,11 +46,11 @@ pub const SPEC: Spec = Spec {
 
 /// The columns by their names in the first line.
 #[derive(Debug)]
-struct Columns {
+struct KvColumns {
     names: Vec<Vec<u8>>,
 }
 
-impl Columns {
+impl KvColumns {
     fn of(header: &[u8]) -> Option<Self> {
         let names: Vec<_> = header.split(|byte| *byte == b',').map(<[u8]>::to_vec).collect();
         let has = |name: &[u8]| names.iter().any(|known| known == name);
@@ -80,10 +81,10 @@ impl Columns {
 
 #[derive(Default)]
 struct Kvcache {
-    columns: Option<Columns>,
+    columns: Option<KvColumns>,
     requests: u64,
     /// The key and the request of the current line, and whether it has a time.
-    repeated: Option<(Vec<u8>, Request, bool)>,
+    repeated: Option<(Vec<u8>, LineRequest, bool)>,
     left: u64,
     tenants: Tenants,
     remark: Option<String>,
@@ -95,7 +96,7 @@ impl LineFormat for Kvcache {
             return Ok(());
         }
         // Each file of a release begins with the names, and so does each part of joined files.
-        if let Some(columns) = Columns::of(line) {
+        if let Some(columns) = KvColumns::of(line) {
             self.columns = Some(columns);
             return Ok(());
         }
@@ -118,7 +119,7 @@ impl LineFormat for Kvcache {
         self.left -= 1;
         let micros = if *has_time { request.micros } else { self.requests * MADE_GAP_US };
         self.requests += 1;
-        batch.push(key, Request { micros, ..*request });
+        batch.push(key, LineRequest { micros, ..*request });
         true
     }
 
@@ -135,7 +136,7 @@ impl Kvcache {
     fn parse(&mut self, line: &[u8]) -> Result<(), &'static str> {
         let Some(columns) = &self.columns else { return Err("names") };
         let (mut key, mut what, mut count, mut time) = (&b""[..], None, None, None);
-        let mut request = Request::get(0, 0);
+        let mut request = LineRequest::get(0, 0);
         let mut has_size = false;
         for (name, text) in columns.names.iter().zip(line.split(|byte| *byte == b',')) {
             match name.as_slice() {

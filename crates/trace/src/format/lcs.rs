@@ -16,17 +16,18 @@
 //! add, 5 cas, 6 replace, 7 append, 8 prepend, 9 delete, 10 incr, 11 decr, 12 read, 13 write, 14
 //! update; 0 means none, and counts as a read. Larder writes version 3 with the long header.
 
-use super::{Loss, Spec};
+use super::{FormatSpec, Loss};
 use crate::object::{Number, next_field, next_request, number_of};
 use crate::records::{Fields, Records};
+use crate::tenants::tenant;
 use crate::text::SIZE_MAX;
 use crate::timeline::Timeline;
-use crate::{Access, Charge, Error, Micros, Op, Sink, Source, TenantId, Totals, Unit, tenant};
-use base::hash;
+use crate::{Charge, Error, Sink, Source, Totals, Unit};
+use base::{Access, Micros, Op, TenantId, hash};
 use std::io::{BufWriter, Write};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "lcs",
     about: "binary, libCacheSim's own: v1 to v3 are read, v3 is written",
     units: "times and lives in seconds",
@@ -44,7 +45,7 @@ pub const SPEC: Spec = Spec {
         }))
     },
     create: Some(|writer, totals| {
-        let mut writer = Writer { out: BufWriter::with_capacity(1 << 16, writer), written: 0 };
+        let mut writer = LcsWriter { out: BufWriter::with_capacity(1 << 16, writer), written: 0 };
         let header = header(totals);
         writer.out.write_all(&header).map_err(|source| writer.io(source))?;
         Ok(Box::new(writer))
@@ -96,7 +97,7 @@ struct Lcs {
     key: Number,
 }
 
-struct Record {
+struct LcsRecord {
     seconds: u32,
     object: u64,
     size: i64,
@@ -107,26 +108,26 @@ struct Record {
 }
 
 impl Lcs {
-    fn record(&mut self) -> Result<Option<Record>, Error> {
+    fn record(&mut self) -> Result<Option<LcsRecord>, Error> {
         let records = &mut self.records;
         Ok(match self.version {
             1 => records.take::<24>()?.map(|bytes| {
                 let mut fields = Fields(&bytes);
                 let (seconds, object, size) = (fields.u32(), fields.u64(), fields.u32());
                 let (size, next) = (i64::from(size), fields.i64());
-                Record { seconds, object, size, op: 0, tenant: 0, ttl: 0, next }
+                LcsRecord { seconds, object, size, op: 0, tenant: 0, ttl: 0, next }
             }),
             2 => records.take::<28>()?.map(|bytes| {
                 let mut fields = Fields(&bytes);
                 let (seconds, object, size) = (fields.u32(), fields.u64(), fields.u32());
                 let (size, both, next) = (i64::from(size), fields.u32(), fields.i64());
-                Record { seconds, object, size, op: both as u8, tenant: both >> 8, ttl: 0, next }
+                LcsRecord { seconds, object, size, op: both as u8, tenant: both >> 8, ttl: 0, next }
             }),
             _ => records.take::<36>()?.map(|bytes| {
                 let mut fields = Fields(&bytes);
                 let (seconds, object, size) = (fields.u32(), fields.u64(), fields.i64());
                 let (both, ttl, next) = (fields.u32(), fields.u32(), fields.i64());
-                Record { seconds, object, size, op: both as u8, tenant: both >> 8, ttl, next }
+                LcsRecord { seconds, object, size, op: both as u8, tenant: both >> 8, ttl, next }
             }),
         })
     }
@@ -212,18 +213,18 @@ fn header(totals: &Totals) -> Vec<u8> {
     header
 }
 
-struct Writer<W: Write> {
+struct LcsWriter<W: Write> {
     out: BufWriter<W>,
     written: u64,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> LcsWriter<W> {
     fn io(&self, source: std::io::Error) -> Error {
         Error::Io { unit: Unit::Record, at: self.written, source }
     }
 }
 
-impl<W: Write + Send> Sink for Writer<W> {
+impl<W: Write + Send> Sink for LcsWriter<W> {
     fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
         let mut record = [0; 36];
         let seconds = |time: Micros| u32::try_from(time.0 / 1_000_000).unwrap_or(u32::MAX);

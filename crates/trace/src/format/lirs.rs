@@ -7,12 +7,12 @@
 //! Jiang, Zhang. LIRS: an efficient low inter-reference recency set replacement policy to improve
 //! buffer cache performance. SIGMETRICS '02.
 
-use super::Spec;
+use super::FormatSpec;
 use crate::error::excerpt;
-use crate::text::{self, Batch, LineFormat, MADE_GAP_US, Request};
+use crate::text::{self, Batch, LineFormat, LineRequest, MADE_GAP_US};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "lirs",
     about: "one key a line",
     units: "no times: requests are a millisecond apart",
@@ -50,7 +50,7 @@ impl LineFormat for Lirs {
                 excerpt(key)
             ));
         }
-        batch.push(key, Request::get(self.requests * MADE_GAP_US, self.size));
+        batch.push(key, LineRequest::get(self.requests * MADE_GAP_US, self.size));
         self.requests += 1;
         Ok(())
     }

@@ -13,14 +13,14 @@
 //! memcached drops lines if a watcher is too slow. The lines are numbered (`gid`), so numbers
 //! missing between the lowest and the highest count as lost.
 
-use super::Spec;
+use super::FormatSpec;
 use crate::error::excerpt;
 use crate::lines::whole_number;
-use crate::text::{self, Batch, LineFormat, Request, hex_pair, size};
-use crate::{Micros, Op};
+use crate::text::{self, Batch, LineFormat, LineRequest, hex_pair, size};
+use base::{Micros, Op};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "memcached-watch",
     about: "ts=… gid=… type=item_get|item_store|deleted key=… (memcached's watch)",
     units: "times in seconds of 1970, lives in seconds",
@@ -30,7 +30,11 @@ pub const SPEC: Spec = Spec {
         lines.any(|line| line.starts_with(b"ts=") && line.windows(5).any(|part| part == b" gid="))
     },
     open: |reader, options| {
-        Ok(text::open(reader, options, Watch { size: options.value_size, ..Watch::default() }))
+        Ok(text::open(
+            reader,
+            options,
+            WatchLines { size: options.value_size, ..WatchLines::default() },
+        ))
     },
     create: None,
     looks_ahead: false,
@@ -38,10 +42,10 @@ pub const SPEC: Spec = Spec {
 };
 
 #[derive(Default)]
-struct Watch {
+struct WatchLines {
     size: Option<u64>,
     /// A fetch that may turn out to be part of a store: its key, its connection, the request.
-    held: Option<(Vec<u8>, Vec<u8>, Request)>,
+    held: Option<(Vec<u8>, Vec<u8>, LineRequest)>,
     gids: Option<(u64, u64)>,
     lines: u64,
     /// Number of lines that memcached itself reports as skipped.
@@ -50,7 +54,7 @@ struct Watch {
 
 /// The fields of a line, not yet decoded.
 #[derive(Default)]
-pub(crate) struct Fields<'a> {
+pub(crate) struct WatchFields<'a> {
     pub(crate) ts: &'a [u8],
     pub(crate) gid: &'a [u8],
     pub(crate) kind: &'a [u8],
@@ -63,7 +67,7 @@ pub(crate) struct Fields<'a> {
     pub(crate) clsid: &'a [u8],
 }
 
-impl<'a> Fields<'a> {
+impl<'a> WatchFields<'a> {
     pub(crate) fn of(line: &'a [u8]) -> Self {
         let mut fields = Self::default();
         for field in line.split(|byte| *byte == b' ') {
@@ -87,7 +91,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl LineFormat for Watch {
+impl LineFormat for WatchLines {
     fn read(&mut self, _: u64, line: &[u8], batch: &mut Batch) -> Result<(), String> {
         let line = line.trim_ascii();
         if line.is_empty() || line == b"OK" {
@@ -97,7 +101,7 @@ impl LineFormat for Watch {
             self.told = self.told.saturating_add(whole_number(skipped).unwrap_or(0));
             return Ok(());
         }
-        let fields = Fields::of(line);
+        let fields = WatchFields::of(line);
         let problem = |what: &str| format!("{what} is missing or wrong in '{}'", excerpt(line));
         let micros = micros(fields.ts).ok_or_else(|| problem("ts"))?;
         let gid = whole_number(fields.gid).ok_or_else(|| problem("gid"))?;
@@ -127,7 +131,7 @@ impl LineFormat for Watch {
         }
         let value_size = size(fields.size).or(self.size).unwrap_or(0);
         let ttl = life(whole_number(fields.ttl).unwrap_or(0), micros);
-        let request = Request { op, ttl, ..Request::get(micros, value_size) };
+        let request = LineRequest { op, ttl, ..LineRequest::get(micros, value_size) };
         if op == Op::Get {
             self.held = Some((key, fields.cfd.to_vec(), request));
         } else {
@@ -149,7 +153,7 @@ impl LineFormat for Watch {
     }
 }
 
-impl Watch {
+impl WatchLines {
     fn count(&mut self, gid: u64) {
         self.lines += 1;
         let (low, high) = self.gids.unwrap_or((gid, gid));
@@ -188,7 +192,7 @@ pub(crate) fn decode(text: &[u8], to: &mut Vec<u8>) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Options;
+    use crate::ReadOptions;
     use std::io::Cursor;
 
     /// memcached 1.6.18 wrote `ts=1795704652.18147` a twentieth of a second after
@@ -214,7 +218,7 @@ mod tests {
             ts=10.000004 gid=8 type=eviction key=z fetch=yes ttl=-1 la=5 clsid=1 size=9\n\
             ts=10.000009 gid=12 type=item_get key=c status=found clsid=1 cfd=31 size=3\n";
         let reader = Box::new(Cursor::new(text.to_owned()));
-        let mut source = (SPEC.open)(reader, &Options::default()).unwrap();
+        let mut source = (SPEC.open)(reader, &ReadOptions::default()).unwrap();
         let mut found = vec![];
         while let Some(access) = source.next() {
             let access = access.unwrap();

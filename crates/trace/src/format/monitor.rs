@@ -11,30 +11,31 @@
 //! `--value-size`, else one byte. A command that changes part of a value (APPEND, HSET, LPUSH, …)
 //! is a write with the size of its arguments.
 
-use super::Spec;
-use crate::command::{Keys, Life, Meaning, find};
+use super::FormatSpec;
+use crate::ReadOptions;
+use crate::command::{KeyArgs, Life, Meaning, find};
 use crate::error::excerpt;
 use crate::lines::whole_number;
-use crate::text::{self, Batch, LineFormat, Request, scaled, unquote};
-use crate::{Micros, Op, Options, TenantId, tenant};
-use base::hash;
+use crate::tenants::tenant;
+use crate::text::{self, Batch, LineFormat, LineRequest, scaled, unquote};
+use base::{Micros, Op, TenantId, hash};
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "monitor",
     about: "seconds [db address] \"command\" \"key\" … (MONITOR of Redis and Valkey)",
     units: "times in seconds of 1970, lives as each command has them",
     extensions: &["monitor", "monitor.log"],
     recognises: |head| head.split(|byte| *byte == b'\n').take(2).any(|line| prefix(line).is_some()),
-    open: |reader, options| Ok(text::open(reader, options, Monitor::new(options))),
+    open: |reader, options| Ok(text::open(reader, options, MonitorLines::new(options))),
     create: None,
     looks_ahead: false,
     loses: &[],
 };
 
-struct Monitor {
+struct MonitorLines {
     unknown_size: u64,
     /// Size of the last write, by the hash of the key and its database.
     sizes: HashMap<u64, u64>,
@@ -42,8 +43,8 @@ struct Monitor {
     args: Vec<Range<usize>>,
 }
 
-impl Monitor {
-    fn new(options: &Options) -> Self {
+impl MonitorLines {
+    fn new(options: &ReadOptions) -> Self {
         let unknown_size = options.unknown_size();
         Self { unknown_size, sizes: HashMap::new(), text: vec![], args: vec![] }
     }
@@ -103,10 +104,12 @@ impl Monitor {
         // The value of SET ends where its options begin.
         let value_to = if meaning.life == Life::Options { 3 } else { all };
         match meaning.keys {
-            Keys::First => vec![(1, self.bytes(meaning.value_from.max(1), value_to))],
-            Keys::All => (1..all).map(|at| (at, 0)).collect(),
-            Keys::Pairs => (1..all).step_by(2).map(|at| (at, self.bytes(at + 1, at + 2))).collect(),
-            Keys::Numbered => {
+            KeyArgs::First => vec![(1, self.bytes(meaning.value_from.max(1), value_to))],
+            KeyArgs::All => (1..all).map(|at| (at, 0)).collect(),
+            KeyArgs::Pairs => {
+                (1..all).step_by(2).map(|at| (at, self.bytes(at + 1, at + 2))).collect()
+            }
+            KeyArgs::Numbered => {
                 let keys = self.arg(1).and_then(whole_number).unwrap_or(0);
                 let keys = usize::try_from(keys).unwrap_or(usize::MAX);
                 (2..all.min(keys.saturating_add(2))).map(|at| (at, 0)).collect()
@@ -115,7 +118,7 @@ impl Monitor {
     }
 }
 
-impl LineFormat for Monitor {
+impl LineFormat for MonitorLines {
     fn read(&mut self, _: u64, line: &[u8], batch: &mut Batch) -> Result<(), String> {
         if line.is_empty() || line == b"OK" || line == b"+OK" {
             return Ok(());
@@ -138,11 +141,11 @@ impl LineFormat for Monitor {
                 Op::Get => self.sizes.get(&known).copied().unwrap_or(self.unknown_size),
                 Op::Delete => self.sizes.remove(&known).unwrap_or(self.unknown_size),
             };
-            let request = Request {
+            let request = LineRequest {
                 op: meaning.op,
                 tenant: database,
                 ttl,
-                ..Request::get(micros, value_size)
+                ..LineRequest::get(micros, value_size)
             };
             batch.push(key, request);
         }
@@ -177,7 +180,7 @@ mod tests {
             "100.000040 [0 unix:/tmp/s] \"mset\" \"p\" \"12\" \"q\" \"1234\"\n",
             "100.000050 [0 127.0.0.1:60866] \"unlink\" \"p\"\n",
         );
-        let options = Options { value_size: Some(9), ..Options::default() };
+        let options = ReadOptions { value_size: Some(9), ..ReadOptions::default() };
         let mut source = (SPEC.open)(Box::new(Cursor::new(text)), &options).unwrap();
         let mut found = vec![];
         while let Some(access) = source.next() {

@@ -12,15 +12,15 @@
 //! microseconds. The time to live of a write is the one that it sets, else the remaining one; 0
 //! means none, and an empty column means unknown.
 
-use super::Spec;
+use super::FormatSpec;
 use crate::error::excerpt;
 use crate::lines::whole_number;
-use crate::tenants::Tenants;
-use crate::text::{self, Batch, LineFormat, Request, key_size, size, unquote};
-use crate::{Micros, Op, TenantId, tenant};
+use crate::tenants::{Tenants, tenant};
+use crate::text::{self, Batch, LineFormat, LineRequest, key_size, size, unquote};
+use base::{Micros, Op, TenantId};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "monitor-trace",
     about: "ts_us,seq,db,cmd,\"key\",READ|WRITE|DELETE,hit,type,key bytes,value bytes",
     units: "times and penalties in microseconds, lives in milliseconds",
@@ -43,8 +43,8 @@ struct Trace {
 
 /// The contents of a line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told<'a> {
-    pub(crate) request: Request,
+pub(crate) struct TraceLine<'a> {
+    pub(crate) request: LineRequest,
     pub(crate) db: u32,
     /// Whether the item existed.
     pub(crate) hit: bool,
@@ -82,7 +82,7 @@ impl LineFormat for Trace {
 }
 
 /// Parses a line, and writes its key to `key`.
-pub(crate) fn parse<'a>(line: &'a [u8], key: &mut Vec<u8>) -> Result<Told<'a>, &'static str> {
+pub(crate) fn parse<'a>(line: &'a [u8], key: &mut Vec<u8>) -> Result<TraceLine<'a>, &'static str> {
     let mut rest = line;
     let mut column = |name| {
         let comma = memchr::memchr(b',', rest).ok_or(name)?;
@@ -115,25 +115,25 @@ pub(crate) fn parse<'a>(line: &'a [u8], key: &mut Vec<u8>) -> Result<Told<'a>, &
     let ttl = milliseconds.map(|text| whole_number(text).ok_or("milliseconds to live"));
     let ttl = ttl.transpose()?.map(|ms| Micros(ms.saturating_mul(1_000)));
     let penalty = columns.next().map_or(Ok(0), |text| whole_number(text).ok_or("penalty"))?;
-    let request = Request {
+    let request = LineRequest {
         op,
         tenant: tenant(database),
         key_size: Some(key_size),
         penalty: Micros(penalty),
-        ..Request::get(micros, value_size)
+        ..LineRequest::get(micros, value_size)
     };
     let db = u32::try_from(database).map_err(|_| "db")?;
-    Ok(Told { request, db, hit, sets_life, tenant: tenant_name.transpose()?, ttl })
+    Ok(TraceLine { request, db, hit, sets_life, tenant: tenant_name.transpose()?, ttl })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, Source};
+    use crate::{ReadOptions, Source};
     use std::io::Cursor;
 
     fn open(text: &'static str) -> Box<dyn Source> {
-        (SPEC.open)(Box::new(Cursor::new(text)), &Options::default()).unwrap()
+        (SPEC.open)(Box::new(Cursor::new(text)), &ReadOptions::default()).unwrap()
     }
 
     #[test]

@@ -12,14 +12,14 @@
 //! Qin, Li, He, Zhang, Wu, Zheng, Xu. Mooncake: Trading More Storage for Less Computation. FAST
 //! '25.
 
-use super::Spec;
+use super::FormatSpec;
 use crate::error::excerpt;
 use crate::object::Number;
-use crate::text::{self, Batch, LineFormat, Request};
+use crate::text::{self, Batch, LineFormat, LineRequest};
 use serde::Deserialize;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "mooncake",
     about: "JSON lines with timestamp (ms) and hash_ids: blocks of language models",
     units: "times in milliseconds",
@@ -41,7 +41,7 @@ pub const SPEC: Spec = Spec {
 const BLOCK_TOKENS: u64 = 512;
 
 #[derive(Deserialize)]
-struct Line {
+struct JsonLine {
     timestamp: f64,
     hash_ids: Vec<u64>,
 }
@@ -56,12 +56,12 @@ impl LineFormat for Mooncake {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
-        let Line { timestamp, hash_ids } = serde_json::from_slice(line).map_err(|error| {
+        let JsonLine { timestamp, hash_ids } = serde_json::from_slice(line).map_err(|error| {
             format!("expected {} and found '{}': {error}", SPEC.about, excerpt(line))
         })?;
         let micros = (timestamp.max(0.0) * 1_000.0) as u64;
         for block in hash_ids {
-            batch.push(self.number.write(block), Request::get(micros, self.size));
+            batch.push(self.number.write(block), LineRequest::get(micros, self.size));
         }
         Ok(())
     }

@@ -13,15 +13,17 @@
 //! Narayanan, Donnelly, Rowstron. Write off-loading: practical power management for enterprise
 //! storage. FAST '08.
 
-use super::{Spec, op};
+use super::FormatSpec;
 use crate::error::excerpt;
 use crate::lines::whole_number;
+use crate::ops::op;
 use crate::ranges::Ranges;
-use crate::text::{self, Batch, LineFormat, Request, size};
-use crate::{Micros, tenant};
+use crate::tenants::tenant;
+use crate::text::{self, Batch, LineFormat, LineRequest, size};
+use base::Micros;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "msr",
     about: "Timestamp (100 ns),Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
     units: "times and response times in 100 ns, offsets and sizes in bytes",
@@ -69,7 +71,7 @@ impl LineFormat for Msr {
             self.block.clear();
             self.block.extend_from_slice(&self.key[..offset]);
             self.block.extend_from_slice(itoa::Buffer::new().format(block * size).as_bytes());
-            batch.push(&self.block, Request { value_size: size, penalty, ..request });
+            batch.push(&self.block, LineRequest { value_size: size, penalty, ..request });
         }
         Ok(())
     }
@@ -80,7 +82,7 @@ impl LineFormat for Msr {
 }
 
 /// Parses a line, and writes the object's key to `key`.
-fn parse(line: &[u8], key: &mut Vec<u8>) -> Result<Request, &'static str> {
+fn parse(line: &[u8], key: &mut Vec<u8>) -> Result<LineRequest, &'static str> {
     let mut columns = line.split(|byte| *byte == b',');
     let mut next = |name| columns.next().filter(|column| !column.is_empty()).ok_or(name);
     let time = whole_number(next("Timestamp")?).ok_or("Timestamp")?;
@@ -101,25 +103,25 @@ fn parse(line: &[u8], key: &mut Vec<u8>) -> Result<Request, &'static str> {
     for part in [host, b".", disk, b":", offset] {
         key.extend_from_slice(part);
     }
-    Ok(Request {
+    Ok(LineRequest {
         op,
         tenant: tenant(disk_number),
         penalty: Micros(response / 10),
-        ..Request::get(time / 10, value_size)
+        ..LineRequest::get(time / 10, value_size)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Options;
+    use crate::ReadOptions;
     use std::io::Cursor;
 
     #[test]
     fn overlapping_ranges_have_blocks_in_common() {
         let text = "128166372003061629,hm,1,Read,8192,8192,400\n\
                     128166372003061630,hm,1,Write,12000,1,413\n";
-        let read = |options: &Options| {
+        let read = |options: &ReadOptions| {
             let mut source = (SPEC.open)(Box::new(Cursor::new(text)), options).unwrap();
             let said = source.remark().map(str::to_owned);
             let mut found = vec![];
@@ -131,10 +133,10 @@ mod tests {
             (found, said)
         };
         let of = |key: &str, size, penalty| (key.to_owned(), size, penalty);
-        let (found, said) = read(&Options::default());
+        let (found, said) = read(&ReadOptions::default());
         assert_eq!(found, [of("hm.1:8192", 8192, 40), of("hm.1:12000", 1, 41)]);
         assert!(said.unwrap().contains("--block-size"));
-        let (found, said) = read(&Options { block_size: Some(4096), ..Options::default() });
+        let (found, said) = read(&ReadOptions { block_size: Some(4096), ..ReadOptions::default() });
         let blocks =
             [of("hm.1:8192", 4096, 20), of("hm.1:12288", 4096, 20), of("hm.1:8192", 4096, 41)];
         assert_eq!((found, said), (blocks.to_vec(), None));

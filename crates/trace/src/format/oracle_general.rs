@@ -14,16 +14,16 @@
 //! Times are whole seconds; writing such a trace drops fractions. The writer does not look ahead.
 //! It writes `next` where the source of the accesses knows it, and -1 elsewhere.
 
-use super::{Loss, Spec};
+use super::{FormatSpec, Loss};
 use crate::object::{Number, next_field, next_request, number_of};
 use crate::records::{Fields, Records};
 use crate::timeline::Timeline;
-use crate::{Access, Charge, Error, Micros, Sink, Source, Unit};
-use base::hash;
+use crate::{Charge, Error, Sink, Source, Unit};
+use base::{Access, Micros, hash};
 use std::io::{BufWriter, Write};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "oracleGeneral",
     about: "binary: u32 seconds, u64 object, u32 size, i64 next request",
     units: "times in seconds",
@@ -38,7 +38,10 @@ pub const SPEC: Spec = Spec {
         }))
     },
     create: Some(|writer, _| {
-        Ok(Box::new(Writer { out: BufWriter::with_capacity(1 << 16, writer), written: 0 }))
+        Ok(Box::new(OracleGeneralWriter {
+            out: BufWriter::with_capacity(1 << 16, writer),
+            written: 0,
+        }))
     }),
     looks_ahead: true,
     loses: &[
@@ -101,18 +104,18 @@ impl Source for Oracle {
     }
 }
 
-struct Writer<W: Write> {
+struct OracleGeneralWriter<W: Write> {
     out: BufWriter<W>,
     written: u64,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> OracleGeneralWriter<W> {
     fn io(&self, source: std::io::Error) -> Error {
         Error::Io { unit: Unit::Record, at: self.written, source }
     }
 }
 
-impl<W: Write + Send> Sink for Writer<W> {
+impl<W: Write + Send> Sink for OracleGeneralWriter<W> {
     fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
         let mut record = [0; 24];
         let seconds = u32::try_from(access.time.0 / 1_000_000).unwrap_or(u32::MAX);

@@ -18,14 +18,16 @@
 //! Yang, Yue, Rashmi. A large scale analysis of hundreds of in-memory cache clusters at Twitter.
 //! OSDI '20.
 
-use super::{Spec, op};
+use super::FormatSpec;
 use crate::error::excerpt;
-use crate::lines::whole_number;
-use crate::text::{self, Batch, LineFormat, Request, key_size, scaled, size};
-use crate::{Micros, tenant};
+use crate::lines::{spoken, whole_number};
+use crate::ops::op;
+use crate::tenants::tenant;
+use crate::text::{self, Batch, LineFormat, LineRequest, key_size, scaled, size};
+use base::Micros;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "twitter",
     about: "timestamp in seconds,key,key_size,value_size,client_id,operation,ttl",
     units: "times and lives in seconds (--format csv reads times in microseconds)",
@@ -45,7 +47,7 @@ fn is_slow(head: &[u8]) -> bool {
     let (mut first, mut last, mut lines, mut lives) = (None, 0, 0, 0);
     // The last line may be cut off.
     let cut = memchr::memrchr(b'\n', head).map_or(&head[..0], |end| &head[..end]);
-    for line in super::spoken(cut) {
+    for line in spoken(cut) {
         let Ok((_, request)) = parse(line) else { return false };
         if request.micros < last || !request.micros.is_multiple_of(1_000_000) {
             return false;
@@ -61,7 +63,7 @@ fn is_slow(head: &[u8]) -> bool {
 
 /// Whether the first line has this form.
 pub(super) fn fits(head: &[u8]) -> bool {
-    super::spoken(head).next().is_some_and(|line| parse(line).is_ok())
+    spoken(head).next().is_some_and(|line| parse(line).is_ok())
 }
 
 /// Whether a file, without the endings of compression, has a name that Twitter gave: `cluster`, a
@@ -94,7 +96,7 @@ impl LineFormat for Twitter {
     }
 }
 
-fn parse(line: &[u8]) -> Result<(&[u8], Request), &'static str> {
+fn parse(line: &[u8]) -> Result<(&[u8], LineRequest), &'static str> {
     let mut rest = line;
     let mut last = |name| {
         let comma = memchr::memrchr(b',', rest).ok_or(name)?;
@@ -113,12 +115,12 @@ fn parse(line: &[u8]) -> Result<(&[u8], Request), &'static str> {
     if key.is_empty() {
         return Err("key");
     }
-    let request = Request {
+    let request = LineRequest {
         op,
         tenant: tenant(client),
         key_size: Some(key_size),
         ttl: Micros(ttl.saturating_mul(1_000_000)),
-        ..Request::get(micros, value_size)
+        ..LineRequest::get(micros, value_size)
     };
     Ok((key, request))
 }

@@ -21,17 +21,17 @@
 //!
 //! Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 
-use super::Spec;
+use super::FormatSpec;
 use crate::object::Number;
 use crate::ranges::Ranges;
 use crate::records::{Fields, Records};
 use crate::timeline::Timeline;
-use crate::{Access, Charge, Error, Micros, Op, Source};
-use base::hash;
+use crate::{Charge, Error, Source};
+use base::{Access, Micros, Op, hash};
 use std::ops::Range;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "vscsi",
     about: "binary: SCSI commands of virtual disks, versions 1 and 2",
     units: "times and response times in microseconds, addresses in blocks of 512 bytes",
@@ -77,7 +77,7 @@ enum Version {
     Two,
 }
 
-struct Record {
+struct VscsiRecord {
     command: u8,
     bytes: u32,
     block: u64,
@@ -86,7 +86,7 @@ struct Record {
     version: u8,
 }
 
-impl Record {
+impl VscsiRecord {
     fn of(version: Version, bytes: &[u8]) -> Self {
         let mut fields = Fields(bytes);
         let (command, bytes) = match version {
@@ -111,8 +111,9 @@ impl Record {
 /// complete.
 fn version(head: &[u8]) -> Option<Version> {
     let fits = |version: Version, len: usize, number: u8| {
-        let mut records = head.chunks_exact(len).take(2).map(|bytes| Record::of(version, bytes));
-        let is_one = |record: Record| {
+        let mut records =
+            head.chunks_exact(len).take(2).map(|bytes| VscsiRecord::of(version, bytes));
+        let is_one = |record: VscsiRecord| {
             let is_disk = record.bytes.is_multiple_of(512) && record.command != 0;
             record.version == number && is_disk
         };
@@ -164,10 +165,10 @@ impl Vscsi {
         })
     }
 
-    fn record(&mut self) -> Result<Option<Record>, Error> {
+    fn record(&mut self) -> Result<Option<VscsiRecord>, Error> {
         Ok(match self.version {
-            Version::One => self.records.take::<V1>()?.map(|b| Record::of(Version::One, &b)),
-            Version::Two => self.records.take::<V2>()?.map(|b| Record::of(Version::Two, &b)),
+            Version::One => self.records.take::<V1>()?.map(|b| VscsiRecord::of(Version::One, &b)),
+            Version::Two => self.records.take::<V2>()?.map(|b| VscsiRecord::of(Version::Two, &b)),
         })
     }
 }

@@ -8,15 +8,15 @@
 //! The time is in seconds, the operation is the SCSI code in hexadecimal, the size is in bytes, and
 //! the number of the first block is the key.
 
-use super::{Spec, vscsi};
+use super::{FormatSpec, vscsi};
 use crate::error::excerpt;
 use crate::lines::whole_number;
 use crate::object::Number;
 use crate::ranges::Ranges;
-use crate::text::{self, Batch, LineFormat, Request, scaled, size};
+use crate::text::{self, Batch, LineFormat, LineRequest, scaled, size};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: FormatSpec = FormatSpec {
     name: "vscsi-csv",
     about: "version,time in seconds,op of SCSI in hexadecimal,size,lbn",
     units: "times in seconds, addresses in blocks of 512 bytes",
@@ -52,7 +52,7 @@ impl LineFormat for VscsiCsv {
                 };
                 for block in blocks {
                     let key = self.number.write(block * size / vscsi::SECTOR);
-                    batch.push(key, Request { value_size: size, ..request });
+                    batch.push(key, LineRequest { value_size: size, ..request });
                 }
             }
             Ok((_, None)) => {}
@@ -73,7 +73,7 @@ impl LineFormat for VscsiCsv {
 }
 
 /// The key, and the request if the command is one.
-fn parse(line: &[u8]) -> Result<(&[u8], Option<Request>), &'static str> {
+fn parse(line: &[u8]) -> Result<(&[u8], Option<LineRequest>), &'static str> {
     let mut columns = line.split(|byte| *byte == b',');
     let mut next = |name| columns.next().filter(|column| !column.is_empty()).ok_or(name);
     whole_number(next("version")?).ok_or("version")?;
@@ -87,6 +87,7 @@ fn parse(line: &[u8]) -> Result<(&[u8], Option<Request>), &'static str> {
     if columns.next().is_some() {
         return Err("lbn (and nothing behind it)");
     }
-    let request = vscsi::op(code).map(|op| Request { op, ..Request::get(micros, value_size) });
+    let request =
+        vscsi::op(code).map(|op| LineRequest { op, ..LineRequest::get(micros, value_size) });
     Ok((key, request))
 }

@@ -1,19 +1,26 @@
-//! Generators that combine other generators.
+//! Opens a generator, or a combination of generators.
 //!
 //! `mix:A+B+C` gives each part a tenant and joins the parts by time, each at its own rate.
 //! `sequence:A+B+C` runs the parts one after another, each for its own number of requests.
 //! Parameters before the first part (`mix:requests=1m:seed=3:zipf:keys=10k+loop`) apply to the
 //! whole.
 
-use super::one;
+use super::single::one;
 use crate::join::{Chain, Merge};
-use crate::{Options, Source};
+use crate::{Error, ReadOptions, Source};
 
-/// The names of the combinations, which stand first in a text.
-pub(super) const NAMES: &[&str] = &["mix", "sequence"];
+/// Opens the generator that `text` names, with or without `synth:` before it.
+pub fn open(text: &str, options: &ReadOptions) -> Result<Box<dyn Source>, Error> {
+    let text = text.strip_prefix("synth:").unwrap_or(text);
+    let opened = match combination(text, options) {
+        Some(joined) => joined,
+        None => one(text, &[], options).map(|source| Box::new(source) as Box<dyn Source>),
+    };
+    opened.map_err(|problem| Error::Unusable(format!("generator '{text}': {problem}")))
+}
 
 /// Opens `text` if it names a combination.
-pub(super) fn open(text: &str, options: &Options) -> Option<Result<Box<dyn Source>, String>> {
+fn combination(text: &str, options: &ReadOptions) -> Option<Result<Box<dyn Source>, String>> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let is_mix = match name {
         "mix" => true,
@@ -23,7 +30,7 @@ pub(super) fn open(text: &str, options: &Options) -> Option<Result<Box<dyn Sourc
     Some(combine(rest, is_mix, options))
 }
 
-fn combine(text: &str, is_mix: bool, options: &Options) -> Result<Box<dyn Source>, String> {
+fn combine(text: &str, is_mix: bool, options: &ReadOptions) -> Result<Box<dyn Source>, String> {
     let (mut requests, mut seed) = (None, 1);
     let mut rest = text;
     while let Some((name, value, behind)) = leading_parameter(rest) {

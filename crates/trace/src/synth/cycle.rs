@@ -1,11 +1,11 @@
 //! A loop over keys in a fixed order, the worst case of LRU. A cache smaller than the loop misses
 //! every time under LRU, while random replacement keeps some of it.
 
-use super::{Draw, Param, Pattern, Spec};
+use super::{Draw, GeneratorSpec, Param, Pattern};
 use base::Prng;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "loop",
     about: "the same keys in the same order, again and again",
     params: &[Param::new("keys", "10000", "objects in the loop")],

@@ -9,11 +9,11 @@
 //! store. SIGMETRICS '12.
 
 use super::sampler::Zipf;
-use super::{Distribution, Draw, Param, Pattern, Spec};
+use super::{Distribution, Draw, GeneratorSpec, Param, Pattern};
 use base::Prng;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "etc",
     about: "Facebook's ETC pool: sizes, gaps and writes of Atikoglu et al.",
     params: &[

@@ -12,11 +12,11 @@
 //! [1] Hu et al. LAMA: Optimized locality-aware memory allocation for key-value cache. ATC '15.
 
 use super::sampler::Zipf;
-use super::{Draw, Param, Pattern, Spec};
+use super::{Draw, GeneratorSpec, Param, Pattern};
 use base::Prng;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "phases",
     about: "one set of keys, a passage, another set: LAMA's three phases",
     params: &[

@@ -2,11 +2,11 @@
 //! never requested again. Policies that admit everything lose the popular keys.
 
 use super::sampler::Zipf;
-use super::{Draw, Param, Pattern, Spec};
+use super::{Draw, GeneratorSpec, Param, Pattern};
 use base::Prng;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "scan",
     about: "Zipf's law, disturbed by scans of keys asked for once",
     params: &[

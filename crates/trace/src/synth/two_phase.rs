@@ -7,11 +7,11 @@
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 
 use super::sampler::Zipf;
-use super::{Draw, Param, Pattern, Spec};
+use super::{Draw, GeneratorSpec, Param, Pattern};
 use base::Prng;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "two-phase",
     about: "popular keys, then a loop: K must change (DLRU)",
     params: &[

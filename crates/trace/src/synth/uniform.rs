@@ -1,11 +1,11 @@
 //! Every key has the same probability, so the miss ratio of any policy is the share of the keys
 //! that is not cached.
 
-use super::{Draw, Param, Pattern, Spec};
+use super::{Draw, GeneratorSpec, Param, Pattern};
 use base::Prng;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "uniform",
     about: "independent requests, all keys alike",
     params: &[Param::new("keys", "100000", "objects")],

@@ -1,38 +1,17 @@
 //! The values of a generator's parameters.
 
-use super::{COMMON, Distribution, Spec};
+use super::{COMMON, Distribution, Param};
 use base::Bytes;
-
-/// A parameter of a generator.
-#[derive(Clone, Copy, Debug)]
-pub struct Param {
-    /// The name used on the command line.
-    pub name: &'static str,
-    /// The default value.
-    pub default: &'static str,
-    /// The meaning, in one line.
-    pub about: &'static str,
-}
-
-impl Param {
-    pub(super) const fn new(
-        name: &'static str,
-        default: &'static str,
-        about: &'static str,
-    ) -> Self {
-        Self { name, default, about }
-    }
-}
 
 /// The values of a generator's parameters, as text.
 #[derive(Clone, Debug)]
 pub struct Values(Vec<(&'static str, String)>);
 
 impl Values {
-    /// The defaults of a generator.
-    pub(super) fn of(spec: &Spec) -> Self {
-        let own = spec.params.iter();
-        let common = COMMON.iter().filter(|c| spec.params.iter().all(|own| own.name != c.name));
+    /// The defaults of a generator with these parameters of its own.
+    pub(super) fn of(params: &[Param]) -> Self {
+        let own = params.iter();
+        let common = COMMON.iter().filter(|c| params.iter().all(|own| own.name != c.name));
         Self(own.chain(common).map(|param| (param.name, param.default.to_owned())).collect())
     }
 

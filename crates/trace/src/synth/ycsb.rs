@@ -15,11 +15,11 @@
 //! SoCC '10.
 
 use super::sampler::Zipf;
-use super::{Draw, Param, Pattern, Spec};
+use super::{Draw, GeneratorSpec, Param, Pattern};
 use base::{Op, Prng, hash};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "ycsb",
     about: "the core workloads of YCSB, A to F",
     params: &[

@@ -4,11 +4,11 @@
 //! differ least here. The key's number is its rank, counted from 0.
 
 use super::sampler::Zipf;
-use super::{Draw, Param, Pattern, Spec};
+use super::{Draw, GeneratorSpec, Param, Pattern};
 use base::Prng;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec {
+pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "zipf",
     about: "independent requests, popularity by Zipf's law",
     params: &[

@@ -61,7 +61,7 @@ fn all_grow(shift: u64) -> Next {
 /// Facebook's ETC, scaled so that the memory holds a part of it; it does not change.
 fn etc(_: u64) -> Next {
     let text = "etc:keys=600000:requests=100000000:skew=0.6:seed=1";
-    let mut source = trace::synth::open(text, &trace::Options::default()).unwrap();
+    let mut source = trace::synth::open(text, &trace::ReadOptions::default()).unwrap();
     Box::new(move || {
         loop {
             let access = source.next().unwrap().unwrap();

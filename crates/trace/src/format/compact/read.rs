@@ -1,15 +1,14 @@
 //! Reads the compact form, request by request.
 
-use super::sift::Sifted;
-use super::table::{Damage, Recent, Table, place};
-use super::varint::{unzigzag, varint};
-use super::{
+use super::layout::{
     BLOCK_BYTES_MAX, COLUMNS, END, FIELDS, FLAGS, KEYS, NEW, NEXT, OP, PENALTY, PLACE, TENANT,
     TIMES, TTL, VALUE,
 };
+use super::table::{Damage, Recent, RecentTable, Sifted, place};
+use super::varint::{unzigzag, varint};
 use crate::records::{Fields, Records};
-use crate::{Access, Charge, Error, Micros, Op, Passed, Sample, Sought, Source, Tick, Unit};
-use base::hash;
+use crate::{Charge, Error, Passed, Sample, Sought, Source, Unit};
+use base::{Access, Micros, Op, Tick, hash};
 use std::io;
 use std::ops::Range;
 
@@ -27,7 +26,7 @@ pub(super) fn sample(records: &mut Records) -> Result<Sample, Error> {
 pub(super) struct Compact {
     records: Records,
     charge: Charge,
-    pub(super) table: Table,
+    pub(super) table: RecentTable,
     pub(super) plain: Vec<u8>,
     /// The next position and the end of each column in `plain`.
     pub(super) columns: [(usize, usize); COLUMNS],
@@ -61,7 +60,7 @@ impl Compact {
         Self {
             records,
             charge,
-            table: Table::new(),
+            table: RecentTable::new(),
             plain: vec![],
             columns: [(0, 0); COLUMNS],
             left: 0,

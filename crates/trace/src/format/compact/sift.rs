@@ -5,21 +5,13 @@
 //! fields. The state of a place is one byte, so that the whole table stays in a near cache, and the
 //! text of an unwanted key is kept nowhere.
 
+use super::layout::{FIELDS, FLAGS, NEW, NEXT, PENALTY, PLACE, TENANT, TIMES, TTL, VALUE};
 use super::read::{ABSENT, Compact, op};
-use super::table::{Damage, PLACES, place};
+use super::table::{Damage, PLACES, Sifted, place};
 use super::varint::unzigzag;
-use super::{FIELDS, FLAGS, NEW, NEXT, PENALTY, PLACE, TENANT, TIMES, TTL, VALUE};
-use crate::{Access, Passed, Sought, seek_by_reading};
-use base::hash;
-
-/// The state of a place in the table, when only some keys are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sifted {
-    Empty,
-    /// A key that is not wanted, so the table does not know it.
-    LeftOut,
-    Wanted,
-}
+use crate::source::seek_by_reading;
+use crate::{Passed, Sought};
+use base::{Access, hash};
 
 impl Compact {
     /// [`Source::seek`]: skipped requests are decoded only as far as needed to find the next one.

@@ -1,6 +1,6 @@
 //! The table of recent objects, identical in writer and reader.
 
-use super::{PENALTY, TENANT, TTL, VALUE};
+use super::layout::{PENALTY, TENANT, TTL, VALUE};
 use crate::text::SIZE_MAX;
 
 /// Places in the table of recent objects. More places hold more objects, but their numbers need
@@ -51,13 +51,13 @@ pub(super) fn place(key: u64) -> usize {
 }
 
 /// The recent objects by place. An empty place costs four bytes.
-pub(super) struct Table {
+pub(super) struct RecentTable {
     /// One more than the index in `recents`; 0 where the place is empty.
     places: Vec<u32>,
     recents: Vec<Recent>,
 }
 
-impl Table {
+impl RecentTable {
     pub(super) fn new() -> Self {
         Self { places: vec![0; PLACES], recents: vec![] }
     }
@@ -83,4 +83,13 @@ impl Table {
         }
         &mut self.recents[self.places[place] as usize - 1]
     }
+}
+
+/// The state of a place in the table, when only some keys are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sifted {
+    Empty,
+    /// A key that is not wanted, so the table does not know it.
+    LeftOut,
+    Wanted,
 }

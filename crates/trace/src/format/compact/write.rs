@@ -1,13 +1,13 @@
 //! Writes the compact form.
 
-use super::table::{Recent, Table, place};
-use super::varint::{put_varint, zigzag};
-use super::{
+use super::layout::{
     BLOCK_BYTES_MAX, COLUMNS, END, KEYS, MAGIC, MAGIC_OF_SAMPLES, NEW, NEXT, PENALTY, TENANT, TTL,
     VALUE,
 };
-use crate::{Access, Error, Op, Passed, Sample, Sink, Tick, Unit};
-use base::hash;
+use super::table::{Recent, RecentTable, place};
+use super::varint::{put_varint, zigzag};
+use crate::{Error, Passed, Sample, Sink, Unit};
+use base::{Access, Op, Tick, hash};
 use std::io::{self, Write};
 
 const BLOCK_REQUESTS: usize = 1 << 16;
@@ -15,9 +15,9 @@ const BLOCK_REQUESTS: usize = 1 << 16;
 /// zstd's own default: higher levels save a tenth of the size and halve the speed.
 const LEVEL: i32 = 3;
 
-pub(super) struct Writer {
+pub(super) struct CompactWriter {
     out: Box<dyn Write + Send>,
-    table: Table,
+    table: RecentTable,
     columns: [Vec<u8>; COLUMNS],
     pending: usize,
     written: u64,
@@ -27,11 +27,11 @@ pub(super) struct Writer {
     passed: Passed,
 }
 
-impl Writer {
+impl CompactWriter {
     pub(super) fn new(out: Box<dyn Write + Send>) -> Self {
         Self {
             out,
-            table: Table::new(),
+            table: RecentTable::new(),
             columns: Default::default(),
             pending: 0,
             written: 0,
@@ -79,7 +79,7 @@ impl Writer {
     }
 }
 
-impl Sink for Writer {
+impl Sink for CompactWriter {
     fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
         let hash = hash::bytes(0, key);
         let at = place(hash);
