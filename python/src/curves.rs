@@ -168,7 +168,7 @@ struct Counted {
     kind: Kind,
     of: u32,
     parts: Vec<u32>,
-    counts: ::curve::Counts,
+    counts: ::curve::ModelCounts,
 }
 
 /// Counts of a model for one or more parts of the keys. They can be added and pickled.

@@ -9,16 +9,16 @@
 //! The bands show only the error of sampling, not that of the model.
 
 use base::hash::mix;
-use base::{Access, Bytes, Filter, Op};
+use base::{Access, Bytes, Filter, MissRatio, Op};
 
-use crate::{Counts, MissRatio, MissRatioCurve, Model, Params, Spec};
+use crate::{MissRatioCurve, Model, ModelCounts, Params, Spec};
 
 /// Makes the parts independent of every other split by the hash of keys.
 const SALT: u64 = 0x5bd1_e995_7a3c_01f7;
 const PARTS: usize = 8;
 
 #[derive(Debug)]
-struct Part {
+struct BandPart {
     model: Box<dyn Model>,
     /// All reads that this part's model knows of.
     told: u64,
@@ -28,7 +28,7 @@ struct Part {
 #[derive(Debug)]
 pub struct Bands {
     whole: Box<dyn Model>,
-    parts: Vec<Part>,
+    parts: Vec<BandPart>,
     filter: Filter,
     reads: u64,
 }
@@ -42,7 +42,7 @@ impl Bands {
         };
         let share = params.share / PARTS as f64;
         let part = Params { share, keys_max, ..params.clone() };
-        let parts = (0..PARTS).map(|_| Part { model: (spec.build)(&part), told: 0 }).collect();
+        let parts = (0..PARTS).map(|_| BandPart { model: (spec.build)(&part), told: 0 }).collect();
         Self { parts, ..Self::alone(spec, params) }
     }
 
@@ -137,7 +137,7 @@ impl Model for Bands {
         self.whole.rate()
     }
 
-    fn counted(&self) -> Option<Counts> {
+    fn counted(&self) -> Option<ModelCounts> {
         self.whole.counted()
     }
 

@@ -16,44 +16,11 @@
 //! Parts add up in any order. A subset of the parts also gives a curve: that of a sample.
 
 use crate::track::{Live, Window, add_hits, add_live};
-use crate::{MissRatioCurve, Params, Spec};
-use base::hash::mix;
 use serde::{Deserialize, Serialize};
-
-/// Makes the parts independent of every other split by the hash of keys.
-const SALT: u64 = 0x2545_f491_4f6c_dd1d;
-
-/// Most parts of a trace.
-pub const PARTS_MAX: u32 = 65_536;
-
-/// One of several parts of the keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Part {
-    /// Index of the part, from 0.
-    pub at: u32,
-    /// Number of parts.
-    pub of: u32,
-}
-
-impl Part {
-    /// All keys.
-    pub const WHOLE: Self = Self { at: 0, of: 1 };
-
-    /// Whether the index is below the number of parts, and that number is allowed.
-    pub const fn is_sound(self) -> bool {
-        self.at < self.of && self.of <= PARTS_MAX
-    }
-
-    /// Whether a key belongs to the part.
-    #[inline]
-    pub fn has(self, key: u64) -> bool {
-        self.of == 1 || ((mix(key ^ SALT) >> 32) * u64::from(self.of)) >> 32 == u64::from(self.at)
-    }
-}
 
 /// Counts of a model, divided by the rate at which it sampled its part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Counts {
+pub enum ModelCounts {
     /// Reads by stack distance, in the model's own buckets.
     Distances(Distances),
     /// Reads and live objects by age, for each window.
@@ -88,7 +55,7 @@ pub struct AgeCounts {
     pub(crate) windows: Vec<Window>,
 }
 
-impl Counts {
+impl ModelCounts {
     /// Adds the counts of another part.
     ///
     /// # Errors
@@ -98,20 +65,6 @@ impl Counts {
             (Self::Distances(own), Self::Distances(other)) => own.add(other),
             (Self::Ages(own), Self::Ages(other)) => own.add(other),
             _ => Err("they are of two kinds of models".into()),
-        }
-    }
-
-    /// The curve of these counts: that of all keys, or of a sample if parts are missing.
-    ///
-    /// # Errors
-    /// If a model of this kind has other counts.
-    pub fn curve(&self, spec: &Spec, params: &Params) -> Result<MissRatioCurve, String> {
-        let whole = Params { rate: 1.0, share: 1.0, part: Part::WHOLE, ..params.clone() };
-        let mut model = (spec.build)(&whole);
-        if model.take(self) {
-            Ok(model.curve())
-        } else {
-            Err(format!("these are no counts of {}", spec.name))
         }
     }
 
@@ -177,7 +130,8 @@ impl AgeCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Access, Bytes, Model, Op};
+    use crate::{Access, Bytes, MissRatioCurve, Model, Op, Params, Part, Spec};
+    use base::hash::mix;
     use base::{Micros, Prng};
     use proptest::prelude::*;
 
@@ -228,7 +182,7 @@ mod tests {
                 let spec = crate::find(name).unwrap();
                 let params = Params { rate, ..Params::default() };
                 let whole = run(spec, &params, &trace).curve();
-                let mut parts: Vec<Counts> = (0..of)
+                let mut parts: Vec<ModelCounts> = (0..of)
                     .map(|at| {
                         let params = Params { part: Part { at, of }, ..params.clone() };
                         run(spec, &params, &trace).counted().unwrap()
@@ -261,21 +215,6 @@ mod tests {
             let own = error(&model.curve(), &merged);
             assert!(own < 0.002, "{name}: its counts say what it says: {own}");
             assert!(error(&whole, &merged) < 0.03, "{name}");
-        }
-    }
-
-    #[test]
-    fn every_key_is_of_one_part() {
-        for of in [1, 2, 7, 16] {
-            let mut counts = vec![0; of as usize];
-            for key in 0..20_000 {
-                let has = |at: &u32| Part { at: *at, of }.has(mix(key));
-                let parts: Vec<u32> = (0..of).filter(has).collect();
-                assert_eq!(parts.len(), 1, "{key} of {of}");
-                counts[parts[0] as usize] += 1;
-            }
-            let even = 20_000 / of;
-            assert!(counts.iter().all(|&count| even.abs_diff(count) < 300), "{counts:?}");
         }
     }
 

@@ -15,7 +15,8 @@
 //!     SoCC '19. After Hu et al., Fast Miss Ratio Curve Modeling for Storage Cache, TOS 2018.
 
 use crate::track::{AgeModel, Ages, Live};
-use crate::{Bytes, MissRatio, MissRatioCurve, Params, Spec};
+use crate::{MissRatioCurve, Params, Spec};
+use base::{Bytes, MissRatio};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

@@ -5,9 +5,9 @@
 //! requires a gain larger than the noise. Or it chooses on one half of the keys and measures the
 //! gain on the other.
 
-use base::Bytes;
+use base::{Bytes, MissRatio};
 
-use crate::{MissRatio, MissRatioCurve};
+use crate::MissRatioCurve;
 
 /// The least of several curves at every size.
 #[derive(Clone, Debug)]

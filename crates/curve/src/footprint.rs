@@ -28,10 +28,10 @@
 //! [2] Hu, Wang, Li, Zhou, Luo, Ding, Jiang, Wang. LAMA: Optimized Locality-aware Memory
 //!     Allocation for Key-value Cache. ATC '15, section 3.3.
 
-use base::{Access, Bytes, Micros, Op, Size};
+use base::{Access, Bytes, Micros, MissRatio, Op, Size};
 
 use crate::track::{Expiry, KeyMap, Sampler, bin, map_bytes, width};
-use crate::{MissRatio, MissRatioCurve, Model, Params, Spec};
+use crate::{MissRatioCurve, Model, Params, Spec};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -41,7 +41,7 @@ pub const SPEC: Spec = Spec {
 };
 
 #[derive(Clone, Copy, Debug)]
-struct Object {
+struct ObjectSpan {
     first: u64,
     last: u64,
     size: Size,
@@ -64,7 +64,7 @@ struct Gaps {
 #[derive(Clone, Debug)]
 pub struct Footprint {
     sampler: Sampler,
-    objects: KeyMap<Object>,
+    objects: KeyMap<ObjectSpan>,
     gaps: Vec<Gaps>,
     clock: u64,
     sampled: f64,
@@ -201,14 +201,14 @@ impl Model for Footprint {
         self.reads += f64::from(u8::from(read));
         self.sampled += f64::from(u8::from(read));
         let expires = Expiry::instant(access.time, access.ttl);
-        let new = Object { first: now, last: now, size: access.size, expires, gone: false };
+        let new = ObjectSpan { first: now, last: now, size: access.size, expires, gone: false };
         let object = self.objects.entry(access.key).or_insert(new);
         if object.last < now {
             let live = !object.gone && object.expires > access.time;
             let gap = count(&mut self.gaps, now - object.last, f64::from(object.size));
             gap.reads += f64::from(u8::from(live && read));
             let expires = if live && read { object.expires } else { expires };
-            *object = Object { first: object.first, expires, ..new };
+            *object = ObjectSpan { first: object.first, expires, ..new };
         }
         if self.sampler.is_full(self.objects.len()) {
             let factor = self.sampler.lower(self.objects.keys().copied());
@@ -243,7 +243,9 @@ impl Model for Footprint {
 
     fn bytes(&self) -> Bytes {
         let gaps = self.gaps.capacity() * size_of::<Gaps>();
-        Bytes((map_bytes::<Object>(self.objects.capacity()) + gaps + self.sampler.bytes()) as u64)
+        Bytes(
+            (map_bytes::<ObjectSpan>(self.objects.capacity()) + gaps + self.sampler.bytes()) as u64,
+        )
     }
 
     /// First and last accesses belong to one window, which cannot have less weight. A factor below

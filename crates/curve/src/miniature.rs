@@ -16,8 +16,8 @@
 use base::{Access, Bytes, Micros, Op};
 use policy::Idle;
 
-use crate::track::{Grid, KeySet, Sampler, map_bytes};
-use crate::{GROUPS, MissRatioCurve, Model, Params, Remembered, RememberedObject, Spec};
+use crate::track::{GROUPS, Grid, KeySet, Sampler, map_bytes};
+use crate::{MissRatioCurve, Model, Params, Remembered, RememberedObject, Spec};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

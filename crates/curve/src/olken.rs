@@ -45,14 +45,14 @@ const NONE: u32 = u32::MAX;
 
 /// Additions pending for all leaves below a node; in a leaf the sum itself, and its maximum.
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
+struct TreeNode {
     add: i64,
     max: i64,
 }
 
-impl Node {
+impl TreeNode {
     #[inline]
-    fn apply(&mut self, later: Node) {
+    fn apply(&mut self, later: TreeNode) {
         self.max = self.max.max(self.add + later.max);
         self.add += later.add;
     }
@@ -63,7 +63,7 @@ impl Node {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Object {
+struct LeafObject {
     leaf: u32,
     size: Size,
 }
@@ -72,21 +72,21 @@ struct Object {
 #[derive(Debug, Default)]
 pub(crate) struct Recency {
     /// A heap-ordered tree: the root is node 1, the leaves are the second half.
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
     /// The object at each leaf, or `NONE`.
     leaves: Vec<u32>,
     /// The leaf for the next access.
     next: usize,
-    objects: Vec<Object>,
+    objects: Vec<LeafObject>,
     live: usize,
 }
 
 impl Recency {
     /// Adds `older` to all leaves older than `leaf`, and `newer` to all newer ones. Returns the
     /// node of `leaf`, with all its pending additions.
-    fn add_around(&mut self, leaf: u32, older: i64, newer: i64) -> Node {
+    fn add_around(&mut self, leaf: u32, older: i64, newer: i64) -> TreeNode {
         let capacity = self.leaves.len();
-        let (older, newer) = (Node::adding(older), Node::adding(newer));
+        let (older, newer) = (TreeNode::adding(older), TreeNode::adding(newer));
         let mut node = 1;
         let mut bit = capacity >> 1;
         while node < capacity {
@@ -114,7 +114,7 @@ impl Recency {
             self.nodes[2 * node].apply(pending);
             self.nodes[2 * node + 1].apply(pending);
         }
-        let mut kept: Vec<(u32, Node)> = Vec::with_capacity(self.live);
+        let mut kept: Vec<(u32, TreeNode)> = Vec::with_capacity(self.live);
         for (at, &id) in self.leaves.iter().enumerate() {
             if id != NONE {
                 if keep(id) {
@@ -125,7 +125,7 @@ impl Recency {
             }
         }
         let capacity = (2 * kept.len()).next_power_of_two().max(64);
-        self.nodes = vec![Node::default(); 2 * capacity];
+        self.nodes = vec![TreeNode::default(); 2 * capacity];
         self.leaves = vec![NONE; capacity];
         for (at, &(id, node)) in kept.iter().enumerate() {
             self.nodes[capacity + at] = node;
@@ -143,13 +143,13 @@ impl Stack for Recency {
             self.renumber(&|_| true);
         }
         if id as usize >= self.objects.len() {
-            self.objects.resize(id as usize + 1, Object { leaf: NONE, size: Size::default() });
+            self.objects.resize(id as usize + 1, LeafObject { leaf: NONE, size: Size::default() });
         }
-        let Object { leaf: old, size: before } = self.objects[id as usize];
+        let LeafObject { leaf: old, size: before } = self.objects[id as usize];
         let bytes = size.get() as i64;
         let distance = if old == NONE {
             self.live += 1;
-            self.nodes[1].apply(Node::adding(bytes));
+            self.nodes[1].apply(TreeNode::adding(bytes));
             None
         } else {
             self.leaves[old as usize] = NONE;
@@ -160,9 +160,9 @@ impl Stack for Recency {
         self.next += 1;
         self.add_around(new, 0, 0);
         let at = self.leaves.len() + new as usize;
-        self.nodes[at] = Node { add: bytes, max: bytes };
+        self.nodes[at] = TreeNode { add: bytes, max: bytes };
         self.leaves[new as usize] = id;
-        self.objects[id as usize] = Object { leaf: new, size };
+        self.objects[id as usize] = LeafObject { leaf: new, size };
         distance
     }
 
@@ -171,7 +171,7 @@ impl Stack for Recency {
     }
 
     fn remove(&mut self, id: u32) {
-        let Object { leaf, size } = self.objects[id as usize];
+        let LeafObject { leaf, size } = self.objects[id as usize];
         self.add_around(leaf, -(size.get() as i64), 0);
         self.leaves[leaf as usize] = NONE;
         self.objects[id as usize].leaf = NONE;
@@ -188,13 +188,13 @@ impl Stack for Recency {
             sum += self.objects[self.leaves[at] as usize].size.get() as i64;
             let node = &mut self.nodes[capacity + at];
             let above = (node.max - node.add) as f64 * sum as f64 / node.add.max(1) as f64;
-            *node = Node { add: sum, max: sum + above.round() as i64 };
+            *node = TreeNode { add: sum, max: sum + above.round() as i64 };
         }
     }
 
     fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>()
+        self.nodes.capacity() * size_of::<TreeNode>()
             + self.leaves.capacity() * size_of::<u32>()
-            + self.objects.capacity() * size_of::<Object>()
+            + self.objects.capacity() * size_of::<LeafObject>()
     }
 }

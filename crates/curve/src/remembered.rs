@@ -1,9 +1,8 @@
 //! The state of a model as numbers. A later model, in this process or in the next, can continue
 //! from it.
 
-use crate::GROUPS;
 use crate::counted::HITS_MAX;
-use crate::track::{Live, WINDOWS_MAX, Window};
+use crate::track::{GROUPS, Live, WINDOWS_MAX, Window};
 use serde::{Deserialize, Serialize};
 
 /// Counts and watched objects of a model.

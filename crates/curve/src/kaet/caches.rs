@@ -2,8 +2,8 @@
 
 use super::lanes::{LANES, Lanes, decay, lanes};
 use super::law::{FIRST, Law};
-use super::past::{Back, Past, Place, Stretch};
-use super::search::{Known, Left, Search, Turn};
+use super::past::{AgeBin, Back, Past, Stretch};
+use super::search::{Left, Search, SolvedCaches, Turn};
 
 /// Survival below this counts as zero.
 const NONE: f64 = 1e-9;
@@ -14,7 +14,7 @@ const PASSES: usize = 20;
 /// The result for a cache: its actual bytes, which differ a little from the requested ones, and its
 /// hits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct SolvedCache {
     pub(super) room: f64,
     pub(super) hits: f64,
 }
@@ -25,9 +25,9 @@ pub(super) fn solve(
     past: &Past,
     law: Law,
     rooms: &[f64],
-    known: &mut Known,
-    others: &Known,
-) -> Vec<Outcome> {
+    known: &mut SolvedCaches,
+    others: &SolvedCaches,
+) -> Vec<SolvedCache> {
     let mut outcomes = vec![];
     let mut learned = vec![];
     for some in rooms.chunks(LANES) {
@@ -54,7 +54,7 @@ pub(super) fn solve(
         }
         for (lane, &room) in some.iter().enumerate() {
             let off = excess[lane] / weight[lane].max(1.0);
-            outcomes.push(Outcome { room: room * off.exp(), hits: hits[lane] });
+            outcomes.push(SolvedCache { room: room * off.exp(), hits: hits[lane] });
             learned.push((room, turns.iter().map(|turns| turns[lane]).collect()));
         }
     }
@@ -93,7 +93,7 @@ impl Caches {
     /// with recency ranked among `residents`. Returns the objects and bytes resident at its end.
     fn pass(
         &mut self,
-        places: &[Place],
+        places: &[AgeBin],
         stretch: &Stretch,
         law: Law,
         residents: &Lanes,
@@ -145,7 +145,7 @@ impl Caches {
     /// bytes.
     fn live_through(
         &mut self,
-        places: &[Place],
+        places: &[AgeBin],
         stretch: &Stretch,
         law: Law,
         room: &Lanes,
@@ -173,7 +173,7 @@ impl Caches {
     }
 
     /// The hits of a solved stretch.
-    fn hits(&self, places: &[Place], stretch: &Stretch) -> Lanes {
+    fn hits(&self, places: &[AgeBin], stretch: &Stretch) -> Lanes {
         let mut sum = [0.0; LANES];
         let x = lanes(|i| self.turns[i].rate);
         let middle = |at: usize| {

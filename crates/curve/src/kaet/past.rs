@@ -13,7 +13,7 @@ const YOUNG: f64 = 2e-4;
 
 /// A bin of ages: its width, and the age at its middle.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct AgeBin {
     pub(super) width: f64,
     pub(super) middle: f64,
 }
@@ -50,7 +50,7 @@ pub(super) struct Stretch {
 
 /// All windows of a trace.
 pub(super) struct Past {
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<AgeBin>,
     pub(super) stretches: Vec<Stretch>,
 }
 
@@ -60,7 +60,7 @@ impl Past {
         let groups = groups(origin, &windows);
         // One more bin, for ages above the middle of the last.
         let last = groups.last().map_or(0, |group| group + 1);
-        let mut places = vec![Place { width: 0.0, middle: 0.0 }; last + 1];
+        let mut places = vec![AgeBin { width: 0.0, middle: 0.0 }; last + 1];
         let mut edge = 0.0;
         for (at, group) in groups.iter().copied().chain([last]).enumerate() {
             places[group].width += width(at) as f64;
@@ -152,10 +152,10 @@ fn groups(origin: &[Live], windows: &[Cow<Window>]) -> Vec<usize> {
 }
 
 /// The position of each bin `ticks` ago.
-fn back(places: &[Place], ticks: f64) -> Vec<Back> {
+fn back(places: &[AgeBin], ticks: f64) -> Vec<Back> {
     let ones = places.len();
     let mut at = 0;
-    let look = |place: &Place| {
+    let look = |place: &AgeBin| {
         let then = place.middle - ticks;
         if then < 0.0 {
             return Back { at: 0, passed: 0.0, left: ones, right: ones, share: 0.0 };

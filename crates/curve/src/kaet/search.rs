@@ -6,7 +6,7 @@
 //! do the rest.
 //!
 //! The solution for another cache of similar size, or for the same size under another law, is close
-//! to this one: [`Known`] keeps the rates, the residents and the slopes of all stretches.
+//! to this one: [`SolvedCaches`] keeps the rates, the residents and the slopes of all stretches.
 
 /// Tolerance of the residents, as a share of the capacity, or as a part of one object if that is
 /// more. The remaining excess is known, and the point of the curve is moved by it.
@@ -65,7 +65,7 @@ impl Turn {
 
 /// Solved caches by size, with their turns in every stretch.
 #[derive(Debug, Default)]
-pub(super) struct Known(Vec<(f64, Vec<Turn>)>);
+pub(super) struct SolvedCaches(Vec<(f64, Vec<Turn>)>);
 
 /// The two known caches around a size, and its position between them.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ pub(super) struct Near {
     share: f64,
 }
 
-impl Known {
+impl SolvedCaches {
     pub(super) fn learn(&mut self, mut caches: Vec<(f64, Vec<Turn>)>) {
         self.0.append(&mut caches);
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));

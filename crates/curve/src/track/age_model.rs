@@ -3,7 +3,7 @@
 use base::{Access, Bytes};
 
 use super::Ages;
-use crate::{Counts, MissRatioCurve, Model, Params, Remembered};
+use crate::{MissRatioCurve, Model, ModelCounts, Params, Remembered};
 
 #[derive(Debug)]
 pub(crate) struct AgeModel {
@@ -49,14 +49,14 @@ impl Model for AgeModel {
         true
     }
 
-    fn counted(&self) -> Option<Counts> {
-        Some(Counts::Ages(self.ages.counted()))
+    fn counted(&self) -> Option<ModelCounts> {
+        Some(ModelCounts::Ages(self.ages.counted()))
     }
 
-    fn take(&mut self, counts: &Counts) -> bool {
+    fn take(&mut self, counts: &ModelCounts) -> bool {
         match counts {
-            Counts::Ages(counts) => self.ages.take(counts),
-            Counts::Distances(_) => false,
+            ModelCounts::Ages(counts) => self.ages.take(counts),
+            ModelCounts::Distances(_) => false,
         }
     }
 

@@ -11,7 +11,8 @@
 //! [1] Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 
 use super::Drawn;
-use crate::{Bytes, Distances, MissRatio, MissRatioCurve, Remembered};
+use crate::{Distances, MissRatioCurve, Remembered};
+use base::{Bytes, MissRatio};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Estimate {

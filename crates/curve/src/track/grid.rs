@@ -3,7 +3,10 @@
 use base::{Access, Bytes, Micros, MissRatio, Op};
 use policy::{Cache, Choice, Idle, Outcome};
 
-use crate::{GROUPS, MissRatioCurve};
+use crate::MissRatioCurve;
+
+/// Number of groups of keys whose misses are counted separately.
+pub const GROUPS: usize = 8;
 
 /// Memory of a resident in a simulated cache: its entry in the map, in the table of residents and
 /// in the state of the policy.

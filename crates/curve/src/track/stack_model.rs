@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use base::{Access, Bytes, Micros, Op, Size};
 
 use super::{Estimate, Expiry, KeyMap, Sampler, map_bytes};
-use crate::{Counts, MissRatioCurve, Model, Params, Remembered, RememberedObject};
+use crate::{MissRatioCurve, Model, ModelCounts, Params, Remembered, RememberedObject};
 
 /// Objects in an order such that a cache of any size holds the first ones, up to that many bytes.
 pub(crate) trait Stack: Debug + Send {
@@ -31,7 +31,7 @@ pub(crate) trait Stack: Debug + Send {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Object {
+struct StackObject {
     key: u64,
     expires: Micros,
 }
@@ -44,7 +44,7 @@ pub(crate) struct StackModel<S> {
     stack: S,
     sampler: Sampler,
     ids: KeyMap<u32>,
-    objects: Vec<Object>,
+    objects: Vec<StackObject>,
     free: Vec<u32>,
     expiry: Expiry,
     estimate: Estimate,
@@ -68,7 +68,7 @@ impl<S: Stack> StackModel<S> {
     }
 
     fn insert(&mut self, key: u64) -> u32 {
-        let object = Object { key, expires: Expiry::NEVER };
+        let object = StackObject { key, expires: Expiry::NEVER };
         let id = if let Some(id) = self.free.pop() {
             self.objects[id as usize] = object;
             id
@@ -167,7 +167,7 @@ impl<S: Stack> Model for StackModel<S> {
     }
 
     fn bytes(&self) -> Bytes {
-        let objects = self.objects.capacity() * size_of::<Object>() + self.free.capacity() * 4;
+        let objects = self.objects.capacity() * size_of::<StackObject>() + self.free.capacity() * 4;
         let keys = map_bytes::<u32>(self.ids.capacity());
         let counts = self.estimate.bytes() + self.expiry.bytes() + self.sampler.bytes();
         Bytes((self.stack.bytes() + objects + keys + counts) as u64)
@@ -187,22 +187,22 @@ impl<S: Stack> Model for StackModel<S> {
         true
     }
 
-    fn counted(&self) -> Option<Counts> {
+    fn counted(&self) -> Option<ModelCounts> {
         let (drawn, rate) = (self.sampler.drawn(), self.sampler.rate());
         let counts = self.estimate.counted(rate, drawn, self.sampler.rate_of_part());
-        Some(Counts::Distances(counts))
+        Some(ModelCounts::Distances(counts))
     }
 
-    fn take(&mut self, counts: &Counts) -> bool {
+    fn take(&mut self, counts: &ModelCounts) -> bool {
         match counts {
-            Counts::Distances(counts) if self.objects.is_empty() => self.estimate.take(counts),
+            ModelCounts::Distances(counts) if self.objects.is_empty() => self.estimate.take(counts),
             _ => false,
         }
     }
 
     fn remembered(&self) -> Option<Remembered> {
         let object = |id: u32| {
-            let Object { key, expires } = self.objects[id as usize];
+            let StackObject { key, expires } = self.objects[id as usize];
             let left = expires.0.saturating_sub(self.clock.0).max(1);
             let left_us = if expires == Expiry::NEVER { 0 } else { left };
             RememberedObject { key, size: self.stack.size(id).as_u32(), left_us, age: 0 }

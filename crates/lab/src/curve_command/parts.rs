@@ -13,7 +13,7 @@ use super::{Answer, Asked, Draw, Made, Run};
 use crate::whole_file::WholeFile;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use base::{Bytes, hash};
-use curve::{Counts, Params, Part};
+use curve::{ModelCounts, Params, Part};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -69,7 +69,7 @@ struct Counted {
     pool: bool,
     rate: f64,
     seed: u64,
-    counts: Counts,
+    counts: ModelCounts,
     seconds: f64,
     /// Memory of the models.
     bytes: u64,

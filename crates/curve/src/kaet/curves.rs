@@ -1,40 +1,12 @@
-//! K-AET: K-LRU for every K, with and without Redis's eviction pool, from histograms of ages.
-//!
-//! An eviction takes one of n residents, of recency rank φ (0 the most recent, 1 the oldest), with
-//! density w(φ): K·φ^(K-1) for the oldest of K draws. A pool keeps 16 candidates between evictions,
-//! and K new ones arrive for each victim. So victims have only ranks above 1 - 1/K, all equally
-//! likely: w = K there and 0 below. (K = 5 with the pool is about 9-LRU, but its law is that of no
-//! K-LRU.)
-//!
-//! Let S(u) be the probability that a live object of age u is still in the cache. If each resident
-//! is evicted at the mean rate x, an object survives the ages from a to b with probability
-//! exp(-x·∫w(φ(u)) du). φ(u) is the share of the residents that are younger than u: live objects of
-//! that age times S. The histograms give the number of live objects of each age.
-//!
-//! The cache begins empty. S is carried on from window to window. The rate x is the number that
-//! keeps the residents within the capacity at the window's end: zero while the cache fills, and
-//! different in each phase. Hits are reads by age times S. In a steady state this is S' =
-//! -x·w(φ)·S; K = 1 gives e^(-xu), random replacement; K → ∞ gives `eaet`.
-//!
-//! The same histograms give the curves for every K, with and without the pool: [`Kaet::curves`].
-//!
-//! Each age depends on the one before, and this chain limits the speed of solving. So several sizes
-//! are solved side by side, in lanes that the compiler turns into vectors. The solution for one
-//! cache is the starting point of the search for its neighbours, in size and from one K to the
-//! next.
+//! Curves from one histogram of ages, for one K or for several.
 
-mod bend;
-mod caches;
-mod lanes;
-mod law;
-mod past;
-mod search;
-
+use super::law::Law;
+use super::past::Past;
+use super::search::SolvedCaches;
+use super::{bend, caches};
 use crate::track::{AgeModel, Ages};
-use crate::{Bytes, MissRatio, MissRatioCurve, Params, Spec};
-use law::Law;
-use past::Past;
-use search::Known;
+use crate::{MissRatioCurve, Params, Spec};
+use base::{Access, Bytes, MissRatio};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -61,7 +33,7 @@ impl Kaet {
 
     /// Counts one access.
     #[inline]
-    pub fn access(&mut self, access: &crate::Access) {
+    pub fn access(&mut self, access: &Access) {
         self.0.access(access);
     }
 
@@ -85,18 +57,18 @@ struct Solver<'a> {
     ages: &'a Ages,
     past: Past,
     /// Solved caches of the previous curve.
-    others: Known,
+    others: SolvedCaches,
 }
 
 impl<'a> Solver<'a> {
     fn of(ages: &'a Ages) -> Self {
-        Self { ages, past: Past::of(ages), others: Known::default() }
+        Self { ages, past: Past::of(ages), others: SolvedCaches::default() }
     }
 
     fn curve(&mut self, k: u32, pool: bool) -> MissRatioCurve {
         let law = Law::new(k, pool);
         let (rate, reads) = (self.ages.bytes_drawn(), self.ages.reads());
-        let mut known = Known::default();
+        let mut known = SolvedCaches::default();
         let solve = |rooms: &[f64]| {
             let outcomes = caches::solve(&self.past, law, rooms, &mut known, &self.others);
             let misses = |hits: f64| (self.ages.sampled() - hits).max(0.0);
