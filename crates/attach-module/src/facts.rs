@@ -4,7 +4,7 @@ use crate::exchange::{Exchange, Look};
 use base::{Micros, TenantId};
 use report::plans::Plans;
 use report::{
-    Change, ChangeKind, Counters, Forecasts, History, Point, Report, Server, Shift, Tenant, plans,
+    Change, ChangeKind, Counters, Forecasts, History, Point, Report, Server, Tenant, plans,
 };
 use std::time::{SystemTime, UNIX_EPOCH};
 use tune::snapshot::Candidate;
@@ -35,7 +35,7 @@ pub(crate) fn report(
     let history = exchange.history();
     let at = unix_s();
     let names: Vec<_> = look.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
-    let shifts = Shift::of_all(&names, &history, at);
+    let shifts = history.shifts(&names, at);
     let recent_s = history.recent_s(&shifts, at);
     let mut tenants: Vec<_> = look
         .tenants

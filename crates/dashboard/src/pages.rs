@@ -7,7 +7,7 @@
 use crate::places::Place;
 use crate::source::Source;
 use hyper::body::{Body, Bytes, Frame};
-use report::page::{self, Shown, Spec};
+use report::page::{self, PageData, PageSpec};
 use report::words::clock;
 use report::{History, Report};
 use serde_json::json;
@@ -81,21 +81,21 @@ impl Asked {
         asked
     }
 
-    fn shown<'a>(&'a self, made: &'a Made) -> Shown<'a> {
+    fn shown<'a>(&'a self, made: &'a Made) -> PageData<'a> {
         let (tenant, memory, span_s) = (self.tenant.as_deref(), self.memory, self.span_s);
-        Shown { report: &made.report, history: &made.history, tenant, memory, span_s }
+        PageData { report: &made.report, history: &made.history, tenant, memory, span_s }
     }
 }
 
 /// A whole page.
-pub(super) fn whole(page: &Spec, query: &str, latest: &Latest, source: &impl Source) -> String {
+pub(super) fn whole(page: &PageSpec, query: &str, latest: &Latest, source: &impl Source) -> String {
     let asked = Asked::of(query);
     page::whole(page, &asked.shown(&latest.get(source)))
 }
 
 /// The stream of a page's middle, one a second, until the reader disconnects or stops reading.
 pub(super) struct Events<S> {
-    page: &'static Spec,
+    page: &'static PageSpec,
     asked: Asked,
     latest: Arc<Latest>,
     source: Arc<S>,

@@ -1,7 +1,7 @@
 //! Changes of plan, settings and load: the event itself, the claims made about it, and the figures
 //! measured before and after it.
 
-use crate::claim;
+use crate::claim::Claim;
 use serde::{Deserialize, Serialize};
 
 /// Memory that a tenant gained or lost.
@@ -64,7 +64,7 @@ pub struct Change {
     pub effects: Vec<Effect>,
     /// The claims made about the change just before it.
     #[serde(default)]
-    pub claims: Vec<claim::Claim>,
+    pub claims: Vec<Claim>,
 }
 
 /// The measured effect of a change.

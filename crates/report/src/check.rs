@@ -4,26 +4,10 @@
 //! The server checks its reports by these identities where assertions are on, so every test that
 //! requests a report checks it too. The lab checks each report that it makes.
 
-use crate::{Recent, Report};
+use crate::{Recent, Report, TENANTS_MAX};
 
 /// The relative rounding error that sums of single precision may have.
 const ROUNDING: f64 = 1e-3;
-
-impl Recent {
-    /// The sum of several tenants' requests over the same stretch of time.
-    pub fn sum<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
-        let mut sum = Self::default();
-        for one in all {
-            sum.seconds = sum.seconds.max(one.seconds);
-            sum.reads += one.reads;
-            sum.misses += one.misses;
-            sum.sampled += one.sampled;
-            sum.causes.iter_mut().zip(one.causes).for_each(|(sum, one)| *sum += one);
-            sum.wait_ms += one.wait_ms;
-        }
-        sum
-    }
-}
 
 impl Report {
     /// Checks that the figures of the report add up.
@@ -53,9 +37,7 @@ impl Report {
         let all = &self.recent;
         let is_sum = rows.reads == all.reads && rows.misses == all.misses;
         // With very many tenants, some have no row.
-        if self.tenants.len() < crate::TENANTS_MAX
-            && (!is_sum || differs(rows.wait_ms, all.wait_ms))
-        {
+        if self.tenants.len() < TENANTS_MAX && (!is_sum || differs(rows.wait_ms, all.wait_ms)) {
             return Err(format!("rows come to {rows:?}, and the total is {all:?}"));
         }
         Ok(())

@@ -16,14 +16,14 @@ use base::Cause;
 
 /// How a number changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FactKind {
     /// It only grows while the server runs.
     Counter,
     /// It goes up and down.
     Gauge,
 }
 
-impl Kind {
+impl FactKind {
     /// The type name that Prometheus uses.
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,13 +40,13 @@ pub struct Fact<Of> {
     /// A sentence that explains the number.
     pub help: &'static str,
     /// How it changes.
-    pub kind: Kind,
+    pub kind: FactKind,
     /// Reads the number; `None` where it is not known or has no meaning.
     pub of: fn(&Of) -> Option<f64>,
 }
 
 const fn gauge<Of>(name: &'static str, help: &'static str, of: fn(&Of) -> Option<f64>) -> Fact<Of> {
-    Fact { name, help, kind: Kind::Gauge, of }
+    Fact { name, help, kind: FactKind::Gauge, of }
 }
 
 const fn counter<Of>(
@@ -54,7 +54,7 @@ const fn counter<Of>(
     help: &'static str,
     of: fn(&Of) -> Option<f64>,
 ) -> Fact<Of> {
-    Fact { name, help, kind: Kind::Counter, of }
+    Fact { name, help, kind: FactKind::Counter, of }
 }
 
 /// Facts of the cache as a whole.
@@ -203,11 +203,11 @@ mod tests {
     fn names_follow_prometheus() {
         let server = OF_SERVER.iter().map(|fact| (fact.name, fact.help, fact.kind));
         let tenants = OF_TENANTS.iter().map(|fact| (fact.name, fact.help, fact.kind));
-        let splits = SPLITS.iter().map(|split| (split.name, split.help, Kind::Gauge));
+        let splits = SPLITS.iter().map(|split| (split.name, split.help, FactKind::Gauge));
         let mut seen = std::collections::HashSet::new();
         for (name, help, kind) in server.chain(tenants).chain(splits) {
             assert!(seen.insert(name), "{name} stands twice");
-            assert_eq!(kind == Kind::Counter, name.ends_with("_total"), "{name}");
+            assert_eq!(kind == FactKind::Counter, name.ends_with("_total"), "{name}");
             assert!(help.ends_with('.'), "{name}: {help}");
             assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
         }

@@ -4,7 +4,8 @@
 //! series is bounded: the more tenants there are, the less far back each series reaches. With more
 //! than [`TENANTS_MAX`] tenants, only the tenants that were read first have a series.
 
-use crate::rings::{Point, RINGS, Series};
+use crate::rings::{Point, RINGS, TimeSeries};
+use crate::shift::coarse;
 use crate::{Change, Effect, Moved, Recent, Shift};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -19,14 +20,17 @@ pub const TENANTS_MAX: usize = 128;
 /// few requests.
 const RECENT_S: (u64, u64) = (60, 600);
 
+/// How many seconds back the search for a change of misses goes.
+const SHIFT_S: u64 = 2 * 3_600;
+
 /// The largest number of changes kept.
 pub(crate) const CHANGES_MAX: usize = 256;
 
 /// The series of all tenants and the list of changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    all: Series,
-    pub(crate) tenants: BTreeMap<String, Series>,
+    all: TimeSeries,
+    pub(crate) tenants: BTreeMap<String, TimeSeries>,
     pub(crate) changes: VecDeque<Change>,
     /// The last time that misses settled after a known change, for example when a cold cache became
     /// full; in Unix seconds.
@@ -95,6 +99,21 @@ impl History {
         now_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1)
     }
 
+    /// The largest change of each tenant's misses within the last two hours, with the tenant that
+    /// gained most memory from then on.
+    pub fn shifts(&self, names: &[&str], now_unix_s: u64) -> Vec<Option<Shift>> {
+        let from = now_unix_s.saturating_sub(SHIFT_S);
+        let series: Vec<(&str, Vec<Point>)> =
+            names.iter().map(|name| (*name, coarse(&self.since(Some(name), from)))).collect();
+        let shift = |at: usize| {
+            let mut shift = Shift::of(&series[at].1)?;
+            let others = series.iter().enumerate().filter(|(other, _)| *other != at);
+            shift.name_winner(others.map(|(_, (name, points))| (*name, &points[..])));
+            Some(shift)
+        };
+        (0..series.len()).map(shift).collect()
+    }
+
     /// [`Self::window_s`], shortened to the latest of `shifts`: for histories in which nobody calls
     /// [`Self::note_shifts`].
     pub fn recent_s(&self, shifts: &[Option<Shift>], now_unix_s: u64) -> u64 {
@@ -113,7 +132,7 @@ impl History {
         self.changes.back_mut()
     }
 
-    fn series(&self, tenant: Option<&str>) -> Option<&Series> {
+    fn series(&self, tenant: Option<&str>) -> Option<&TimeSeries> {
         tenant.map_or(Some(&self.all), |name| self.tenants.get(name))
     }
 
@@ -144,7 +163,7 @@ impl History {
         // Use the resolution of the total: a younger series may reach as far at a finer one.
         let ring = self.all.ring(from);
         let step = RINGS[ring].0;
-        let within = |series: &Series| {
+        let within = |series: &TimeSeries| {
             let mut points = series.since(ring, from);
             points.retain(|point| point.unix_s <= to);
             points
@@ -163,7 +182,7 @@ impl History {
     /// reads, of all tenants.
     pub fn errors(&self) -> Vec<f64> {
         const READS_MIN: u32 = 100;
-        let minutes = self.tenants.values().flat_map(Series::minutes);
+        let minutes = self.tenants.values().flat_map(TimeSeries::minutes);
         let known = minutes.filter(|point| point.reads >= READS_MIN);
         known.filter_map(|point| Some((point.miss_ratio()? - point.expected()?).abs())).collect()
     }
@@ -171,7 +190,7 @@ impl History {
     /// The memory of this history in bytes, approximately.
     pub fn bytes(&self) -> usize {
         let series = std::iter::once(&self.all).chain(self.tenants.values());
-        let points: usize = series.map(Series::bytes).sum();
+        let points: usize = series.map(TimeSeries::bytes).sum();
         let changes = self.changes.iter().map(|change| {
             let moved = change.moved.iter().map(|moved| size_of::<Moved>() + moved.tenant.len());
             let effects = change.effects.capacity() * size_of::<Effect>();

@@ -3,7 +3,7 @@
 //! Plays have no floors and ceilings. A tenant bound by one of them has its own level. The others
 //! share the level at which the memory held by all, within the bounds, equals the memory in use.
 
-use crate::plays::HOLDS;
+use crate::played::HOLDS;
 use crate::{Report, Tenant};
 use tune::pilot::Replayed;
 use tune::tape::{Fared, GROUPS, Played};

@@ -18,9 +18,9 @@
 //! reaches to the second.
 
 use crate::levels::Levels;
+use crate::played::{HOLDS, missed, sum};
 use crate::sizing::{Curve, Estimate};
-use crate::{Report, Tenant, trials};
-use serde::{Deserialize, Serialize};
+use crate::{Plays, Report, Tenant, trials};
 use std::cmp::Ordering;
 use tune::pilot::Replayed;
 use tune::tape::{Fared, GROUPS, Played, ratio_of};
@@ -33,25 +33,6 @@ const MISSES_MIN: f64 = 30.0;
 
 /// Bisection steps in the search for the memory at which a play is like the store.
 const STEPS: usize = 24;
-
-/// Bounds of the ratio between the memory of a tenant in the store and in the play.
-pub(crate) const HOLDS: (f64, f64) = (0.5, 2.0);
-
-/// The plays that a report rests on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Plays {
-    /// Seconds of requests that were counted.
-    pub seconds: u64,
-    /// Sampled reads among them.
-    pub reads: u64,
-    /// The reason in a sentence if policies are not compared; `None` if they are.
-    pub off: Option<String>,
-}
-
-/// The sum over the groups of the sample.
-pub(crate) fn sum(groups: &[f64; GROUPS]) -> f64 {
-    groups.iter().sum()
-}
 
 /// Fills a report from the plays: a curve for each tenant, the comparison of policies, and
 /// [`Plays`].
@@ -201,20 +182,6 @@ fn even(curve: &mut Curve, present: usize) {
     }
 }
 
-/// The share of a tenant's reads that a play misses. Whether the few hottest keys are in the sample
-/// decides how many reads it has, and hardly changes its misses. So the misses are divided by the
-/// reads that an average sample of as many keys has.
-pub(crate) fn missed(tenant: &Tenant, fared: &Fared, of: &Played) -> Option<f64> {
-    let reads = reads(tenant, of);
-    (reads > 0.0 && sum(&fared.reads) > 0.0).then(|| (sum(&fared.misses) / reads).min(1.0))
-}
-
-/// The expected reads of a tenant in a play: its reads over the length of the play, times the share
-/// of keys sampled.
-pub(crate) fn reads(tenant: &Tenant, of: &Played) -> f64 {
-    tenant.recent.reads_per_s() * of.length.as_f64() / 1e6 * of.rate
-}
-
 /// The estimate of the miss ratio at `then`, where the play `now` corresponds to the ratio
 /// `measured`.
 fn changed(now: &Fared, then: &Fared, measured: f64) -> Estimate {
@@ -236,7 +203,7 @@ fn changed(now: &Fared, then: &Fared, measured: f64) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claim::{self, Claim, What};
+    use crate::claim::{self, Claim, ClaimedFigure};
     use crate::sizing::{Sizing, divide, tests::tenant};
     use crate::{Recent, Server};
     use base::{Bytes, Micros};
@@ -337,13 +304,14 @@ mod tests {
         let mut report = report();
         assert_eq!(divide(&report, 1_000).shares, [500, 500]);
         let twice = claim::memory(&report, 2_000);
-        assert_eq!(twice[0].what, What::Waiting);
+        assert_eq!(twice[0].what, ClaimedFigure::Waiting);
         // Each tenant has 1 000 reads per second: the first waits 100 ms instead of 550.
         assert!((twice[0].now - 1_050.0).abs() < 1.0, "{twice:?}");
         assert!((twice[0].value - 600.0).abs() < 1.0 && twice[0].is_sound(), "{twice:?}");
         // A floor takes from the other tenant the memory that it gives to this one.
         let floor = claim::floor(&report, &report.tenants[1], 750);
-        let costs = floor.iter().find(|claim| matches!(claim.what, What::Others { .. })).unwrap();
+        let costs =
+            floor.iter().find(|claim| matches!(claim.what, ClaimedFigure::Others { .. })).unwrap();
         assert!((costs.change() - 225.0).abs() < 2.0, "{floor:?}");
         let before = costs.change();
         report.tenants[1].min = 750;

@@ -113,9 +113,9 @@ impl Ring {
 
 /// The series of one tenant, or of all, at every resolution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Series([Ring; RINGS.len()]);
+pub(crate) struct TimeSeries([Ring; RINGS.len()]);
 
-impl Series {
+impl TimeSeries {
     /// Whether there is any point.
     pub(crate) fn has_begun(&self) -> bool {
         self.0[0].open.is_some()

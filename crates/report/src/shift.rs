@@ -3,11 +3,8 @@
 //! The series is cut where the means of the two parts differ most, weighted by their reads: the cut
 //! of least squares. A cut counts if the difference is more than chance.
 
-use crate::{ChangeKind, History, Point};
+use crate::{ChangeKind, Point};
 use serde::{Deserialize, Serialize};
-
-/// How many seconds back the search for a change of misses goes.
-const SHIFT_S: u64 = 2 * 3_600;
 
 /// Points on either side of a cut, at least.
 const POINTS_MIN: usize = 3;
@@ -94,21 +91,6 @@ impl Side {
 }
 
 impl Shift {
-    /// The largest change of each tenant's misses within the last two hours, with the tenant that
-    /// gained most memory from then on.
-    pub fn of_all(names: &[&str], history: &History, now_unix_s: u64) -> Vec<Option<Self>> {
-        let from = now_unix_s.saturating_sub(SHIFT_S);
-        let series: Vec<(&str, Vec<Point>)> =
-            names.iter().map(|name| (*name, coarse(&history.since(Some(name), from)))).collect();
-        let shift = |at: usize| {
-            let mut shift = Self::of(&series[at].1)?;
-            let others = series.iter().enumerate().filter(|(other, _)| *other != at);
-            shift.name_winner(others.map(|(_, (name, points))| (*name, &points[..])));
-            Some(shift)
-        };
-        (0..series.len()).map(shift).collect()
-    }
-
     /// The largest change in a series, if there is one.
     pub fn of(points: &[Point]) -> Option<Self> {
         let cut = |at: usize| (Side::of(&points[..at]), Side::of(&points[at..]));
@@ -215,7 +197,7 @@ impl Shift {
 }
 
 /// Merges points into at most 120: the time to find a cut grows with the square of their number.
-fn coarse(points: &[Point]) -> Vec<Point> {
+pub(crate) fn coarse(points: &[Point]) -> Vec<Point> {
     const MAX: usize = 120;
     let each = points.len().div_ceil(MAX).max(1);
     points.chunks(each).map(Point::sum).collect()

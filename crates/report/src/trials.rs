@@ -7,7 +7,7 @@
 //! chance allows, no policy is compared, and the report says why.
 
 use crate::levels::Levels;
-use crate::plays::{missed, reads, sum};
+use crate::played::{missed, reads, sum};
 use crate::{PolicyTrial, Recent, Report};
 use tune::pilot::{Replayed, Trial};
 use tune::tape::{Played, ratio_of};

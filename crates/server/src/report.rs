@@ -6,7 +6,7 @@ use crate::housekeeping::machine_memory;
 use crate::pilot::{self, Shown, Told};
 use crate::shared::{Shared, View};
 use ::report::{
-    CostClass, Counters, Forecasts, History, HotKey, Recent, Report, Server, Shift, SizeClass,
+    CostClass, Counters, Forecasts, History, HotKey, Recent, Report, Server, SizeClass,
     TENANTS_MAX, Tenant, plans, plays, sizing,
 };
 use base::{Bytes, Micros, TenantId};
@@ -77,7 +77,7 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     let stats = shared.store.all_stats();
     let mut tenants = Vec::with_capacity(view.names.len());
     let names: Vec<_> = view.names.iter().map(String::as_str).collect();
-    let shifts = Shift::of_all(&names, history, now_unix_s);
+    let shifts = history.shifts(&names, now_unix_s);
     let recent_s = history.window_s(now_unix_s);
     for (at, ((name, stats), shift)) in view.names.iter().zip(&stats).zip(shifts).enumerate() {
         let id = at as TenantId;

@@ -129,7 +129,7 @@ impl State {
     fn report(&self, unix_s: u64) -> Report {
         let history = &self.history;
         let names: Vec<_> = self.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
-        let shifts = Shift::of_all(&names, history, unix_s);
+        let shifts = history.shifts(&names, unix_s);
         let recent_s = history.recent_s(&shifts, unix_s);
         let tenant = |(tenant, shift): (&Tenant, Option<Shift>)| Tenant {
             recent: history.recent(Some(&tenant.name), unix_s, recent_s),

@@ -134,7 +134,7 @@ impl Reported {
         }
         let (plant, pilot) = (&self.simulation.plant, &self.simulation.pilot);
         let names: Vec<_> = self.names.iter().map(String::as_str).collect();
-        let shifts = Shift::of_all(&names, &self.history, now_unix_s);
+        let shifts = self.history.shifts(&names, now_unix_s);
         let recent_s = self.history.window_s(now_unix_s);
         let tenant = |(at, (bounds, shift)): (usize, (&Bounds, Option<Shift>))| {
             let id = at as TenantId;

@@ -1,11 +1,13 @@
 //! Many reads ask for keys that were never written, which memory does not help.
 
-use super::{Finding, Report, Severity, much_missed, waiting_of};
+use super::evidence::{busy, much_missed, waiting_of};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::words::percent;
 use base::Cause;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
-    for tenant in super::busy(report) {
+    for tenant in busy(report) {
         let Some(cold) = much_missed(tenant, Cause::NeverSeen) else { continue };
         let ratio = tenant.recent.miss_ratio().unwrap_or_default();
         found.push(Finding {

@@ -1,11 +1,13 @@
 //! Many reads ask for keys that clients had deleted.
 
-use super::{Finding, Report, Severity, much_missed, waiting_of};
+use super::evidence::{busy, much_missed, waiting_of};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::words::{percent, points};
 use base::Cause;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
-    for tenant in super::busy(report) {
+    for tenant in busy(report) {
         let Some(deleted) = much_missed(tenant, Cause::Deleted) else { continue };
         let of_misses = deleted / tenant.recent.miss_ratio().unwrap_or(1.0);
         found.push(Finding {

@@ -1,6 +1,7 @@
 //! A tenant's floor keeps memory that would save the other tenants more waiting.
 
-use super::{Finding, Report, Severity};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::claim;
 use crate::words::{size, wait};
 

@@ -1,6 +1,7 @@
 //! Forecasts were too often wrong to be relied on.
 
-use super::{Finding, Report, Severity};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::words::{points, tenant_time};
 
 /// Minutes with a forecast that this finding needs, at least.

@@ -1,6 +1,8 @@
 //! One key has so large a share of the requests that it limits the gain from more threads.
 
-use super::{Finding, Report, Severity};
+use super::evidence::busy;
+use super::{Finding, Severity};
+use crate::Report;
 use crate::words::{count, percent, quoted};
 
 /// The share of all requests from which a key limits the gain from more threads or nodes: at 0.2,
@@ -12,7 +14,7 @@ const BUSY: f64 = 1_000.0;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     let all = report.recent.reads_per_s();
-    for tenant in super::busy(report) {
+    for tenant in busy(report) {
         let Some(hot) = tenant.hot_keys.first() else { continue };
         let own = hot.share * tenant.recent.reads_per_s();
         if all < BUSY || own < SHARE_MIN * all {

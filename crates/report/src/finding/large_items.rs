@@ -1,6 +1,8 @@
 //! A few large items hold much of the memory and answer few of the reads.
 
-use super::{Finding, Report, Severity};
+use super::evidence::busy;
+use super::{Finding, Severity};
+use crate::Report;
 use crate::words::{percent, size};
 
 /// The least share of the tenant's memory, and the largest share of its hits, that the large items
@@ -12,7 +14,7 @@ const HITS_MAX: f64 = 0.05;
 const COUNTED_MIN: u64 = 1_000;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
-    for tenant in super::busy(report) {
+    for tenant in busy(report) {
         let mut classes = tenant.sizes.clone();
         classes.sort_by_key(|class| std::cmp::Reverse(class.size));
         let (used, hits) =

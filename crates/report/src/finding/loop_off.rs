@@ -1,6 +1,7 @@
 //! The loop is off, so causes of misses and other sizes are not measured.
 
-use super::{Finding, Report, Severity};
+use super::{Finding, Severity};
+use crate::Report;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     if report.is_steered() {

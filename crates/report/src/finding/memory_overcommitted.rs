@@ -1,6 +1,7 @@
 //! More memory is promised or used than there is, or memory has no limit.
 
-use super::{Finding, Report, Severity};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::words::size;
 
 /// Memory that a process takes beside its cached data: code, threads, buffers.

@@ -1,6 +1,7 @@
 //! Clients would wait less for the same requests under another eviction policy.
 
-use super::{Finding, Report, Severity};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::claim::{self, Claim};
 use crate::words::percent;
 

@@ -1,6 +1,8 @@
 //! A tenant misses more than its target allows.
 
-use super::{Finding, Report, Severity, waiting_of};
+use super::evidence::{busy, waiting_of};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::sizing::{Need, Sizing};
 use crate::words::{percent, size};
 
@@ -8,7 +10,7 @@ use crate::words::{percent, size};
 const SLACK: f64 = 0.015;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
-    for tenant in super::busy(report) {
+    for tenant in busy(report) {
         let target = tenant.target.as_ref().and_then(|target| target.parse::<f64>().ok());
         let Some((target, ratio)) = target.zip(tenant.recent.miss_ratio()) else { continue };
         if ratio <= target + SLACK {

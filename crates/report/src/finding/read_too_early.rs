@@ -1,11 +1,13 @@
 //! Clients read keys before their writer has written them.
 
-use super::{Finding, Report, Severity, much_missed, waiting_of};
+use super::evidence::{busy, much_missed, waiting_of};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::words::{percent, points};
 use base::Cause;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
-    for tenant in super::busy(report) {
+    for tenant in busy(report) {
         let Some(early) = much_missed(tenant, Cause::TooEarly) else { continue };
         let of_misses = early / tenant.recent.miss_ratio().unwrap_or(1.0);
         found.push(Finding {

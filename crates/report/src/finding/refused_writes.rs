@@ -1,6 +1,7 @@
 //! Writes were refused because there was no room and nothing could be evicted.
 
-use super::{Finding, Report, Severity};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::words::count;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

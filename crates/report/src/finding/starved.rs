@@ -1,16 +1,17 @@
 //! A tenant misses more than before, and other tenants got its memory.
 
-use super::{Finding, Report, Severity, waiting_of};
-use crate::claim::{self, Claim, What};
+use super::evidence::{busy, waiting_of};
+use super::{Finding, Severity};
+use crate::claim::{self, Claim, ClaimedFigure};
 use crate::sizing::{Need, Sizing};
 use crate::words::{clock, percent, size, wait};
-use crate::{Shift, Tenant};
+use crate::{Report, Shift, Tenant};
 
 /// The least loss of memory that counts, as a share of the memory before.
 const GONE_MIN: f64 = 0.1;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
-    for tenant in super::busy(report) {
+    for tenant in busy(report) {
         let Some(shift) = &tenant.shift else { continue };
         let Some(winner) = shift.winner.as_ref().and_then(|name| report.tenant(name)) else {
             // The server itself needs the memory, or its limit was lowered: no tenant took it.
@@ -87,5 +88,5 @@ fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<(String, Vec<
 
 /// The claim about the waiting of the other tenants.
 fn others(claims: &[Claim]) -> Option<&Claim> {
-    claims.iter().find(|claim| matches!(claim.what, What::Others { .. }))
+    claims.iter().find(|claim| matches!(claim.what, ClaimedFigure::Others { .. }))
 }

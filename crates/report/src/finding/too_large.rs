@@ -1,6 +1,8 @@
 //! Half the memory would serve the tenants as well.
 
-use super::{Finding, Report, Severity};
+use super::evidence::READS_MIN;
+use super::{Finding, Severity};
+use crate::Report;
 use crate::claim;
 use crate::words::{size, span, wait};
 
@@ -18,7 +20,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     let claims = claim::memory(report, server.divided / 2);
     let Some(half) = claims.first() else { return };
     let costs = half.high - half.now;
-    if costs > COST_MAX * half.now || report.recent.reads < super::READS_MIN {
+    if costs > COST_MAX * half.now || report.recent.reads < READS_MIN {
         return;
     }
     found.push(Finding {

@@ -1,6 +1,7 @@
 //! Twice the memory would save much of the waiting.
 
-use super::{Finding, Report, Severity};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::claim;
 use crate::words::{percent, size, wait};
 

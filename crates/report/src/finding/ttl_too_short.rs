@@ -1,12 +1,14 @@
 //! Many reads ask for keys whose time to live is over.
 
-use super::{Finding, Report, Severity, much_missed, waiting_of};
+use super::evidence::{busy, much_missed, waiting_of};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::claim::{self, Claim};
 use crate::words::{percent, points};
 use base::Cause;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
-    for tenant in super::busy(report) {
+    for tenant in busy(report) {
         let Some(expired) = much_missed(tenant, Cause::Expired) else { continue };
         let of_misses = expired / tenant.recent.miss_ratio().unwrap_or(1.0);
         let twice = claim::twice_the_ttl(report, tenant).filter(Claim::is_sound);

@@ -1,6 +1,7 @@
 //! A tenant writes far more values than clients read.
 
-use super::{Finding, Report, Severity};
+use super::{Finding, Severity};
+use crate::Report;
 use crate::words::{count, size};
 
 /// The least number of writes for each read, without the writes that fill a miss.

@@ -1,12 +1,13 @@
 //! The advice page: all findings, the most important first.
 
-use super::{Shown, link};
+use super::PageData;
+use super::phrases::link;
 use crate::draw::html::escape;
 use crate::finding::Severity;
 use crate::{finding, say};
 use std::fmt::Write;
 
-pub(super) fn render(shown: &Shown<'_>) -> String {
+pub(super) fn render(shown: &PageData<'_>) -> String {
     let mut out = String::from("<h1>Advice</h1>\n");
     let found = finding::all(shown.report);
     if found.is_empty() {

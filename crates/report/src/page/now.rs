@@ -1,7 +1,8 @@
 //! The first page: memory and waiting of each tenant, and the causes of misses.
 
+use super::PageData;
+use super::phrases::link;
 use super::series::{chart, memory, most};
-use super::{Shown, link};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Format};
 use crate::words::{count, percent, size, wait};
@@ -9,7 +10,7 @@ use crate::{Tenant, say};
 use base::Cause;
 use std::fmt::Write;
 
-pub(super) fn render(shown: &Shown<'_>) -> String {
+pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
     let mut out = format!("<h1>{}</h1>\n", escape(&say::summary(report)));
     let found = crate::finding::all(report);
@@ -40,7 +41,7 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
 }
 
 /// A table with one row per tenant.
-fn table(shown: &Shown<'_>) -> String {
+fn table(shown: &PageData<'_>) -> String {
     let report = shown.report;
     let mut out = String::from(
         "<div class=\"wide\"><table><thead><tr><th>tenant</th><th>memory</th>\

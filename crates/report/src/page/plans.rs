@@ -1,12 +1,13 @@
 //! The plans page: every change with its promise and its actual effect.
 
-use super::{Shown, link};
+use super::PageData;
+use super::phrases::link;
 use crate::draw::html::escape;
 use crate::say;
 use crate::words::{clock, percent, size};
 use std::fmt::Write;
 
-pub(super) fn render(shown: &Shown<'_>) -> String {
+pub(super) fn render(shown: &PageData<'_>) -> String {
     let server = &shown.report.server;
     let mut out = String::from("<h1>What changed</h1>\n");
     let _ = writeln!(out, "<p>{}</p>", escape(&say::pilot(shown.report)));

@@ -1,6 +1,7 @@
 //! Charts of the series in the history.
 
-use super::{Shown, back};
+use super::PageData;
+use super::phrases::back;
 use crate::Point;
 use crate::draw::{Axis, Chart, Format, Series};
 
@@ -10,7 +11,7 @@ const LINES_MAX: usize = 8;
 const POINTS_MAX: usize = 150;
 
 /// The points of a tenant, or of all, merged into as many as a chart shows.
-pub(super) fn points(shown: &Shown<'_>, tenant: Option<&str>) -> Vec<Point> {
+pub(super) fn points(shown: &PageData<'_>, tenant: Option<&str>) -> Vec<Point> {
     let since = shown.report.server.now_unix_s.saturating_sub(shown.span_s);
     let all = shown.history.since(tenant, since);
     let each = all.len().div_ceil(POINTS_MAX).max(1);
@@ -19,7 +20,7 @@ pub(super) fn points(shown: &Shown<'_>, tenant: Option<&str>) -> Vec<Point> {
 
 /// The axis of time, and a function that places a moment on it. Places are negative, relative to
 /// now, in a unit that fits the span.
-pub(super) fn time(shown: &Shown<'_>) -> (Axis, impl Fn(u64) -> f64 + use<>) {
+pub(super) fn time(shown: &PageData<'_>) -> (Axis, impl Fn(u64) -> f64 + use<>) {
     let (unit, name) = match shown.span_s {
         0..=7_200 => (60.0, "minutes"),
         7_201..=172_800 => (3_600.0, "hours"),
@@ -31,7 +32,7 @@ pub(super) fn time(shown: &Shown<'_>) -> (Axis, impl Fn(u64) -> f64 + use<>) {
 }
 
 /// The tenants that a chart shows: up to [`LINES_MAX`], with the largest value of `of` first.
-pub(super) fn most<'a>(shown: &Shown<'a>, of: impl Fn(&crate::Tenant) -> f64) -> Vec<&'a str> {
+pub(super) fn most<'a>(shown: &PageData<'a>, of: impl Fn(&crate::Tenant) -> f64) -> Vec<&'a str> {
     let mut all: Vec<_> = shown.report.tenants.iter().map(|one| (of(one), &one.name)).collect();
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     all.retain(|(much, _)| *much > 0.0);
@@ -40,7 +41,7 @@ pub(super) fn most<'a>(shown: &Shown<'a>, of: impl Fn(&crate::Tenant) -> f64) ->
 
 /// A chart with one line per tenant, of the value `of` at each moment.
 pub(super) fn chart(
-    shown: &Shown<'_>,
+    shown: &PageData<'_>,
     title: &str,
     y: Axis,
     names: &[&str],
@@ -59,7 +60,7 @@ pub(super) fn chart(
 }
 
 /// The memory of the tenants as stacked areas, with the changes as marks.
-pub(super) fn memory(shown: &Shown<'_>) -> Chart {
+pub(super) fn memory(shown: &PageData<'_>) -> Chart {
     let names = most(shown, |tenant| tenant.used as f64);
     let y = Axis::new("memory", Format::Bytes);
     let used = |point: &Point| Some(f64::from(point.used_kib) * 1024.0);
@@ -90,7 +91,7 @@ pub(super) fn memory(shown: &Shown<'_>) -> Chart {
 }
 
 /// The changes, with their places on the axis of time.
-fn marks(shown: &Shown<'_>) -> Vec<(f64, String)> {
+fn marks(shown: &PageData<'_>) -> Vec<(f64, String)> {
     let (_, place) = time(shown);
     let changes = shown.report.changes.iter();
     changes.map(|change| (place(change.unix_s), change.text.clone())).collect()

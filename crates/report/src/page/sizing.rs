@@ -1,7 +1,8 @@
 //! The sizing page: a slider over memory, with the misses and waiting of each tenant.
 
-use super::{Shown, link};
-use crate::claim::{self, What};
+use super::PageData;
+use super::phrases::link;
+use crate::claim::{self, ClaimedFigure};
 use crate::draw::{Axis, Chart, Format, Series};
 use crate::sizing::{Sizing, divide};
 use crate::words::{percent, size, wait};
@@ -17,7 +18,7 @@ fn memory_at(present: u64, step: i32) -> u64 {
     (present as f64 * power.exp2()) as u64
 }
 
-pub(super) fn render(shown: &Shown<'_>) -> String {
+pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
     let present = report.server.divided;
     if present == 0 {
@@ -38,7 +39,7 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
         let _ = writeln!(out, "<a href=\"/sizing?memory={bytes}\">{word}</a>");
     }
     let claims = claim::memory(report, memory);
-    let text = match claims.iter().find(|claim| claim.what == What::Waiting) {
+    let text = match claims.iter().find(|claim| claim.what == ClaimedFigure::Waiting) {
         None => "What all would wait is not known yet.".to_owned(),
         Some(claim) => {
             let verdict = match 1e3 * claim.change() {
@@ -62,7 +63,7 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
     out + "</div>\n"
 }
 
-fn table(shown: &Shown<'_>, now: &[u64], then: &[u64]) -> String {
+fn table(shown: &PageData<'_>, now: &[u64], then: &[u64]) -> String {
     let mut out = String::from(
         "<div class=\"wide\"><table><thead><tr><th>tenant</th><th class=\"n\">memory now</th>\
          <th class=\"n\">then</th><th class=\"n\">misses now</th><th class=\"n\">then</th>\
@@ -89,7 +90,7 @@ fn table(shown: &Shown<'_>, now: &[u64], then: &[u64]) -> String {
 }
 
 /// A chart of the waiting of all tenants at every step of the slider.
-fn curve(shown: &Shown<'_>, present: u64) -> Chart {
+fn curve(shown: &PageData<'_>, present: u64) -> Chart {
     let at = |step: i32| {
         let memory = memory_at(present, step);
         let division = divide(shown.report, memory);

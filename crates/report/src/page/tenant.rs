@@ -1,7 +1,8 @@
 //! One tenant: the causes of its misses, its curve, and its series over time.
 
+use super::PageData;
+use super::phrases::{link, paragraphs};
 use super::series::{chart, points, time};
-use super::{Shown, link, paragraphs};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Chart, Format, Series};
 use crate::finding::Finding;
@@ -17,7 +18,7 @@ const EXPECTED: usize = 5;
 /// Points of the curve that is drawn.
 const POINTS: u64 = 32;
 
-pub(super) fn render(shown: &Shown<'_>) -> String {
+pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
     let asked = shown.tenant.and_then(|name| report.tenant(name));
     let busiest = || report.tenants.iter().max_by_key(|tenant| tenant.recent.reads);
@@ -38,7 +39,7 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
 }
 
 /// The sentences of LARDER WHY and the findings about this tenant.
-fn why(shown: &Shown<'_>, tenant: &Tenant) -> String {
+fn why(shown: &PageData<'_>, tenant: &Tenant) -> String {
     let lines = say::why(shown.report, tenant);
     let mut out = format!("<pre>{}</pre>\n", escape(&lines.join("\n")));
     let found = crate::finding::all(shown.report);
@@ -51,7 +52,7 @@ fn why(shown: &Shown<'_>, tenant: &Tenant) -> String {
 }
 
 /// A chart of the tenant's miss ratio at every size of memory.
-fn sizes(shown: &Shown<'_>, tenant: &Tenant) -> String {
+fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
     let Some(sizing) = Sizing::of(tenant) else {
         return "<p>What other sizes would give is not known yet: it takes some hundred sampled \
                 reads.</p>\n"
@@ -96,7 +97,7 @@ fn sizes(shown: &Shown<'_>, tenant: &Tenant) -> String {
 }
 
 /// A chart of the causes of misses over time.
-fn causes(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
+fn causes(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
     let (x, place) = time(shown);
     let points = points(shown, Some(&tenant.name));
     let line = |(at, cause): (usize, Cause)| {
@@ -119,7 +120,7 @@ fn causes(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
 }
 
 /// A chart of the forecast and the actual miss ratio.
-fn forecasts(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
+fn forecasts(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
     let names = [tenant.name.as_str()];
     let y = Axis::new("reads that miss", Format::Percent);
     let mut chart = chart(shown, "Misses, and what was expected", y, &names, Point::miss_ratio);

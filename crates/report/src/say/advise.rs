@@ -1,6 +1,6 @@
 //! Advice in sentences: the findings of a report, with the memory and waiting of each tenant.
 
-use super::{COLUMNS, lately, name_width, paragraph};
+use super::lines::{COLUMNS, lately, name_width, paragraph};
 use crate::claim::{self, Claim};
 use crate::finding::{self, Finding};
 use crate::sizing::Sizing;

@@ -3,9 +3,9 @@
 //! The text starts with the recent work of the pilot and its worth. Each change follows, with the
 //! figures measured before and after it and the claims made about it.
 
-use super::COLUMNS;
 use super::advise::beside_lru;
-use crate::claim::{Claim, What};
+use super::lines::COLUMNS;
+use crate::claim::{Claim, ClaimedFigure};
 use crate::words::{clock, percent, size, span, wait, wrap};
 use crate::{Change, ChangeKind, Effect, Report, Tenant};
 
@@ -130,15 +130,15 @@ pub fn measured(change: &Change) -> Option<String> {
 /// The claims made about a change, in a sentence.
 pub fn claimed(change: &Change) -> Option<String> {
     let text = |claim: &Claim| match &claim.what {
-        What::Waiting => {
+        ClaimedFigure::Waiting => {
             format!("waiting {} ± {}", wait(1e3 * claim.value), wait(1e3 * claim.band()))
         }
-        What::Others { .. } => format!(
+        ClaimedFigure::Others { .. } => format!(
             "waiting of the others {} ± {}",
             wait(1e3 * claim.value),
             wait(1e3 * claim.band())
         ),
-        What::Misses { tenant } => {
+        ClaimedFigure::Misses { tenant } => {
             format!("{tenant} {} ± {:.1}", percent(claim.value), 100.0 * claim.band())
         }
     };

@@ -1,7 +1,7 @@
 //! The memory that a wanted miss ratio takes, in sentences.
 
-use super::COLUMNS;
-use crate::claim::{self, What};
+use super::lines::COLUMNS;
+use crate::claim::{self, ClaimedFigure};
 use crate::sizing::{Need, Sizing};
 use crate::words::{percent, points, size, wait, wrap};
 use crate::{Report, Tenant};
@@ -70,7 +70,7 @@ fn price(report: &Report, tenant: &Tenant, bytes: u64) -> String {
         return format!("That is more than there is: CONFIG SET maxmemory {more}mb, or more.");
     }
     let claims = claim::floor(report, tenant, floor << 20);
-    let costs = claims.iter().find(|claim| matches!(claim.what, What::Others { .. }));
+    let costs = claims.iter().find(|claim| matches!(claim.what, ClaimedFigure::Others { .. }));
     let others = match costs {
         None => "what that costs the others is not known".to_owned(),
         Some(costs) if !costs.is_sound() => format!(

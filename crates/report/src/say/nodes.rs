@@ -1,5 +1,6 @@
 //! A group of servers that share the keys, in sentences.
 
+use super::lines::COLUMNS;
 use crate::nodes::{self, Gain, Node};
 use crate::words::{percent, size, wait, wrap};
 
@@ -17,7 +18,7 @@ pub fn nodes(all: &[Node], slot_of: impl Fn(&[u8]) -> u16) -> Vec<String> {
         node.report.recent.reads_per_s() * node.report.recent.miss_ratio().unwrap_or_default()
     });
     let waits = sum(|node| node.report.recent.wait_ms_per_s());
-    let say = |lines: &mut Vec<String>, text: String| lines.extend(wrap(&text, super::COLUMNS, 0));
+    let say = |lines: &mut Vec<String>, text: String| lines.extend(wrap(&text, COLUMNS, 0));
     let asked = if reads < 1.0 {
         "Hardly anybody reads.".to_owned()
     } else {

@@ -1,6 +1,6 @@
 //! A comparison of eviction policies on the present traffic.
 
-use super::COLUMNS;
+use super::lines::COLUMNS;
 use crate::Report;
 use crate::words::{percent, wrap};
 

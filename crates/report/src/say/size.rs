@@ -1,7 +1,7 @@
 //! The effect of another memory limit: the waiting of all, and the misses of each tenant.
 
-use super::{COLUMNS, name_width};
-use crate::claim::{self, Claim, What};
+use super::lines::{COLUMNS, name_width};
+use crate::claim::{self, Claim, ClaimedFigure};
 use crate::sizing::divide;
 use crate::words::{percent, size as bytes, span, wait, wrap};
 use crate::{Report, Tenant};
@@ -10,7 +10,7 @@ use crate::{Report, Tenant};
 pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     let server = &report.server;
     let claims = claim::of_maxmemory(report, maxmemory);
-    let all = claims.iter().find(|claim| claim.what == What::Waiting);
+    let all = claims.iter().find(|claim| claim.what == ClaimedFigure::Waiting);
     let Some(all) = all.filter(|_| server.maxmemory > 0) else {
         let text = match (report.is_steered(), server.maxmemory) {
             (false, _) => {
@@ -68,7 +68,7 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
 }
 
 fn row(tenant: &Tenant, share: u64, claims: &[Claim], width: usize) -> String {
-    let misses = What::Misses { tenant: tenant.name.clone() };
+    let misses = ClaimedFigure::Misses { tenant: tenant.name.clone() };
     let Some(claim) = claims.iter().find(|claim| claim.what == misses) else {
         return format!(
             "  {:<width$} {:>9}  too little is known of it",

@@ -40,7 +40,7 @@ fn the_policy_in_force_misses_the_same_everywhere() {
 fn waiting_is_the_same_on_every_page() {
     let report = healthy();
     let history = History::default();
-    let shown = page::Shown {
+    let shown = page::PageData {
         report: &report,
         history: &history,
         tenant: None,

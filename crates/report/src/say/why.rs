@@ -1,6 +1,6 @@
 //! The causes of a tenant's misses, in sentences.
 
-use super::{COLUMNS, lately};
+use super::lines::{COLUMNS, lately};
 use crate::words::{clock, count, percent, points, size, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;

@@ -21,7 +21,7 @@ use crate::product::Reported;
 use ::load::median;
 use anyhow::{Result, anyhow, ensure};
 use report::Report;
-use report::claim::{self, Claim, Setting as Made, What};
+use report::claim::{self, Claim, ClaimedFigure, Setting as Made};
 use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 use tune::recipe;
@@ -75,22 +75,18 @@ impl Tried {
         let less = |claim: &Claim| claim.change() > 0.0;
         let at = match (&self.claim.setting, &self.claim.what) {
             (Made::Policy { .. }, _) => 0,
-            (Made::Memory { .. }, What::Waiting | What::Others { .. }) => {
-                if less(&self.claim) {
-                    1
-                } else {
-                    2
-                }
+            (Made::Memory { .. }, ClaimedFigure::Waiting | ClaimedFigure::Others { .. }) => {
+                if less(&self.claim) { 1 } else { 2 }
             }
-            (Made::Memory { .. }, What::Misses { .. }) => {
+            (Made::Memory { .. }, ClaimedFigure::Misses { .. }) => {
                 if less(&self.claim) {
                     3
                 } else {
                     4
                 }
             }
-            (Made::Floor { .. }, What::Misses { .. }) => 5,
-            (Made::Floor { .. }, What::Waiting | What::Others { .. }) => 6,
+            (Made::Floor { .. }, ClaimedFigure::Misses { .. }) => 5,
+            (Made::Floor { .. }, ClaimedFigure::Waiting | ClaimedFigure::Others { .. }) => 6,
             (Made::TwiceTheTtl { .. }, _) => 7,
         };
         KINDS[at]
@@ -122,7 +118,7 @@ impl Tried {
     /// more. The tolerance is a percentage point for misses, and a hundredth of the present value
     /// for waiting.
     fn is_near(&self) -> bool {
-        let is_ratio = matches!(self.claim.what, What::Misses { .. });
+        let is_ratio = matches!(self.claim.what, ClaimedFigure::Misses { .. });
         let point = if is_ratio { 1.0 } else { self.claim.now };
         self.off().abs() <= (0.1 * self.claim.change().abs()).max(0.01 * point)
     }
@@ -305,15 +301,15 @@ fn made(report: &Report) -> Vec<Claim> {
 
 /// The actual value of a claim's quantity: waiting in milliseconds a second, or misses as a share
 /// of reads.
-fn value(load: &Traffic, what: &What, came: &Came, seconds: u64) -> f64 {
+fn value(load: &Traffic, what: &ClaimedFigure, came: &Came, seconds: u64) -> f64 {
     let tenants = load.tenants();
     let place = |name: &str| tenants.iter().position(|tenant| tenant.name == name);
     let waited = |counts: &Counts| counts.waited.as_f64() / 1e3 / seconds as f64;
     let all: f64 = came.iter().map(waited).sum();
     match what {
-        What::Waiting => all,
-        What::Others { tenant } => all - place(tenant).map_or(0.0, |at| waited(&came[at])),
-        What::Misses { tenant } => place(tenant).map_or(0.0, |at| came[at].miss_ratio()),
+        ClaimedFigure::Waiting => all,
+        ClaimedFigure::Others { tenant } => all - place(tenant).map_or(0.0, |at| waited(&came[at])),
+        ClaimedFigure::Misses { tenant } => place(tenant).map_or(0.0, |at| came[at].miss_ratio()),
     }
 }
 

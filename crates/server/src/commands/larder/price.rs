@@ -5,7 +5,7 @@
 //! saving by a little more memory than it holds.
 
 use super::share;
-use ::report::claim::{self, Claim, What};
+use ::report::claim::{self, Claim, ClaimedFigure};
 use ::report::words::wait;
 use ::report::{Report, Tenant};
 use base::Bytes;
@@ -24,7 +24,7 @@ fn counts(prices: &[f64], at: usize) -> f64 {
 fn per_mib(report: &Report) -> Option<f64> {
     let divided = report.server.divided;
     let more = claim::memory(report, divided + divided / 8);
-    let saves = more.iter().find(|claim| claim.what == What::Waiting)?;
+    let saves = more.iter().find(|claim| claim.what == ClaimedFigure::Waiting)?;
     let mib = (divided / 8) as f64 / f64::from(1 << 20);
     (saves.change() < 0.0 && saves.is_sound()).then(|| -1e3 * saves.change() / mib)
 }

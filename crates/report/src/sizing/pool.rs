@@ -5,7 +5,8 @@
 //! another size. So the answer is the size at which the memory of all tenants, within their bounds,
 //! adds up to the memory there is.
 
-use crate::sizing::{Division, Reading, Sizing, between};
+use super::fitted::Reading;
+use super::{Division, Estimate, Sizing};
 use crate::{Report, Tenant};
 
 /// Bisection steps in the search for that size; more steps would change less than a byte in a
@@ -13,7 +14,7 @@ use crate::{Report, Tenant};
 const STEPS: usize = 48;
 
 /// Tenants that share a pool, with the sizing of each.
-pub(crate) struct Pool<'a> {
+pub(crate) struct SharedPool<'a> {
     report: &'a Report,
     sizings: Vec<Option<Sizing<'a>>>,
 }
@@ -32,7 +33,7 @@ impl Bounds {
     }
 }
 
-impl<'a> Pool<'a> {
+impl<'a> SharedPool<'a> {
     /// The pool of a report; `None` if its tenants do not share one, or no curve is known.
     pub(crate) fn of(report: &'a Report) -> Option<Self> {
         let is_shared =
@@ -94,4 +95,10 @@ impl<'a> Pool<'a> {
         }
         shares.into_iter().map(|share| share.round() as u64).collect()
     }
+}
+
+/// The middle of two estimates, with a band wide enough for both.
+fn between([one, other]: &[Estimate; 2]) -> Estimate {
+    let apart = 0.5 * (one.ratio - other.ratio).abs();
+    Estimate { ratio: one.ratio.midpoint(other.ratio), band: one.band.max(other.band).hypot(apart) }
 }

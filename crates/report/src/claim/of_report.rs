@@ -1,18 +1,9 @@
-//! Claims: forecasts of figures under a setting that could be made.
-//!
-//! Each sentence with a forecast is made from a [`Claim`]: a figure, a setting, a value with its
-//! band, and the stretch of requests that it rests on. So a reader who doubts a claim can run it.
-//! `larder experiment claims` runs each claim in virtual time and compares the actual value with
-//! the claimed one. The match over [`Setting`] there ensures that every claim has its run.
-//!
-//! Two sentences about one figure, such as a floor before and after it is set, come from one
-//! function. A claim whose band is wider than its change is not made ([`Claim::is_sound`]).
+//! The claims that a report makes.
 
-use crate::pool::{Bounds, Pool};
-use crate::sizing::{Division, Sizing, divide, waits};
+use super::{Claim, ClaimedFigure, Setting};
+use crate::sizing::{Bounds, Division, SharedPool, Sizing, divide, waits};
 use crate::{Report, Tenant};
 use base::Cause;
-use serde::{Deserialize, Serialize};
 
 /// With fewer reads of all tenants, no claim about waiting is made; with fewer reads of one tenant,
 /// none about its misses.
@@ -25,99 +16,18 @@ const EXPIRED_MIN: f64 = 100.0;
 /// more, items that live longer take memory from others.
 const EVICTED_MAX: f64 = 0.1;
 
-/// The least change that counts: as a share of the waiting, and as a share of a tenant's reads.
-const CHANGE_MIN: (f64, f64) = (0.005, 0.001);
-
-/// The setting that a claim is about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Setting {
-    /// `maxmemory-policy`.
-    Policy {
-        /// The name that the setting accepts.
-        policy: String,
-    },
-    /// `maxmemory`, at a value that leaves tenants `divided` bytes.
-    Memory {
-        /// Bytes that tenants can have.
-        divided: u64,
-    },
-    /// `min` of a tenant.
-    Floor {
-        /// The tenant.
-        tenant: String,
-        /// Bytes; 0 for none.
-        bytes: u64,
-    },
-    /// Twice the time to live for all items of a tenant.
-    TwiceTheTtl {
-        /// The tenant.
-        tenant: String,
-    },
-}
-
-/// The figure that a claim forecasts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum What {
-    /// Waiting of all tenants, in milliseconds per second.
-    Waiting,
-    /// Waiting of all tenants but one, in milliseconds per second.
-    Others {
-        /// The tenant that is left out.
-        tenant: String,
-    },
-    /// The miss ratio of a tenant.
-    Misses {
-        /// The tenant.
-        tenant: String,
-    },
-}
-
-/// A forecast of the value that a run would measure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Claim {
-    /// The figure that the claim forecasts.
-    pub what: What,
-    /// The setting that the claim assumes.
-    pub setting: Setting,
-    /// The value now, as measured.
-    pub now: f64,
-    /// The value with the setting.
-    pub value: f64,
-    /// The lower end of the band, which holds the value in 19 of 20 cases.
-    pub low: f64,
-    /// The upper end of the band.
-    pub high: f64,
-    /// Seconds of requests that the claim rests on.
-    pub window_s: u64,
-}
-
-impl Claim {
-    fn new(report: &Report, what: What, setting: Setting, now: f64, value: f64, band: f64) -> Self {
-        let (low, high) = ((value - band).max(0.0), value + band);
-        let window_s = report.recent.seconds;
-        Self { what, setting, now, value, low, high, window_s }
-    }
-
-    /// The difference from the present value; negative where the value falls.
-    pub fn change(&self) -> f64 {
-        self.value - self.now
-    }
-
-    /// The wider side of the band. The sides differ because the lower end is never negative.
-    pub fn band(&self) -> f64 {
-        (self.high - self.value).max(self.value - self.low)
-    }
-
-    /// Whether the change exceeds both the band and the least change that counts.
-    pub fn is_sound(&self) -> bool {
-        let least = match self.what {
-            What::Misses { .. } => CHANGE_MIN.1,
-            What::Waiting | What::Others { .. } => CHANGE_MIN.0 * self.now,
-        };
-        self.change().abs() > self.band().max(least)
-    }
+/// A claim about a figure that is `now` and would be `value`, `band` more or less.
+fn claim(
+    report: &Report,
+    what: ClaimedFigure,
+    setting: Setting,
+    now: f64,
+    value: f64,
+    band: f64,
+) -> Claim {
+    let (low, high) = ((value - band).max(0.0), value + band);
+    let window_s = report.recent.seconds;
+    Claim { what, setting, now, value, low, high, window_s }
 }
 
 /// All sound claims that this report makes.
@@ -162,7 +72,7 @@ pub fn policy(report: &Report, policy: &str) -> Option<Claim> {
     let now = report.recent.wait_ms_per_s();
     let setting = Setting::Policy { policy: policy.to_owned() };
     is_enough(report).then(|| {
-        Claim::new(report, What::Waiting, setting, now, now * trial.waits, now * trial.band)
+        claim(report, ClaimedFigure::Waiting, setting, now, now * trial.waits, now * trial.band)
     })
 }
 
@@ -196,16 +106,16 @@ pub fn floor(report: &Report, tenant: &Tenant, bytes: u64) -> Vec<Claim> {
     let own = report.tenants[at].recent.wait_ms_per_s();
     let measured = report.recent.wait_ms_per_s() - own;
     let band = chance.max(more).sqrt();
-    let what = What::Others { tenant: tenant.name.clone() };
+    let what = ClaimedFigure::Others { tenant: tenant.name.clone() };
     if is_enough(report) {
-        claims.push(Claim::new(report, what, setting, measured, measured + after - before, band));
+        claims.push(claim(report, what, setting, measured, measured + after - before, band));
     }
     claims
 }
 
 /// The waiting of the other tenants if this one had no floor; `None` if it has none now.
 pub fn floor_costs(report: &Report, tenant: &Tenant) -> Option<Claim> {
-    let others = |claim: &Claim| matches!(claim.what, What::Others { .. });
+    let others = |claim: &Claim| matches!(claim.what, ClaimedFigure::Others { .. });
     floor(report, tenant, 0).into_iter().find(others).filter(|_| tenant.min > 0)
 }
 
@@ -222,17 +132,17 @@ pub fn twice_the_ttl(report: &Report, tenant: &Tenant) -> Option<Claim> {
     let saved = tenant.twice_the_ttl?;
     let chance = 2.0 * (saved * (1.0 - saved) / sampled).sqrt();
     let (what, setting) = (
-        What::Misses { tenant: tenant.name.clone() },
+        ClaimedFigure::Misses { tenant: tenant.name.clone() },
         Setting::TwiceTheTtl { tenant: tenant.name.clone() },
     );
     // What is evicted now may stay evicted, or be needed by items that live longer.
     let band = (expired * chance).hypot(evicted);
-    Some(Claim::new(report, what, setting, now, now - expired * saved, band))
+    Some(claim(report, what, setting, now, now - expired * saved, band))
 }
 
 fn with_floor(report: &Report, tenant: &Tenant, bytes: u64) -> Option<Division> {
     let at = place(report, tenant)?;
-    if let Some(pool) = Pool::of(report) {
+    if let Some(pool) = SharedPool::of(report) {
         let mut bounds: Vec<_> = report.tenants.iter().map(Bounds::of).collect();
         bounds[at].min = bytes;
         return Some(pool.divide(report.server.divided, &bounds));
@@ -252,7 +162,7 @@ fn outcome(report: &Report, setting: &Setting, now: &Division, then: &Division) 
     }
     let measured = report.recent.wait_ms_per_s();
     let value = measured + then.wait_ms - now.wait_ms;
-    let band = if Pool::of(report).is_some() {
+    let band = if SharedPool::of(report).is_some() {
         then.band_ms
     } else {
         // Both divisions rest on the same sample, so their errors are equal, except for the part of
@@ -260,7 +170,7 @@ fn outcome(report: &Report, setting: &Setting, now: &Division, then: &Division) 
         let share = (then.wait_ms - now.wait_ms).abs() / now.wait_ms.max(f64::MIN_POSITIVE);
         now.band_ms.max(then.band_ms) * share.min(1.0).sqrt()
     };
-    let waiting = Claim::new(report, What::Waiting, setting.clone(), measured, value, band);
+    let waiting = claim(report, ClaimedFigure::Waiting, setting.clone(), measured, value, band);
     let each = (0..report.tenants.len()).filter_map(|at| misses(report, setting, at, then));
     std::iter::once(waiting).chain(each).collect()
 }
@@ -270,8 +180,8 @@ fn misses(report: &Report, setting: &Setting, at: usize, then: &Division) -> Opt
     let tenant = &report.tenants[at];
     let measured = tenant.recent.miss_ratio().filter(|_| tenant.recent.reads >= READS_MIN)?;
     let there = then.ratios[at]?;
-    let what = What::Misses { tenant: tenant.name.clone() };
-    Some(Claim::new(report, what, setting.clone(), measured, there.ratio, there.band))
+    let what = ClaimedFigure::Misses { tenant: tenant.name.clone() };
+    Some(claim(report, what, setting.clone(), measured, there.ratio, there.band))
 }
 
 fn is_enough(report: &Report) -> bool {

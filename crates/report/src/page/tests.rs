@@ -1,0 +1,64 @@
+//! Pages of tenants with odd names, and of many tenants.
+
+use super::*;
+use crate::finding::tests::healthy;
+use crate::{Change, History, Moved, Point};
+
+fn shown(names: &[&str], page: &PageSpec) -> String {
+    let mut report = healthy();
+    let first = report.tenants[0].clone();
+    report.tenants =
+        names.iter().map(|&name| crate::Tenant { name: name.into(), ..first.clone() }).collect();
+    let mut history = History::default();
+    for second in 0..200 {
+        let point = Point {
+            unix_s: (report.server.now_unix_s - 200 + second) as u32,
+            reads: 10,
+            misses: 2,
+            used_kib: 100,
+            ..Point::default()
+        };
+        history.push(names.iter().map(|&name| (name, point)));
+    }
+    let moved = Moved { tenant: names[0].into(), before: 1, after: 2 };
+    report.changes = vec![Change {
+        unix_s: report.server.now_unix_s - 60,
+        text: "a plan is in force".into(),
+        moved: vec![moved],
+        ..Change::default()
+    }];
+    let tenant = Some(names[0]);
+    let shown = PageData { report: &report, history: &history, tenant, memory: None, span_s: 300 };
+    whole(page, &shown)
+}
+
+/// The name of a tenant is escaped wherever it appears.
+#[test]
+fn names_are_text() {
+    for page in ALL {
+        let html = shown(&["<script>alert(\"x\")</script>", "b"], page);
+        assert!(!html.contains("<script>alert"), "{}", page.title);
+        assert_eq!(html.matches("<script").count(), 1, "{}", page.title);
+        assert!(html.contains("&lt;script&gt;alert"), "{}", page.title);
+        assert!(!html.contains("http://") && !html.contains("https://"));
+    }
+}
+
+/// Charts show few lines however many tenants there are; tables show all tenants.
+#[test]
+fn many_tenants_stay_readable() {
+    let names: Vec<String> = (0..200).map(|at| format!("tenant{at}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let html = shown(&names, &ALL[0]);
+    let lines = html.matches("<polyline").count() + html.matches("<polygon").count();
+    assert!(lines < 40, "{lines}");
+    assert!(names.iter().all(|name| html.contains(&format!(">{name}<"))));
+}
+
+#[test]
+fn what_a_url_holds_comes_back() {
+    for text in ["web", "a b&c=d/ü", "<\">%"] {
+        assert_eq!(decode(&encode(text)), text);
+    }
+    assert_eq!(decode("a+b%zz%4"), "a b%zz%4");
+}

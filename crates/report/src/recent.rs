@@ -1,0 +1,85 @@
+//! The requests of a stretch of time, summed.
+
+use crate::Point;
+use base::Cause;
+use serde::{Deserialize, Serialize};
+
+/// The requests of a stretch of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recent {
+    /// Length of the stretch, in seconds.
+    pub seconds: u64,
+    /// The number of reads.
+    pub reads: u64,
+    /// Reads that found nothing.
+    pub misses: u64,
+    /// Misses by cause, in the order of [`Cause::ALL`], scaled up from the sampled keys.
+    pub causes: [u64; Cause::ALL.len()],
+    /// Misses of sampled keys that `causes` rests on.
+    pub sampled: u64,
+    /// Total cost of the misses, in milliseconds.
+    pub wait_ms: f64,
+}
+
+impl Recent {
+    /// The sum of the points; `seconds` counts each point as one second.
+    pub fn of(points: &[Point]) -> Self {
+        let mut sum = Self::default();
+        for point in points {
+            sum.reads += u64::from(point.reads);
+            sum.misses += u64::from(point.misses);
+            sum.sampled += u64::from(point.sampled);
+            for (sum, more) in sum.causes.iter_mut().zip(point.causes) {
+                *sum += u64::from(more);
+            }
+            sum.wait_ms += f64::from(point.wait_ms);
+        }
+        let [never, .., early] = &mut sum.causes;
+        *never = never.saturating_sub(*early);
+        sum.seconds = points.len() as u64;
+        sum
+    }
+
+    /// Reads that found nothing, as a share of all; `None` without reads.
+    pub fn miss_ratio(&self) -> Option<f64> {
+        (self.reads > 0).then(|| self.misses as f64 / self.reads as f64)
+    }
+
+    /// Waiting for misses, in milliseconds per second.
+    pub fn wait_ms_per_s(&self) -> f64 {
+        self.wait_ms / self.seconds.max(1) as f64
+    }
+
+    /// The mean cost of a miss, in microseconds; `None` where no miss had a cost.
+    pub fn miss_us(&self) -> Option<f64> {
+        (self.misses > 0 && self.wait_ms > 0.0).then(|| 1e3 * self.wait_ms / self.misses as f64)
+    }
+
+    /// Reads per second.
+    pub fn reads_per_s(&self) -> f64 {
+        self.reads as f64 / self.seconds.max(1) as f64
+    }
+
+    /// The share of the reads that missed for this cause. `None` with fewer than a hundred sampled
+    /// misses, whose shares are known only to about ten percentage points.
+    pub fn missed_for(&self, cause: Cause) -> Option<f64> {
+        const SAMPLED_MIN: u64 = 100;
+        let all: u64 = self.causes.iter().sum();
+        let share = self.causes[cause as usize] as f64 / all.max(1) as f64;
+        (self.sampled >= SAMPLED_MIN).then(|| Some(share * self.miss_ratio()?))?
+    }
+
+    /// The sum of several tenants' requests over the same stretch of time.
+    pub fn sum<'a>(all: impl Iterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        for one in all {
+            sum.seconds = sum.seconds.max(one.seconds);
+            sum.reads += one.reads;
+            sum.misses += one.misses;
+            sum.sampled += one.sampled;
+            sum.causes.iter_mut().zip(one.causes).for_each(|(sum, one)| *sum += one);
+            sum.wait_ms += one.wait_ms;
+        }
+        sum
+    }
+}

@@ -1,0 +1,121 @@
+//! The report itself, and its parts that concern the cache as a whole.
+
+use crate::{Change, Recent, Tenant};
+use serde::{Deserialize, Serialize};
+
+/// Everything that the cache knows about itself at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The cache as a whole.
+    pub server: Server,
+    /// The recent requests of all tenants together.
+    pub recent: Recent,
+    /// Every tenant, in the order of tenant numbers.
+    pub tenants: Vec<Tenant>,
+    /// The last changes of settings, load and plans, the newest last.
+    pub changes: Vec<Change>,
+    /// The errors of the forecasts of miss ratios.
+    pub forecasts: Forecasts,
+    /// The result of each policy on the same requests; empty where too little is known.
+    pub policies: Vec<PolicyTrial>,
+    /// The replays of sampled requests that curves and policies rest on, where tenants share a
+    /// pool.
+    #[serde(default)]
+    pub plays: Option<Plays>,
+}
+
+/// The cache as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Server {
+    /// The version of Larder.
+    pub version: String,
+    /// The time of the report, in Unix seconds.
+    pub now_unix_s: u64,
+    /// The offset of local time from UTC, in seconds; positive east of Greenwich.
+    pub utc_offset_s: i32,
+    /// Seconds since the server started.
+    pub uptime_s: u64,
+    /// The recipe in force; `static` where the loop is off.
+    pub recipe: String,
+    /// The eviction policy, as `maxmemory-policy` names it.
+    pub policy: String,
+    /// The memory limit (`maxmemory`), in bytes; 0 where there is none.
+    pub maxmemory: u64,
+    /// The part of `maxmemory` that tenants can have, in bytes; 0 where there is no limit.
+    pub divided: u64,
+    /// Memory in use, in bytes.
+    pub used: u64,
+    /// Resident memory of the process, in bytes.
+    pub resident: u64,
+    /// Memory of the machine, in bytes.
+    pub machine: u64,
+    /// Connected clients.
+    pub clients: u64,
+    /// Writes refused for lack of memory since the start.
+    pub refused: u64,
+    /// The share of the keys that are sampled; 0 where no keys are.
+    pub sampled: f64,
+    /// Memory of models, observer and history, in bytes.
+    pub models: u64,
+}
+
+/// The errors of forecast miss ratios over the last day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Forecasts {
+    /// The number of minutes with a forecast, summed over all tenants.
+    pub count: u64,
+    /// The median error, as a difference of miss ratios.
+    pub median: f64,
+    /// The 95th percentile of the error, as a difference of miss ratios.
+    pub most: f64,
+}
+
+impl Forecasts {
+    /// Summarises the absolute errors of all forecasts.
+    pub fn of(mut errors: Vec<f64>) -> Self {
+        errors.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let place = (share * errors.len() as f64) as usize;
+            errors.get(place.min(errors.len().saturating_sub(1))).copied().unwrap_or_default()
+        };
+        Self { count: errors.len() as u64, median: at(0.5), most: at(0.95) }
+    }
+}
+
+/// An eviction policy, tried on the requests of sampled keys.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PolicyTrial {
+    /// The name that `maxmemory-policy` accepts.
+    pub policy: String,
+    /// Whether this policy is in force.
+    pub is_present: bool,
+    /// Waiting for misses, divided by the waiting under the policy in force.
+    pub waits: f64,
+    /// The band of `waits` to either side: two standard errors, plus the error of the model.
+    pub band: f64,
+    /// The miss ratio of all reads under this policy.
+    pub miss_ratio: f64,
+}
+
+impl Report {
+    /// A tenant by its name.
+    pub fn tenant(&self, name: &str) -> Option<&Tenant> {
+        self.tenants.iter().find(|tenant| tenant.name == name)
+    }
+
+    /// Whether the loop is on, which it must be for keys to be sampled.
+    pub fn is_steered(&self) -> bool {
+        self.server.recipe != "static"
+    }
+}
+
+/// The plays that a report rests on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plays {
+    /// Seconds of requests that were counted.
+    pub seconds: u64,
+    /// Sampled reads among them.
+    pub reads: u64,
+    /// The reason in a sentence if policies are not compared; `None` if they are.
+    pub off: Option<String>,
+}
