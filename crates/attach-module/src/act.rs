@@ -33,7 +33,7 @@ const EMPTY: f64 = 0.7;
 
 /// Whether the module carries plans out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ActingState {
     /// Its settings do not let it act.
     #[default]
     Observing,
@@ -46,7 +46,7 @@ pub(crate) enum State {
 #[derive(Debug)]
 pub(crate) struct Hand {
     pools: RefCell<Vec<PoolStep>>,
-    pub(crate) state: RefCell<State>,
+    pub(crate) state: RefCell<ActingState>,
     /// Whether memory is full, so that budgets count.
     is_full: Cell<bool>,
     /// Whether a timer of the server is pending.
@@ -94,7 +94,7 @@ impl Hand {
 
     /// Whether the module may act now.
     pub(crate) fn is_acting(&self) -> bool {
-        *self.state.borrow() == State::Acting
+        *self.state.borrow() == ActingState::Acting
     }
 
     /// Stores the pools of a step; without a step, none.

@@ -4,7 +4,7 @@
 //! follow one another slowly. During a census keys are born and die. So its result replaces the
 //! running counts only where the two differ by more than these changes explain.
 
-use crate::server::Scan;
+use crate::scan::Scan;
 use base::TenantId;
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! LARDER.PLAN, TENANTS, CURVE, ADVISE and HISTORY. They answer in lines for people. With JSON as
 //! the last word they answer with one document for programs.
 
-use crate::exchange::{Exchange, Shown};
+use crate::exchange::{Exchange, PilotResults};
 use report::finding::{self, Severity};
 use report::{Report, plans, say};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(crate) const STOPPED: &str = "the module has stopped: MODULE UNLOAD larder a
 const HISTORY_S: u64 = 3_600;
 
 /// The answer to a command.
-pub(crate) enum Answer {
+pub(crate) enum CommandAnswer {
     Lines(Vec<String>),
     Document(Value),
 }
@@ -27,7 +27,7 @@ pub(crate) enum Answer {
 ///
 /// # Errors
 /// A sentence that names the fix.
-pub(crate) fn answer(words: &[String], exchange: &Exchange) -> Result<Answer, String> {
+pub(crate) fn answer(words: &[String], exchange: &Exchange) -> Result<CommandAnswer, String> {
     let [name, arguments @ ..] = words else { return Err("a command has a name".to_owned()) };
     let name = name.to_ascii_lowercase();
     let as_json = arguments.last().is_some_and(|last| last.eq_ignore_ascii_case("json"));
@@ -42,13 +42,13 @@ pub(crate) fn answer(words: &[String], exchange: &Exchange) -> Result<Answer, St
     match (name.trim_start_matches("larder."), arguments) {
         // A panic on request, for the tests of the module's behaviour after a bug.
         ("plan", [word]) if cfg!(debug_assertions) && word == "panic" => panic!("as asked"),
-        ("plan", []) if as_json => Ok(Answer::Document(plan_document(&shown))),
-        ("plan", []) => Ok(Answer::Lines(plan(&shown))),
-        ("tenants", []) if as_json => Ok(Answer::Document(json!(shown.report.tenants))),
+        ("plan", []) if as_json => Ok(CommandAnswer::Document(plan_document(&shown))),
+        ("plan", []) => Ok(CommandAnswer::Lines(plan(&shown))),
+        ("tenants", []) if as_json => Ok(CommandAnswer::Document(json!(shown.report.tenants))),
         ("tenants", []) => {
             let mut lines = say::tenants(&shown.report);
             lines.push(format!("The module: {}.", shown.state));
-            Ok(Answer::Lines(lines))
+            Ok(CommandAnswer::Lines(lines))
         }
         ("curve", [tenant]) => curve(&shown, tenant, as_json),
         ("advise", []) => Ok(advise(&shown.report, None, as_json)),
@@ -78,7 +78,7 @@ fn known<'a>(report: &'a Report, name: &str) -> Result<&'a report::Tenant, Strin
     })
 }
 
-fn plan_document(shown: &Shown) -> Value {
+fn plan_document(shown: &PilotResults) -> Value {
     let name = |id: &u16| {
         let tenants = shown.names.get(usize::from(*id)).cloned();
         tenants.unwrap_or_default()
@@ -95,7 +95,7 @@ fn plan_document(shown: &Shown) -> Value {
     json!({"state": shown.state, "in_force": pools, "pilot": shown.status})
 }
 
-fn plan(shown: &Shown) -> Vec<String> {
+fn plan(shown: &PilotResults) -> Vec<String> {
     let mut text = vec![format!("The module: {}.", shown.state)];
     let Some(status) = &shown.status else {
         text.push(format!("recipe {}: nothing is planned", shown.report.server.recipe));
@@ -107,34 +107,34 @@ fn plan(shown: &Shown) -> Vec<String> {
     text
 }
 
-fn curve(shown: &Shown, name: &str, as_json: bool) -> Result<Answer, String> {
+fn curve(shown: &PilotResults, name: &str, as_json: bool) -> Result<CommandAnswer, String> {
     let tenant = known(&shown.report, name)?;
     if as_json {
-        return Ok(Answer::Document(json!({"tenant": name, "curve": tenant.curve})));
+        return Ok(CommandAnswer::Document(json!({"tenant": name, "curve": tenant.curve})));
     }
     if tenant.curve.is_none() {
         return Err("too little was seen of this tenant: its curve needs some thousand reads of \
                     sampled keys"
             .to_owned());
     }
-    Ok(Answer::Lines(say::curve(&shown.report, tenant)))
+    Ok(CommandAnswer::Lines(say::curve(&shown.report, tenant)))
 }
 
-fn advise(report: &Report, only: Option<&str>, as_json: bool) -> Answer {
+fn advise(report: &Report, only: Option<&str>, as_json: bool) -> CommandAnswer {
     let says = say::advise(report, only);
     if !as_json {
-        return Answer::Lines(says);
+        return CommandAnswer::Lines(says);
     }
     let mut found = finding::all(report);
     found.retain(|one| only.is_none() || one.tenant.as_deref() == only);
     let worst = found.iter().map(|one| one.severity).max().unwrap_or(Severity::Note);
-    Answer::Document(json!({"says": says, "findings": found, "worst": worst}))
+    CommandAnswer::Document(json!({"says": says, "findings": found, "worst": worst}))
 }
 
-fn history(exchange: &Exchange, report: &Report, seconds: u64, as_json: bool) -> Answer {
+fn history(exchange: &Exchange, report: &Report, seconds: u64, as_json: bool) -> CommandAnswer {
     let since = report.server.now_unix_s.saturating_sub(seconds);
     if !as_json {
-        return Answer::Lines(say::history(report, since));
+        return CommandAnswer::Lines(say::history(report, since));
     }
     let history = exchange.history().clone();
     let tenants: serde_json::Map<_, _> = report
@@ -144,7 +144,9 @@ fn history(exchange: &Exchange, report: &Report, seconds: u64, as_json: bool) ->
         .collect();
     let changes: Vec<_> = history.changes().filter(|change| change.unix_s >= since).collect();
     let all = history.since(None, since);
-    Answer::Document(json!({"since": since, "changes": changes, "all": all, "tenants": tenants}))
+    CommandAnswer::Document(
+        json!({"since": since, "changes": changes, "all": all, "tenants": tenants}),
+    )
 }
 
 /// A length of time as `600`, `10m`, `2h` or `1d`, in seconds.
@@ -187,7 +189,7 @@ mod tests {
             server: report::Server { now_unix_s: 1, ..report::Server::default() },
             ..Report::default()
         };
-        exchange.show(Shown { report, ..Shown::default() });
+        exchange.show(PilotResults { report, ..PilotResults::default() });
         assert!(ask(&["LARDER.CURVE", "web"]).contains("no tenant 'web'"));
         assert!(ask(&["larder.tenants", "now"]).contains("or JSON"));
         assert!(ask(&["larder.history", "soon"]).contains("10m"));

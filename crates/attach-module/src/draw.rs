@@ -8,7 +8,8 @@
 
 use crate::module::Module;
 use crate::name::OwnName;
-use crate::server::{Context, Found, Scan};
+use crate::scan::Scan;
+use crate::server::{Context, Found};
 use crate::tenants::plain_size;
 use base::{Prng, TenantId};
 use std::cell::{Cell, RefCell};
@@ -35,7 +36,7 @@ pub(crate) struct Candidate {
 
 /// The candidates of a tenant, the best last.
 #[derive(Debug, Default)]
-struct Pool {
+struct DrawnKeys {
     best: Vec<Candidate>,
     /// Keys met since the last choice.
     fresh: u32,
@@ -46,7 +47,7 @@ struct Pool {
 pub(crate) struct Draws {
     walks: RefCell<Vec<(u16, Scan)>>,
     /// Candidates by tenant.
-    pools: RefCell<Vec<Pool>>,
+    pools: RefCell<Vec<DrawnKeys>>,
     /// Whether only keys with a time to live may be evicted.
     pub(crate) volatile: Cell<bool>,
     pub(crate) prng: RefCell<Prng>,
@@ -57,7 +58,7 @@ const fn rank(found: &Found) -> i64 {
     if found.idle_ms >= 0 { found.idle_ms } else { -found.uses }
 }
 
-impl Pool {
+impl DrawnKeys {
     /// Notes a key that may be evicted; calls `name` only if the pool keeps the key.
     fn push(&mut self, db: u16, rank: i64, keep: usize, name: impl FnOnce() -> OwnName) {
         let at = self.best.partition_point(|other| other.rank < rank);
@@ -159,7 +160,7 @@ impl Draws {
     ) {
         let mut pools = self.pools.borrow_mut();
         if pools.len() <= usize::from(tenant) {
-            pools.resize_with(usize::from(tenant) + 1, Pool::default);
+            pools.resize_with(usize::from(tenant) + 1, DrawnKeys::default);
         }
         let pool = &mut pools[usize::from(tenant)];
         pool.fresh += 1;

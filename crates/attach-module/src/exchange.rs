@@ -45,7 +45,7 @@ pub(crate) struct Look {
 
 /// The pilot's results for the commands of the module and for INFO.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shown {
+pub(crate) struct PilotResults {
     pub(crate) report: Report,
     pub(crate) status: Option<Status>,
     pub(crate) step: Option<Step>,
@@ -65,7 +65,7 @@ pub(crate) struct Exchange {
     pub(crate) broken: AtomicBool,
     look: Mutex<Look>,
     step: Mutex<Option<Step>>,
-    shown: Mutex<Arc<Shown>>,
+    shown: Mutex<Arc<PilotResults>>,
     history: Mutex<History>,
 }
 
@@ -130,12 +130,12 @@ impl Exchange {
     }
 
     /// Publishes the pilot's results.
-    pub(crate) fn show(&self, shown: Shown) {
+    pub(crate) fn show(&self, shown: PilotResults) {
         *lock(&self.shown) = Arc::new(shown);
     }
 
     /// The results that the pilot published last.
-    pub(crate) fn shown(&self) -> Arc<Shown> {
+    pub(crate) fn shown(&self) -> Arc<PilotResults> {
         lock(&self.shown).clone()
     }
 

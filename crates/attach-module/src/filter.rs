@@ -40,12 +40,12 @@ const SEED: u64 = 0;
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     key: u64,
-    request: Request,
+    request: SampledRequest,
 }
 
 /// A sampled request.
 #[derive(Clone, Copy, Debug)]
-struct Request {
+struct SampledRequest {
     sighting: Sighting,
     key_length: usize,
     value: Option<usize>,
@@ -70,7 +70,7 @@ pub(crate) struct Eye {
 }
 
 /// A command in the form that the server shows.
-pub(crate) trait Command {
+pub(crate) trait CommandWords {
     /// The number of its words, with its name.
     fn count(&self) -> usize;
     /// The word at a position.
@@ -118,7 +118,7 @@ impl Eye {
 
     /// Examines a command before its execution.
     #[inline]
-    pub(crate) fn see(&self, command: &impl Command, sight: &Sight<'_>) {
+    pub(crate) fn see(&self, command: &impl CommandWords, sight: &Sight<'_>) {
         let left = self.uncounted.get();
         self.uncounted.set(left.wrapping_sub(1));
         let count = command.count();
@@ -130,7 +130,13 @@ impl Eye {
     }
 
     /// Examines all keys of a command.
-    fn see_all(&self, command: &impl Command, count: usize, is_counted: bool, sight: &Sight<'_>) {
+    fn see_all(
+        &self,
+        command: &impl CommandWords,
+        count: usize,
+        is_counted: bool,
+        sight: &Sight<'_>,
+    ) {
         if is_counted {
             self.uncounted.set(self.prng.borrow_mut().below(2 * COUNTED - 1));
         }
@@ -167,7 +173,7 @@ impl Eye {
         place: usize,
         hash: u64,
         name: Name<'_>,
-        command: &impl Command,
+        command: &impl CommandWords,
         sight: &Sight<'_>,
     ) {
         let db = db(command, name, sight);
@@ -191,7 +197,7 @@ impl Eye {
             Deed::Change => (Sighting::Write, found.and_then(|f| f.length)),
             Deed::Remove => (Sighting::Delete, None),
         };
-        let request = Request {
+        let request = SampledRequest {
             sighting,
             key_length: name.bytes().len(),
             value,
@@ -223,7 +229,7 @@ impl Eye {
     }
 
     /// Sends a request to the pilot.
-    fn tell(&self, db: u16, key: &[u8], hash: u64, request: Request, sight: &Sight<'_>) {
+    fn tell(&self, db: u16, key: &[u8], hash: u64, request: SampledRequest, sight: &Sight<'_>) {
         let time = self.now();
         let Ok(mut tenants) = sight.tenants.try_borrow_mut() else { return };
         let owner = tenants.owner(db, key);
@@ -233,7 +239,7 @@ impl Eye {
             _ => tenants.size(owner, request.key_length, request.value),
         };
         self.samples.set(self.samples.get() + 1);
-        let Request { sighting, ttl, .. } = request;
+        let SampledRequest { sighting, ttl, .. } = request;
         let penalty = tenants.penalty(owner);
         sight.exchange.send(Sample {
             time,
@@ -251,7 +257,7 @@ impl Eye {
         &self,
         owner: TenantId,
         hash: u64,
-        request: Request,
+        request: SampledRequest,
         time: Micros,
         tenants: &mut Tenants,
     ) {
@@ -279,7 +285,7 @@ impl Eye {
 }
 
 /// Counts a request that finds its key, or a write, for the key's owner. Events count the misses.
-fn tally(verb: &Verb, command: &impl Command, name: Name<'_>, sight: &Sight<'_>) {
+fn tally(verb: &Verb, command: &impl CommandWords, name: Name<'_>, sight: &Sight<'_>) {
     let Some(db) = db(command, name, sight) else { return };
     let is_there = sight.context.select(db) && sight.context.look(name, false).is_some();
     let Ok(mut tenants) = sight.tenants.try_borrow_mut() else { return };
@@ -294,7 +300,7 @@ fn tally(verb: &Verb, command: &impl Command, name: Name<'_>, sight: &Sight<'_>)
 
 /// The database of a request: the only one, its client's, or the one that holds its key. To ask for
 /// a client's database costs the server half a GET, since it also returns the client's address.
-fn db(command: &impl Command, name: Name<'_>, sight: &Sight<'_>) -> Option<u16> {
+fn db(command: &impl CommandWords, name: Name<'_>, sight: &Sight<'_>) -> Option<u16> {
     if let Some(only) = sight.tenants.try_borrow().ok()?.only_db() {
         return Some(only);
     }
@@ -307,7 +313,7 @@ fn db(command: &impl Command, name: Name<'_>, sight: &Sight<'_>) -> Option<u16> 
 }
 
 /// The time to live that a command gives its key; zero for none.
-fn ttl(verb: &Verb, command: &impl Command) -> Micros {
+fn ttl(verb: &Verb, command: &impl CommandWords) -> Micros {
     let number = |at: usize| -> Option<u64> {
         std::str::from_utf8(command.word(at).bytes()).ok()?.parse().ok()
     };

@@ -32,6 +32,7 @@ mod name;
 mod pilot;
 mod readings;
 mod ring;
+mod scan;
 mod server;
 mod settings;
 mod tenants;

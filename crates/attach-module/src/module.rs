@@ -4,7 +4,7 @@
 //! calls the server: for example, an eviction causes an event. So every part has its own cell, and
 //! no cell stays borrowed across a call of the server.
 
-use crate::act::{Hand, State};
+use crate::act::{ActingState, Hand};
 use crate::census::Census;
 use crate::exchange::{Exchange, Look};
 use crate::filter::{Command, Eye, Sight};
@@ -224,21 +224,21 @@ impl Module {
             (settings.act, settings.recipe)
         };
         let state = if self.exchange.broken.load(Relaxed) {
-            State::Held("the pilot has stopped: MODULE UNLOAD larder and load it again")
+            ActingState::Held("the pilot has stopped: MODULE UNLOAD larder and load it again")
         } else if !act {
-            State::Observing
+            ActingState::Observing
         } else if !recipe.steers() {
-            State::Held("recipe static plans nothing: set larder.recipe")
+            ActingState::Held("recipe static plans nothing: set larder.recipe")
         } else if memory.limit == 0 {
-            State::Held("there is no limit to divide: set maxmemory")
+            ActingState::Held("there is no limit to divide: set maxmemory")
         } else if memory.policy == "noeviction" {
-            State::Held("maxmemory-policy noeviction keeps every key: set allkeys-lru")
+            ActingState::Held("maxmemory-policy noeviction keeps every key: set allkeys-lru")
         } else if !context.is_serving_master() {
-            State::Held("this server is a replica or is loading")
+            ActingState::Held("this server is a replica or is loading")
         } else if !self.is_counted() {
-            State::Held("the keys of the tenants are being counted")
+            ActingState::Held("the keys of the tenants are being counted")
         } else {
-            State::Acting
+            ActingState::Acting
         };
         self.hand.draws.volatile.set(memory.policy.starts_with("volatile"));
         *self.hand.state.borrow_mut() = state;
@@ -277,17 +277,17 @@ impl Module {
 impl Hand {
     /// Whether plans are carried out.
     pub(crate) fn acts(&self) -> bool {
-        matches!(*self.state.borrow(), State::Acting)
+        matches!(*self.state.borrow(), ActingState::Acting)
     }
 
     /// A sentence on whether the module acts, without a full stop.
     pub(crate) fn says(&self) -> String {
         match &*self.state.borrow() {
-            State::Observing => {
+            ActingState::Observing => {
                 "it observes only: CONFIG SET larder.act yes lets it act".to_owned()
             }
-            State::Acting => "it acts".to_owned(),
-            State::Held(why) => format!("it observes only, for {why}"),
+            ActingState::Acting => "it acts".to_owned(),
+            ActingState::Held(why) => format!("it observes only, for {why}"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The thread of the pilot: it reads the looks of the server's thread, and publishes steps. It
 //! never calls the server. So the server does not wait for it, and goes on as before without it.
 
-use crate::exchange::{Exchange, Look, Shown};
+use crate::exchange::{Exchange, Look, PilotResults};
 use crate::facts::{Recorder, report};
 use base::Micros;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ fn run(exchange: &Exchange) {
             let curves =
                 |pilot: &Pilot| tenants.map(|at| pilot.curves(at as u16).to_vec()).collect();
             let curves: Vec<_> = pilot.map_or_else(Vec::new, curves);
-            exchange.show(Shown {
+            exchange.show(PilotResults {
                 report: report(exchange, &look, pilot, step.as_ref(), &curves, now),
                 status: pilot.map(Pilot::status),
                 step: step.clone(),

@@ -1,7 +1,7 @@
 //! Tenants as the pilot reads them: their memory and requests, the cost of their misses, and the
 //! keys that its models sample.
 
-use crate::tenants::{QUIET, Tenant, Tenants};
+use crate::tenants::{QUIET, Tenants, TrackedTenant};
 use base::penalty::{Estimate, of_class};
 use base::{Bytes, Filter, Micros, TenantId};
 use tune::tenant::TenantConfig;
@@ -101,7 +101,7 @@ impl Tenants {
 
     /// The goals promised to tenants.
     pub(crate) fn goals(&self) -> Vec<Goal> {
-        let goal = |(tenant, id): (&Tenant, TenantId)| {
+        let goal = |(tenant, id): (&TrackedTenant, TenantId)| {
             let TenantConfig { target, priority, .. } = tenant.config;
             target.map(|target| Goal { tenant: id, target, priority })
         };

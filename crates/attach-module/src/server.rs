@@ -4,7 +4,7 @@
 //! the pilot's thread has no [`Context`]. A [`Context`] lives as long as the call that passed it,
 //! except the detached one, which lives as long as the module.
 
-use crate::ffi::{self, Api, Ctx, KEY_EMPTY, KEY_STRING, OK, Text, flags, notify, open};
+use crate::ffi::{self, Api, Ctx, KEY_EMPTY, KEY_STRING, OK, flags, notify, open};
 use crate::name::Name;
 use std::ffi::{CStr, CString, c_int, c_longlong};
 use std::marker::PhantomData;
@@ -336,41 +336,11 @@ pub(crate) fn processor_us() -> u64 {
     time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000
 }
 
-/// A scan of the keys of a database.
-#[derive(Debug)]
-pub(crate) struct Scan(*mut ffi::Cursor);
-
-impl Scan {
-    /// A scan from its beginning.
-    pub(crate) fn new() -> Self {
-        // SAFETY: it takes nothing.
-        Self(unsafe { (api().cursor_create)() })
-    }
-
-    /// Passes a few keys of the selected database to `see`; false at the end of the scan.
-    pub(crate) fn go_on(
-        &self,
-        context: Context<'_>,
-        mut see: &mut dyn FnMut(&[u8], Found),
-    ) -> bool {
-        // SAFETY: context and cursor live; `see` lives until the call returns, and the server
-        // calls `on_key` during it only, on this thread.
-        unsafe { (api().scan)(context.raw(), self.0, on_key, (&raw mut see).cast()) != 0 }
-    }
-}
-
-impl Drop for Scan {
-    fn drop(&mut self) {
-        // SAFETY: the cursor is not used afterwards.
-        unsafe { (api().cursor_destroy)(self.0) };
-    }
-}
-
 /// The data of an open key; `None` if it has no value.
 ///
 /// # Safety
 /// `key` is open.
-unsafe fn found(key: *mut ffi::Key, for_eviction: bool) -> Option<Found> {
+pub(crate) unsafe fn found(key: *mut ffi::Key, for_eviction: bool) -> Option<Found> {
     let api = api();
     let mut found = Found { length: None, idle_ms: -1, uses: -1, expires: false };
     // SAFETY: the caller's promise; the server writes one number through each pointer.
@@ -391,24 +361,4 @@ unsafe fn found(key: *mut ffi::Key, for_eviction: bool) -> Option<Found> {
         }
     }
     Some(found)
-}
-
-/// Passes one key of a scan to the closure.
-unsafe extern "C" fn on_key(
-    _: *mut Ctx,
-    name: *mut Text,
-    key: *mut ffi::Key,
-    see: *mut std::ffi::c_void,
-) {
-    if key.is_null() {
-        return;
-    }
-    // SAFETY: `see` is the pointer from `go_on`, which lives and is not used elsewhere during the
-    // call. The key is open and its name lives as long.
-    unsafe {
-        let see = &mut *see.cast::<&mut dyn FnMut(&[u8], Found)>();
-        if let Some(found) = found(key, true) {
-            see(Name::new(name).bytes(), found);
-        }
-    }
 }

@@ -53,7 +53,7 @@ impl Mean {
 
 /// One tenant.
 #[derive(Debug)]
-pub(crate) struct Tenant {
+pub(crate) struct TrackedTenant {
     pub(crate) config: TenantConfig,
     /// Number of its keys, as far as it is known.
     pub(crate) items: i64,
@@ -80,7 +80,7 @@ pub(crate) struct Tenant {
 /// All tenants by number.
 #[derive(Debug)]
 pub(crate) struct Tenants {
-    pub(crate) all: Vec<Tenant>,
+    pub(crate) all: Vec<TrackedTenant>,
     /// Rules for the owners of keys, by database.
     owners: Vec<Owners>,
     /// Whether the owner of a key can depend on its database.
@@ -146,7 +146,7 @@ impl Tenants {
             .collect();
         let mut rules = configs.iter().flat_map(|config| &config.matches);
         let count = configs.len();
-        let tenant = |config: &TenantConfig| Tenant {
+        let tenant = |config: &TenantConfig| TrackedTenant {
             config: config.clone(),
             items: 0,
             changes: 0,
@@ -180,7 +180,7 @@ impl Tenants {
 
     /// A tenant by its number.
     #[inline]
-    pub(crate) fn get_mut(&mut self, id: TenantId) -> Option<&mut Tenant> {
+    pub(crate) fn get_mut(&mut self, id: TenantId) -> Option<&mut TrackedTenant> {
         self.all.get_mut(usize::from(id))
     }
 

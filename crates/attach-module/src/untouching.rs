@@ -9,7 +9,7 @@
 //! shows them when the module is loaded. `OFF` and `RESET` may still be refused, so they change
 //! nothing.
 
-use crate::filter::Command;
+use crate::filter::CommandWords;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ impl Untouching {
     }
 
     /// Examines a command without keys; `is_known` tells whether a client is still connected.
-    pub(crate) fn see(&self, command: &impl Command, is_known: impl Fn(u64) -> bool) {
+    pub(crate) fn see(&self, command: &impl CommandWords, is_known: impl Fn(u64) -> bool) {
         let is_wish =
             command.count() == 3 && command.word(1).bytes().eq_ignore_ascii_case(b"no-touch");
         let Some(client) = command.client().filter(|_| is_wish) else { return };
@@ -48,7 +48,7 @@ impl Untouching {
 
     /// Whether the module must not look up keys for this command.
     #[inline]
-    pub(crate) fn is_of(&self, command: &impl Command) -> bool {
+    pub(crate) fn is_of(&self, command: &impl CommandWords) -> bool {
         self.is_any.get()
             && command.client().is_some_and(|client| self.clients.borrow().contains(&client))
     }

@@ -17,7 +17,7 @@ pub(crate) enum Deed {
 
 /// The positions of a command's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keys {
+pub(crate) enum KeyPositions {
     /// The first argument.
     First,
     /// All arguments.
@@ -31,39 +31,39 @@ pub(crate) enum Keys {
 pub(crate) struct Verb {
     name: &'static [u8],
     pub(crate) deed: Deed,
-    pub(crate) keys: Keys,
+    pub(crate) keys: KeyPositions,
 }
 
-const fn verb(name: &'static str, deed: Deed, keys: Keys) -> Verb {
+const fn verb(name: &'static str, deed: Deed, keys: KeyPositions) -> Verb {
     Verb { name: name.as_bytes(), deed, keys }
 }
 
 const fn read(name: &'static str) -> Verb {
-    verb(name, Deed::Read, Keys::First)
+    verb(name, Deed::Read, KeyPositions::First)
 }
 
 const fn change(name: &'static str) -> Verb {
-    verb(name, Deed::Change, Keys::First)
+    verb(name, Deed::Change, KeyPositions::First)
 }
 
 /// The commands that the module observes, frequent ones first.
 const ALL: &[Verb] = &[
     read("get"),
-    verb("set", Deed::Write(2), Keys::First),
-    verb("mget", Deed::Read, Keys::All),
-    verb("setex", Deed::Write(3), Keys::First),
-    verb("del", Deed::Remove, Keys::All),
-    verb("unlink", Deed::Remove, Keys::All),
+    verb("set", Deed::Write(2), KeyPositions::First),
+    verb("mget", Deed::Read, KeyPositions::All),
+    verb("setex", Deed::Write(3), KeyPositions::First),
+    verb("del", Deed::Remove, KeyPositions::All),
+    verb("unlink", Deed::Remove, KeyPositions::All),
     read("hget"),
     read("hgetall"),
     read("hmget"),
     change("hset"),
     change("incr"),
-    verb("mset", Deed::Write(2), Keys::Pairs),
-    verb("psetex", Deed::Write(3), Keys::First),
-    verb("setnx", Deed::Write(2), Keys::First),
-    verb("getset", Deed::Write(2), Keys::First),
-    verb("getdel", Deed::Remove, Keys::First),
+    verb("mset", Deed::Write(2), KeyPositions::Pairs),
+    verb("psetex", Deed::Write(3), KeyPositions::First),
+    verb("setnx", Deed::Write(2), KeyPositions::First),
+    verb("getset", Deed::Write(2), KeyPositions::First),
+    verb("getdel", Deed::Remove, KeyPositions::First),
     read("getex"),
     read("getrange"),
     read("substr"),
@@ -101,9 +101,9 @@ impl Verb {
     /// The positions of the keys among `count` words, the command's name included.
     pub(crate) fn places(&self, count: usize) -> impl Iterator<Item = usize> {
         let (end, step) = match self.keys {
-            Keys::First => (2, 1),
-            Keys::All => (count, 1),
-            Keys::Pairs => (count, 2),
+            KeyPositions::First => (2, 1),
+            KeyPositions::All => (count, 1),
+            KeyPositions::Pairs => (count, 2),
         };
         (1..end.min(count)).step_by(step)
     }
@@ -111,7 +111,7 @@ impl Verb {
     /// The position of the value for the key at `place`, if the command holds the value.
     pub(crate) fn value(&self, place: usize) -> Option<usize> {
         match (self.deed, self.keys) {
-            (Deed::Write(_), Keys::Pairs) => Some(place + 1),
+            (Deed::Write(_), KeyPositions::Pairs) => Some(place + 1),
             (Deed::Write(at), _) => Some(usize::from(at)),
             _ => None,
         }

@@ -9,6 +9,7 @@
 //! a million arguments in a thousand pieces is still read once. This is the contract: after
 //! `Ok(None)`, call again with the same bytes at the front and more bytes behind them.
 
+use super::command::{Command, Span};
 use super::inline;
 use super::number::parse_integer;
 use std::fmt;
@@ -18,23 +19,6 @@ const LINE_MAX: usize = 64 << 10;
 /// Limits for a client that has not authenticated: arguments, and bytes in one argument.
 const STRANGER_ARGS_MAX: i64 = 10;
 const STRANGER_BULK_MAX: i64 = 16 << 10;
-
-/// The position and length of an argument in its buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
-    start: u32,
-    len: u32,
-}
-
-impl Span {
-    pub(super) fn new(start: usize, len: usize) -> Self {
-        Self { start: start as u32, len: len as u32 }
-    }
-
-    pub(super) fn of(self, bytes: &[u8]) -> &[u8] {
-        &bytes[self.start as usize..][..self.len as usize]
-    }
-}
 
 /// Limits on the commands of a client.
 #[derive(Clone, Copy, Debug)]
@@ -94,44 +78,6 @@ impl fmt::Display for Malformed {
 }
 
 impl std::error::Error for Malformed {}
-
-/// A command and its length. A command without arguments (an empty line, `*0`) gets no reply.
-#[derive(Clone, Copy, Debug)]
-pub struct Command<'a> {
-    bytes: &'a [u8],
-    spans: &'a [Span],
-    /// Bytes to drop from the front of the buffer once the command is done.
-    pub consumed: usize,
-}
-
-impl<'a> Command<'a> {
-    /// A command with its arguments in `bytes` at `spans`.
-    pub(super) const fn new(bytes: &'a [u8], spans: &'a [Span]) -> Self {
-        Self { bytes, spans, consumed: 0 }
-    }
-
-    /// The number of arguments, including the command's name.
-    pub const fn len(&self) -> usize {
-        self.spans.len()
-    }
-
-    /// Whether the command has no arguments, not even a name.
-    pub const fn is_empty(&self) -> bool {
-        self.spans.is_empty()
-    }
-
-    /// The argument at index `at`; the command's name is at 0.
-    #[inline]
-    pub fn get(&self, at: usize) -> Option<&'a [u8]> {
-        self.spans.get(at).map(|span| span.of(self.bytes))
-    }
-
-    /// The arguments from `first` on.
-    pub fn iter_from(&self, first: usize) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
-        let bytes = self.bytes;
-        self.spans.get(first..).unwrap_or_default().iter().map(move |span| span.of(bytes))
-    }
-}
 
 /// Decodes commands from the front of a buffer.
 #[derive(Debug, Default)]

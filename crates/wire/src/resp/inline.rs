@@ -4,7 +4,7 @@
 //! `'…'` knows only `\'`. After a closing quote, a blank or the end must follow. Lines of a
 //! configuration file have the same rules.
 
-use super::decode::Span;
+use super::command::Span;
 
 /// Splits `line` into words, and appends them unescaped to `bytes`. Returns false if a quote is not
 /// closed, or if anything but a blank follows a closing quote.

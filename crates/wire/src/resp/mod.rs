@@ -20,8 +20,8 @@ mod number;
 mod reply;
 mod words;
 
-pub use command::encode_command;
-pub use decode::{Command, Decoder, Limits, Malformed};
+pub use command::{Command, encode_command};
+pub use decode::{Decoder, Limits, Malformed};
 pub use double::{format_double, parse_double};
 pub use encode::{Encoder, Protocol};
 pub use glance::second_words;

@@ -61,7 +61,7 @@ enum Stop {
     Bad(usize),
 }
 
-struct Reader<'a> {
+struct ReplyReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
@@ -73,7 +73,7 @@ impl<'a> Reply<'a> {
     /// # Errors
     /// If the bytes are not a reply.
     pub fn decode(bytes: &'a [u8]) -> Result<Option<(Self, usize)>, BadReply> {
-        let mut reader = Reader { bytes, at: 0 };
+        let mut reader = ReplyReader { bytes, at: 0 };
         match reader.reply(0) {
             Ok(reply) => Ok(Some((reply, reader.at))),
             Err(Stop::Unfinished) => Ok(None),
@@ -85,7 +85,7 @@ impl<'a> Reply<'a> {
     /// (pairs for a map), and the offset of the first one. It serves callers that decode elements
     /// one by one. `None` for any other reply.
     pub fn holds(bytes: &[u8]) -> Option<(u8, usize, usize)> {
-        let mut reader = Reader { bytes, at: 0 };
+        let mut reader = ReplyReader { bytes, at: 0 };
         let (kind @ (b'*' | b'~' | b'>' | b'%'), text) = reader.line().ok()? else { return None };
         Some((kind, length(text)?, reader.at))
     }
@@ -99,7 +99,7 @@ impl<'a> Reply<'a> {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ReplyReader<'a> {
     fn reply(&mut self, depth: usize) -> Result<Reply<'a>, Stop> {
         let start = self.at;
         let bad = || Stop::Bad(start);

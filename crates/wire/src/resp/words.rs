@@ -1,6 +1,6 @@
 //! A command built in memory, from arguments instead of received bytes.
 
-use super::decode::{Command, Span};
+use super::command::{Command, Span};
 
 /// Arguments stored one after another. Their memory is reused for the next command.
 #[derive(Debug, Default)]
