@@ -6,13 +6,13 @@
 use crate::Slot;
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct HeapNode {
     priority: f64,
     turn: u64,
     slot: Slot,
 }
 
-impl Node {
+impl HeapNode {
     fn before(&self, other: &Self) -> bool {
         self.priority < other.priority
             || (self.priority == other.priority && self.turn < other.turn)
@@ -22,7 +22,7 @@ impl Node {
 /// Slots by priority, lowest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heap {
-    nodes: Vec<Node>,
+    nodes: Vec<HeapNode>,
     places: Vec<u32>,
     turn: u64,
 }
@@ -57,7 +57,7 @@ impl Heap {
     /// Adds `slot`, which must not be in the heap.
     pub(crate) fn push(&mut self, slot: Slot, priority: f64) {
         self.turn += 1;
-        self.nodes.push(Node { priority, turn: self.turn, slot });
+        self.nodes.push(HeapNode { priority, turn: self.turn, slot });
         if slot as usize >= self.places.len() {
             self.places.resize(slot as usize + 1, 0);
         }
@@ -68,7 +68,7 @@ impl Heap {
     pub(crate) fn change(&mut self, slot: Slot, priority: f64) {
         let at = self.places[slot as usize] as usize;
         self.turn += 1;
-        self.nodes[at] = Node { priority, turn: self.turn, slot };
+        self.nodes[at] = HeapNode { priority, turn: self.turn, slot };
         let at = self.rise(at);
         self.sink(at);
     }
@@ -115,7 +115,7 @@ impl Heap {
         self.set(at, node);
     }
 
-    fn set(&mut self, at: usize, node: Node) {
+    fn set(&mut self, at: usize, node: HeapNode) {
         self.nodes[at] = node;
         self.places[node.slot as usize] = at as u32;
     }

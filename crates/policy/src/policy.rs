@@ -12,7 +12,8 @@ pub type Slot = u32;
 pub trait Policy: Debug + Send {
     /// `access` just made `slot` resident.
     fn on_insert(&mut self, slot: Slot, access: &Access, now: Tick);
-    /// `slot` was hit, or overwritten (then `access.op` is [`Op::Set`]); its size may be new.
+    /// `slot` was hit, or overwritten (then `access.op` is [`Set`](base::Op::Set)); its size may be
+    /// new.
     fn on_hit(&mut self, slot: Slot, access: &Access, now: Tick);
     /// `slot`, which held `key`, was removed. `evicted` is false if it was deleted or expired.
     fn on_remove(&mut self, slot: Slot, key: u64, evicted: bool, now: Tick);

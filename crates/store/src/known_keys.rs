@@ -10,7 +10,7 @@ use crate::store::{Admin, lock};
 use crate::watch::{PART, costs};
 use crate::{Now, Store};
 use base::TenantId;
-use policy::rank::gittins::{Indices, Known, Memory};
+use policy::rank::gittins::{Indices, LearnerState, Memory};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const PIECE: usize = 64 << 10;
 /// Results of learning from watched keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownKeys {
-    pub(crate) learnt: Known,
+    pub(crate) learnt: LearnerState,
     /// Items of each tenant per shard, and their mean size.
     items: Vec<usize>,
     mean_size: f32,

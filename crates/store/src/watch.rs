@@ -32,7 +32,7 @@ use crate::{Key, Now, Store};
 use base::{Filter, Micros, Sighting, TenantId};
 use policy::rank::Stamps;
 use policy::rank::gittins::{
-    Cost, Indices, Kind, Learner, Memory, Options, Past, TENANTS, Table, size_class,
+    Cost, IndexTable, Indices, KeyEvent, Learner, LearnerOptions, Memory, Past, TENANTS, size_class,
 };
 use std::sync::Arc;
 
@@ -110,18 +110,22 @@ impl Pace {
 }
 
 /// The detail of learning for a number of tenants, in a cache with a limit.
-fn options(limit: u64, tenants: usize) -> Options {
+fn options(limit: u64, tenants: usize) -> LearnerOptions {
     let most = match limit {
         0 => u64::MAX,
         limit => DETAIL_MIN.max(limit / DETAIL_PART),
     };
     let each = most / tenants.clamp(1, TENANTS) as u64;
-    Options { parts: each >= DETAIL_SLOW, fast: each >= DETAIL_ALL, ..Options::default() }
+    LearnerOptions {
+        parts: each >= DETAIL_SLOW,
+        fast: each >= DETAIL_ALL,
+        ..LearnerOptions::default()
+    }
 }
 
 impl Watching {
     pub(crate) fn new(tenants: usize) -> Self {
-        let indices = Arc::new(Indices::new(Table::default(), &[1], 0.0, &[]));
+        let indices = Arc::new(Indices::new(IndexTable::default(), &[1], 0.0, &[]));
         let learner = Learner::new(tenants).watching(Filter::with_rate(SHARE_MIN));
         Self { learner, indices, bytes: 0, looked: Micros(0), pace: Pace::default() }
     }
@@ -151,10 +155,10 @@ impl Watching {
                 }
             };
             let kind = match sighting {
-                Sighting::Hit => Kind::Read,
-                Sighting::Miss => Kind::Missed,
-                Sighting::Write => Kind::Write,
-                Sighting::Delete => Kind::Gone,
+                Sighting::Hit => KeyEvent::Read,
+                Sighting::Miss => KeyEvent::Missed,
+                Sighting::Write => KeyEvent::Write,
+                Sighting::Delete => KeyEvent::Gone,
             };
             let of_size = size_class(size as f32, self.indices.mean_size());
             self.learner.access(seen.tenant, seen.key, kind, seen.tick, of_size);
@@ -375,7 +379,7 @@ mod tests {
     #[test]
     fn small_caches_of_many_tenants_learn_less() {
         let detail = |limit: u64, tenants: usize| {
-            let Options { parts, fast, .. } = options(limit << 20, tenants);
+            let LearnerOptions { parts, fast, .. } = options(limit << 20, tenants);
             (parts, fast)
         };
         assert_eq!(detail(0, 50), (true, true));

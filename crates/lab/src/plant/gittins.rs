@@ -10,7 +10,9 @@ use super::room::Candidate;
 use super::{Item, SimulatedPlant};
 use base::hash::mix;
 use base::{Filter, Prng, Size, Tick};
-use policy::rank::gittins::{Kind, LARGE, Learner, Lower, Memory, Past, Table, size_class};
+use policy::rank::gittins::{
+    IndexTable, KeyEvent, LARGE, Learner, Lower, Memory, Past, size_class,
+};
 use std::collections::VecDeque;
 use tune::Evictor;
 
@@ -28,7 +30,7 @@ const SHARE_MIN: f64 = 0.1;
 #[derive(Debug)]
 pub(super) struct Watching {
     learner: Learner,
-    table: Table,
+    table: IndexTable,
     memory: Memory,
     /// Newest items by tenant and key, the newest last.
     newest: VecDeque<(usize, u64)>,
@@ -44,7 +46,7 @@ impl Watching {
     pub(super) fn new(tenants: usize) -> Self {
         Self {
             learner: Learner::new(tenants).watching(Filter::with_rate(SHARE_MIN)),
-            table: Table::default(),
+            table: IndexTable::default(),
             memory: Memory::default(),
             newest: VecDeque::new(),
             evicted: 0,
@@ -55,7 +57,7 @@ impl Watching {
     pub(super) fn see(
         &mut self,
         (at, key): (usize, u64),
-        kind: Kind,
+        kind: KeyEvent,
         now: Tick,
         size_class: u8,
         residents: usize,

@@ -23,7 +23,7 @@ use disk::Disk;
 use gittins::Watching;
 use penalty_table::{Mean, PenaltyTable};
 use policy::Outcome;
-use policy::rank::gittins::{Kind, Past};
+use policy::rank::gittins::{KeyEvent, Past};
 use room::Candidate;
 use std::collections::HashMap;
 use tune::{Goal, PoolStep};
@@ -223,9 +223,9 @@ impl SimulatedPlant {
         let size_class = self.size_class(access.size);
         let Some(watching) = &mut self.watching else { return };
         let kind = match access.op {
-            Op::Get => Kind::Read,
-            Op::Set => Kind::Write,
-            Op::Delete => Kind::Gone,
+            Op::Get => KeyEvent::Read,
+            Op::Set => KeyEvent::Write,
+            Op::Delete => KeyEvent::Gone,
         };
         let residents = self.members.iter().map(|member| member.places.len()).sum();
         watching.see((at, access.key), kind, self.tick, size_class, residents);

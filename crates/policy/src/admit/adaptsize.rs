@@ -60,7 +60,7 @@ const AGE_STEPS: u32 = 20;
 const AGE_MAX: f64 = 1e70;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct RequestRate {
     size: f64,
     /// Requests an interval, smoothed; zero for an object that no interval has counted yet.
     count: f64,
@@ -70,14 +70,14 @@ struct Known {
 /// Admits small objects, with a scale that follows the workload.
 #[derive(Clone, Debug)]
 pub struct AdaptSize {
-    model: Model,
+    model: AdmissionModel,
     interval: u64,
     /// Requests until the filter chooses its scale again.
     left: u64,
     scale: f64,
     /// Bytes of all known objects.
     bytes: f64,
-    known: HashMap<u64, Known>,
+    known: HashMap<u64, RequestRate>,
     prng: Prng,
 }
 
@@ -86,7 +86,7 @@ impl AdaptSize {
     /// `exact` is set. Until the first choice it admits objects that are small against 32 KiB.
     pub fn new(capacity: f64, interval: u64, exact: bool, seed: u64) -> Self {
         Self {
-            model: Model { capacity, exact },
+            model: AdmissionModel { capacity, exact },
             interval,
             left: interval,
             scale: START,
@@ -113,7 +113,7 @@ impl AdaptSize {
         // A sum of floats depends on the order. In the order of keys every run gives the same sum.
         let mut known: Vec<_> = self.known.iter().map(|(&key, &known)| (key, known)).collect();
         known.sort_unstable_by_key(|(key, _)| *key);
-        let objects: Vec<Known> = known.into_iter().map(|(_, known)| known).collect();
+        let objects: Vec<RequestRate> = known.into_iter().map(|(_, known)| known).collect();
         self.bytes = objects.iter().map(|known| known.size).sum();
         let top = self.model.capacity.log2();
         self.scale = highest(top, |exponent| self.model.hits(&objects, exponent.exp2())).exp2();
@@ -160,14 +160,14 @@ fn highest(top: f64, f: impl Fn(f64) -> f64) -> f64 {
 
 /// A model of an LRU cache behind a filter of any scale.
 #[derive(Clone, Debug)]
-struct Model {
+struct AdmissionModel {
     capacity: f64,
     exact: bool,
 }
 
-impl Model {
+impl AdmissionModel {
     /// Expected hits an interval, for a filter of this scale.
-    fn hits(&self, objects: &[Known], scale: f64) -> f64 {
+    fn hits(&self, objects: &[RequestRate], scale: f64) -> f64 {
         let admit: Vec<f64> = objects.iter().map(|known| (-known.size / scale).exp()).collect();
         let all = || objects.iter().zip(&admit);
         let entering: f64 = all().map(|(object, &a)| object.count * object.size * a).sum();

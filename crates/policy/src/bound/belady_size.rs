@@ -22,7 +22,7 @@ pub const SPEC: Spec = Spec {
 };
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct NextUse {
     next: Tick,
     size: Size,
 }
@@ -32,16 +32,16 @@ struct Entry {
 pub struct BeladySize {
     k: usize,
     prng: Prng,
-    dense: Dense<Entry>,
+    dense: Dense<NextUse>,
 }
 
 impl Policy for BeladySize {
     fn on_insert(&mut self, slot: Slot, access: &Access, _: Tick) {
-        self.dense.push(slot, Entry { next: access.next, size: access.size });
+        self.dense.push(slot, NextUse { next: access.next, size: access.size });
     }
 
     fn on_hit(&mut self, slot: Slot, access: &Access, _: Tick) {
-        *self.dense.get_mut(slot) = Entry { next: access.next, size: access.size };
+        *self.dense.get_mut(slot) = NextUse { next: access.next, size: access.size };
     }
 
     fn on_remove(&mut self, slot: Slot, _: u64, _: bool, _: Tick) {

@@ -23,8 +23,8 @@
 //! \[1\] Zhou, Niu, Xiong, Fang, Wang. 3L-Cache: Low Overhead and Precise Learning-based Eviction
 //! Policy for Caches. FAST '25.
 
-use super::known::{Departed, Known};
-use super::trees::{Row, Trees};
+use super::history::{Departed, ObjectHistory};
+use super::trees::{FeatureRow, Trees};
 use crate::rank::Dense;
 use crate::{Param, Policy, Slot, Spec};
 use base::list::{Links, List, NIL};
@@ -66,14 +66,14 @@ struct Reads {
 pub struct ThreeLCache {
     links: Links,
     order: List,
-    residents: Dense<Known>,
+    residents: Dense<ObjectHistory>,
     bytes: u64,
     departed: Departed,
-    returning: Option<Known>,
+    returning: Option<ObjectHistory>,
     prng: Prng,
     evicted: bool,
 
-    rows: Vec<Row>,
+    rows: Vec<FeatureRow>,
     labels: Vec<f32>,
     batch: usize,
     trees: Option<Trees>,
@@ -131,7 +131,7 @@ impl ThreeLCache {
     }
 
     /// Learns from an object that was drawn: it was next requested `time` ticks after the draw.
-    fn learn(&mut self, known: &Known, time: u64) {
+    fn learn(&mut self, known: &ObjectHistory, time: u64) {
         if known.drawn == 0 || (self.trees.is_some() && self.prng.below(ROWS_ONE_IN) != 0) {
             return;
         }
@@ -249,7 +249,7 @@ impl ThreeLCache {
             self.walk(&mut candidates);
         }
         let known = candidates.iter().filter_map(|&slot| self.residents.get(slot));
-        let rows: Vec<Row> = known.map(|known| known.row(now)).collect();
+        let rows: Vec<FeatureRow> = known.map(|known| known.row(now)).collect();
         let Some(trees) = &self.trees else { return };
         for (&slot, time) in candidates.iter().zip(trees.predict(&rows)) {
             let size = self.residents.get(slot).map_or(0.0, |known| known.size.as_f32());
@@ -288,7 +288,7 @@ impl Policy for ThreeLCache {
                 known.use_again(access.size, now.0);
                 known
             }
-            None => Known::new(access, now.0),
+            None => ObjectHistory::new(access, now.0),
         };
         self.residents.push(slot, known);
         self.order.push(&mut self.links, slot);

@@ -18,7 +18,7 @@ use std::ops::Range;
 /// Number of features of an object.
 pub(super) const FEATURES: usize = 6;
 /// Features of an object at one time.
-pub(super) type Row = [f32; FEATURES];
+pub(super) type FeatureRow = [f32; FEATURES];
 
 const TREES: usize = 16;
 /// Depth of a tree: 32 leaves at most.
@@ -49,7 +49,7 @@ struct Cut {
 
 impl Trees {
     /// Fits `labels`, one for each row; `None` without rows.
-    pub(super) fn fit(rows: &[Row], labels: &[f32]) -> Option<Self> {
+    pub(super) fn fit(rows: &[FeatureRow], labels: &[f32]) -> Option<Self> {
         if rows.is_empty() {
             return None;
         }
@@ -71,8 +71,8 @@ impl Trees {
     }
 
     /// The expected label of each row.
-    pub(super) fn predict(&self, rows: &[Row]) -> Vec<f32> {
-        let answer = |row: &Row| {
+    pub(super) fn predict(&self, rows: &[FeatureRow]) -> Vec<f32> {
+        let answer = |row: &FeatureRow| {
             let add = |sum, tree: &Tree| sum + LEARNING_RATE * tree.answer(row);
             self.trees.iter().fold(self.mean, add) as f32
         };
@@ -81,7 +81,7 @@ impl Trees {
 }
 
 impl Tree {
-    fn answer(&self, row: &Row) -> f64 {
+    fn answer(&self, row: &FeatureRow) -> f64 {
         match self {
             Self::Leaf(value) => *value,
             Self::Split { cut, below, above } => {
@@ -96,7 +96,7 @@ impl Tree {
 }
 
 impl Cut {
-    fn is_below(self, row: &Row) -> bool {
+    fn is_below(self, row: &FeatureRow) -> bool {
         f64::from(row[self.feature]) <= self.at
     }
 }
@@ -104,7 +104,7 @@ impl Cut {
 /// Row numbers in the given order, then sorted by each feature.
 type Orders = [Vec<u32>; FEATURES + 1];
 
-fn sorted(rows: &[Row]) -> Orders {
+fn sorted(rows: &[FeatureRow]) -> Orders {
     std::array::from_fn(|order| {
         let mut numbers: Vec<u32> = (0..rows.len() as u32).collect();
         if let Some(feature) = order.checked_sub(1) {
@@ -117,7 +117,7 @@ fn sorted(rows: &[Row]) -> Orders {
 
 /// A tree that grows node by node.
 struct Growth<'a> {
-    rows: &'a [Row],
+    rows: &'a [FeatureRow],
     /// Residual of each label after the trees before this one.
     left: &'a [f64],
     orders: Orders,
@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn learns_a_step() {
-        let rows: Vec<Row> = (0..2_000).map(|at| [at as f32, 0.0, 0.0, 0.0, 1.0, 1.0]).collect();
+        let rows: Vec<FeatureRow> =
+            (0..2_000).map(|at| [at as f32, 0.0, 0.0, 0.0, 1.0, 1.0]).collect();
         let labels: Vec<f32> = (0..2_000).map(|at| if at < 700 { 2.0 } else { 6.0 }).collect();
         let trees = Trees::fit(&rows, &labels).unwrap();
         let got = trees.predict(&[rows[100], rows[1_500]]);
@@ -221,12 +222,12 @@ mod tests {
     #[test]
     fn learns_a_corner() {
         let mut prng = base::Prng::new(3);
-        let rows: Vec<Row> =
+        let rows: Vec<FeatureRow> =
             (0..4_000).map(|_| std::array::from_fn(|_| prng.below(100) as f32)).collect();
-        let label = |row: &Row| if row[1] < 30.0 && row[4] >= 60.0 { 9.0 } else { 1.0 };
+        let label = |row: &FeatureRow| if row[1] < 30.0 && row[4] >= 60.0 { 9.0 } else { 1.0 };
         let labels: Vec<f32> = rows.iter().map(label).collect();
         let trees = Trees::fit(&rows, &labels).unwrap();
-        let error = |row: &Row| (trees.predict(&[*row])[0] - label(row)).abs();
+        let error = |row: &FeatureRow| (trees.predict(&[*row])[0] - label(row)).abs();
         let mean = rows.iter().map(error).sum::<f32>() / rows.len() as f32;
         assert!(mean < 0.6, "{mean}");
         let [inside, outside] = [29.0, 31.0].map(|x| [50.0, x, 50.0, 50.0, 70.0, 50.0]);

@@ -34,7 +34,7 @@ pub const SPEC: Spec = Spec {
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum LirsState {
     /// Resident, and worth keeping.
     Lir,
     /// Resident, in the queue of the next victims.
@@ -45,11 +45,11 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct LirsNode {
     key: u64,
     size: Size,
     slot: Slot,
-    state: State,
+    state: LirsState,
     stacked: bool,
 }
 
@@ -60,7 +60,7 @@ pub struct Lirs {
     share: f64,
     capacity: u64,
     lir_limit: u64,
-    nodes: Vec<Node>,
+    nodes: Vec<LirsNode>,
     free: Vec<u32>,
     /// Node by resident slot.
     by_slot: Vec<u32>,
@@ -80,11 +80,11 @@ pub struct Lirs {
 }
 
 impl Lirs {
-    fn node(&mut self, at: u32) -> &mut Node {
+    fn node(&mut self, at: u32) -> &mut LirsNode {
         &mut self.nodes[at as usize]
     }
 
-    fn allocate(&mut self, node: Node) -> u32 {
+    fn allocate(&mut self, node: LirsNode) -> u32 {
         if let Some(at) = self.free.pop() {
             self.nodes[at as usize] = node;
             return at;
@@ -113,9 +113,9 @@ impl Lirs {
         while self.stack.oldest() != NIL {
             let at = self.stack.oldest();
             match self.node(at).state {
-                State::Lir => break,
-                State::Hir => self.unstack(at),
-                State::Ghost => self.forget(at),
+                LirsState::Lir => break,
+                LirsState::Hir => self.unstack(at),
+                LirsState::Ghost => self.forget(at),
             }
         }
     }
@@ -132,7 +132,13 @@ impl Lirs {
     /// Keeps only a ghost of a newcomer.
     fn pass_by(&mut self, incoming: &Access) {
         let Access { key, size, .. } = *incoming;
-        let at = self.allocate(Node { key, size, slot: NIL, state: State::Ghost, stacked: false });
+        let at = self.allocate(LirsNode {
+            key,
+            size,
+            slot: NIL,
+            state: LirsState::Ghost,
+            stacked: false,
+        });
         self.ghosts.push(&mut self.side_links, at);
         self.index.insert(key, at);
         self.stack_up(at);
@@ -145,7 +151,7 @@ impl Lirs {
     }
 
     fn promote(&mut self, at: u32) {
-        self.node(at).state = State::Lir;
+        self.node(at).state = LirsState::Lir;
         self.lir_bytes += u64::from(self.node(at).size);
         self.stack_up(at);
         self.settle();
@@ -157,7 +163,7 @@ impl Lirs {
         while self.lir_bytes > self.lir_limit && self.stack.oldest() != NIL {
             let at = self.stack.oldest();
             self.lir_bytes -= u64::from(self.node(at).size);
-            self.node(at).state = State::Hir;
+            self.node(at).state = LirsState::Hir;
             self.unstack(at);
             self.queue.push(&mut self.side_links, at);
             self.prune();
@@ -172,12 +178,12 @@ impl Lirs {
 
     /// Gives a resident node another size.
     fn resize(&mut self, at: u32, size: Size) {
-        let Node { size: old, state, stacked, .. } = *self.node(at);
+        let LirsNode { size: old, state, stacked, .. } = *self.node(at);
         let change = |bytes: &mut u64| *bytes = *bytes - u64::from(old) + u64::from(size);
         if stacked {
             change(&mut self.stack_bytes);
         }
-        if state == State::Lir {
+        if state == LirsState::Lir {
             change(&mut self.lir_bytes);
         }
         self.node(at).size = size;
@@ -210,14 +216,19 @@ impl Policy for Lirs {
         // Making room may still have dropped the ghost, if it was alone in the stack.
         let returned = self.returning.take().is_some_and(|at| {
             let node = self.nodes[at as usize];
-            let alive = node.state == State::Ghost && node.stacked && node.key == access.key;
+            let alive = node.state == LirsState::Ghost && node.stacked && node.key == access.key;
             if alive {
                 self.forget(at);
             }
             alive
         });
-        let node =
-            Node { key: access.key, size: access.size, slot, state: State::Hir, stacked: false };
+        let node = LirsNode {
+            key: access.key,
+            size: access.size,
+            slot,
+            state: LirsState::Hir,
+            stacked: false,
+        };
         let at = self.allocate(node);
         self.by_slot[slot as usize] = at;
         if returned || self.has_place(access.size) {
@@ -233,8 +244,8 @@ impl Policy for Lirs {
     fn on_hit(&mut self, slot: Slot, access: &Access, _: Tick) {
         let at = self.by_slot[slot as usize];
         self.resize(at, access.size);
-        let Node { state, stacked, .. } = *self.node(at);
-        if state == State::Lir {
+        let LirsNode { state, stacked, .. } = *self.node(at);
+        if state == LirsState::Lir {
             self.stack_up(at);
             self.settle();
         } else if stacked {
@@ -249,14 +260,14 @@ impl Policy for Lirs {
 
     fn on_remove(&mut self, slot: Slot, key: u64, evicted: bool, _: Tick) {
         let at = self.by_slot[slot as usize];
-        let Node { state, size, stacked, .. } = *self.node(at);
-        if state == State::Lir {
+        let LirsNode { state, size, stacked, .. } = *self.node(at);
+        if state == LirsState::Lir {
             self.lir_bytes -= u64::from(size);
         } else {
             self.queue.remove(&mut self.side_links, at);
         }
-        if evicted && stacked && state == State::Hir {
-            self.node(at).state = State::Ghost;
+        if evicted && stacked && state == LirsState::Hir {
+            self.node(at).state = LirsState::Ghost;
             self.ghosts.push(&mut self.side_links, at);
             self.index.insert(key, at);
         } else {

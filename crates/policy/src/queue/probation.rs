@@ -37,7 +37,7 @@ const SMALL: usize = 0;
 const MAIN: usize = 1;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Limits {
+struct QueueLimits {
     small: u64,
     main: u64,
     ghosts: u64,
@@ -50,7 +50,7 @@ pub(super) struct Probation {
     traits: Traits,
     queues: Queues,
     ghosts: Ghosts,
-    limits: Limits,
+    limits: QueueLimits,
     /// Bytes that ever entered the small queue, in total and, by slot, at its entry. Kept only with
     /// a window.
     entered: u64,
@@ -67,7 +67,7 @@ impl Probation {
             traits,
             queues: Queues::new(2),
             ghosts: Ghosts::default(),
-            limits: Limits::default(),
+            limits: QueueLimits::default(),
             entered: 0,
             entered_at: vec![],
             returning: false,
@@ -177,7 +177,7 @@ impl Policy for Probation {
         let small = part(capacity.0, self.traits.small);
         let ghosts = part(capacity.0, self.traits.ghosts);
         let window = (small as f64 * self.traits.window).ceil() as u64;
-        self.limits = Limits { small, main: capacity.0 - small, ghosts, window };
+        self.limits = QueueLimits { small, main: capacity.0 - small, ghosts, window };
         self.ghosts.trim(ghosts);
     }
 }

@@ -47,7 +47,7 @@ pub const SPEC: Spec = Spec {
             protected: params.get("protected"),
             miniatures: (params.get("adapt") > 0.0).then(|| miniatures(params)),
             capacity: params.capacity,
-            limits: Limits::default(),
+            limits: SegmentLimits::default(),
             winner: None,
         };
         policy.on_resize(params.capacity);
@@ -74,7 +74,7 @@ fn miniatures(params: &Params<'_>) -> Miniatures {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Limits {
+struct SegmentLimits {
     window: u64,
     main: u64,
     protected: u64,
@@ -94,7 +94,7 @@ pub struct WTinyLfu {
     /// Miniatures that adapt the window; `None` with `adapt=0`.
     miniatures: Option<Miniatures>,
     capacity: Bytes,
-    limits: Limits,
+    limits: SegmentLimits,
     /// The object that won a place in the main list, until its victims there are evicted.
     winner: Option<Slot>,
 }
@@ -143,7 +143,7 @@ impl WTinyLfu {
         let window = ((capacity.as_f64() * self.window) as u64).max(1).min(capacity.0);
         let main = capacity.0 - window;
         let protected = (main as f64 * self.protected) as u64;
-        self.limits = Limits { window, main, protected };
+        self.limits = SegmentLimits { window, main, protected };
         self.shrink_protected();
     }
 

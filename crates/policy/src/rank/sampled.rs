@@ -11,7 +11,7 @@ use base::{Access, Micros, Op, Prng, Size, Tick};
 
 /// The entry of a resident: 28 bytes, so that a draw seldom reads two cache lines.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct SampledResident {
     last: [u32; 2],
     born: [u32; 2],
     size: Size,
@@ -44,7 +44,7 @@ pub struct Sampled<R> {
     pool: Vec<Candidate>,
     pool_max: usize,
     prng: Prng,
-    dense: Dense<Entry>,
+    dense: Dense<SampledResident>,
 }
 
 impl<R: Rank> Sampled<R> {
@@ -102,7 +102,7 @@ impl<R: Rank> Policy for Sampled<R> {
     fn on_insert(&mut self, slot: Slot, access: &Access, now: Tick) {
         let penalty = u32::try_from(access.penalty.0).unwrap_or(u32::MAX);
         let (last, born) = (split(now), split(now));
-        self.dense.push(slot, Entry { last, born, size: access.size, hits: 0, penalty });
+        self.dense.push(slot, SampledResident { last, born, size: access.size, hits: 0, penalty });
     }
 
     fn on_hit(&mut self, slot: Slot, access: &Access, now: Tick) {

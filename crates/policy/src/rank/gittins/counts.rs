@@ -21,7 +21,7 @@ const GROWTH: usize = 16;
 
 /// Counts by bucket of ages, up to the highest age that any key reached.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Counts {
+pub(super) struct AgeCounts {
     pub(super) hits: Vec<f32>,
     /// Has the length of `hits`.
     pub(super) risk: Vec<f32>,
@@ -43,7 +43,7 @@ fn grow(counts: &mut Vec<f32>, len: usize) {
     }
 }
 
-impl Counts {
+impl AgeCounts {
     /// Makes room for this number of buckets.
     fn reach(&mut self, buckets: usize) {
         grow(&mut self.hits, buckets);
@@ -98,7 +98,7 @@ impl Counts {
 
 /// Counts of the period since the last look, with the exposure as differences.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Window(Counts);
+pub(super) struct Window(AgeCounts);
 
 impl Window {
     /// Notes that a key grew older. If it was hit at the later age, or `ended` there otherwise, it
@@ -135,7 +135,7 @@ impl Window {
     }
 
     /// Ends the period and returns its counts.
-    pub(super) fn close(&mut self) -> Counts {
+    pub(super) fn close(&mut self) -> AgeCounts {
         let mut counts = std::mem::take(&mut self.0);
         let mut exposed = 0.0f32;
         for risk in &mut counts.risk {
@@ -146,7 +146,7 @@ impl Window {
     }
 
     /// The counts so far of a period that continues.
-    pub(super) fn so_far(&self) -> Counts {
+    pub(super) fn so_far(&self) -> AgeCounts {
         self.clone().close()
     }
 
@@ -187,25 +187,25 @@ mod tests {
             assert!((got - want).abs() < 1e-6, "{at}: {got} for {want}");
         }
         assert_eq!((counts.hits[16], counts.hits[0], counts.hits.iter().sum()), (1.0, 1.0, 2.0));
-        assert!(counts.ends.is_empty() && window.so_far() == Counts::default());
+        assert!(counts.ends.is_empty() && window.so_far() == AgeCounts::default());
     }
 
     #[test]
     fn ends_are_counted_where_there_are_any() {
         let mut window = Window::default();
         window.pass(0, 100, Fate::Ended);
-        let (mut counts, period) = (Counts::default(), window.so_far());
+        let (mut counts, period) = (AgeCounts::default(), window.so_far());
         counts.add(&period, 2.0);
         counts.forget(0.25);
         assert_eq!(counts.ends[bucket(100)], 0.5);
         assert_eq!(counts.risk[bucket(50)], 0.5);
-        assert!(!counts.is_empty() && Counts::default().is_empty());
+        assert!(!counts.is_empty() && AgeCounts::default().is_empty());
     }
 
     #[test]
     fn counts_are_shifted_to_both_sides() {
-        let of = |hits: &[f32]| Counts { hits: hits.into(), risk: hits.into(), ends: vec![] };
-        let mut sum = Counts::default();
+        let of = |hits: &[f32]| AgeCounts { hits: hits.into(), risk: hits.into(), ends: vec![] };
+        let mut sum = AgeCounts::default();
         sum.add_later(&of(&[1.0, 2.0, 3.0]), -2);
         sum.add_later(&of(&[1.0, 2.0]), 1);
         sum.add_later(&of(&[9.0]), -5);

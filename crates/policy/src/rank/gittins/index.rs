@@ -37,7 +37,7 @@
 //! \[1\] Gittins. Bandit Processes and Dynamic Allocation Indices. JRSS B 1979.
 
 use super::class::{AGES, FRACTION, OCTAVES, width};
-use super::counts::Counts;
+use super::counts::AgeCounts;
 
 /// Weight of a larger group in a smaller one, in keys; a whole weighs a little more in its parts.
 pub(super) const PRIOR: f32 = 15.0;
@@ -57,8 +57,8 @@ const HAZARD_MAX: f32 = 0.98;
 /// The octave of keys never hit stands alone.
 pub(super) fn with_neighbours<'a>(
     octave: usize,
-    of: impl Fn(usize) -> Option<&'a Counts>,
-) -> Counts {
+    of: impl Fn(usize) -> Option<&'a AgeCounts>,
+) -> AgeCounts {
     let mut own = of(octave).cloned().unwrap_or_default();
     if octave > 0 {
         for beside in [octave - 1, octave + 1] {
@@ -84,7 +84,7 @@ impl Hazards {
     }
 
     /// Hazards of all keys, for this number of ages, with or without the tail.
-    pub(super) fn of_all(counts: &Counts, ages: usize, has_tail: bool) -> Self {
+    pub(super) fn of_all(counts: &AgeCounts, ages: usize, has_tail: bool) -> Self {
         let first = if has_tail { TAIL } else { 0.0 };
         let mut all = Self { hit: vec![first; ages], end: vec![0.0; ages] };
         // Hazards of the last two octaves.
@@ -103,14 +103,14 @@ impl Hazards {
 
     /// Hazards of a group within the group of these, which weighs as much as `prior` keys.
     #[must_use]
-    pub(super) fn within(&self, counts: &Counts, prior: f32) -> Self {
+    pub(super) fn within(&self, counts: &AgeCounts, prior: f32) -> Self {
         let mut own = self.clone();
         own.shrink(counts, prior);
         own
     }
 
     /// Turns these hazards into those of a group within their own.
-    pub(super) fn shrink(&mut self, counts: &Counts, prior: f32) {
+    pub(super) fn shrink(&mut self, counts: &AgeCounts, prior: f32) {
         let of_group = counts.hits.iter().zip(&counts.risk);
         for ((hit, end), (hits, risk)) in self.hit.iter_mut().zip(&mut self.end).zip(of_group) {
             let share = 1.0 / (risk + prior);
@@ -197,8 +197,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// Counts by age: keys that reach it, hits and ends.
-    fn counts(risk: &[f32], hits: &[(usize, f32)], ends: &[(usize, f32)]) -> Counts {
-        let mut made = Counts { risk: risk.into(), hits: vec![0.0; risk.len()], ends: vec![] };
+    fn counts(risk: &[f32], hits: &[(usize, f32)], ends: &[(usize, f32)]) -> AgeCounts {
+        let mut made = AgeCounts { risk: risk.into(), hits: vec![0.0; risk.len()], ends: vec![] };
         for &(age, count) in hits {
             made.hits[age] = count;
         }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     /// Hazards as counted, without a larger group.
-    fn counted(counts: &Counts) -> Hazards {
+    fn counted(counts: &AgeCounts) -> Hazards {
         let mut own = Hazards::none(AGES);
         own.shrink(counts, 1e-9);
         own
@@ -226,7 +226,7 @@ mod tests {
     fn few_keys_are_as_their_group() {
         let group = Hazards::of_all(&counts(&[6e6; 10], &[(9, 3e6)], &[]), AGES, true);
         assert!((group.hit[9] - 0.5).abs() < 1e-4);
-        assert_eq!(group.within(&Counts::default(), PRIOR), group);
+        assert_eq!(group.within(&AgeCounts::default(), PRIOR), group);
         let own = group.within(&counts(&[PRIOR; 30], &[], &[]), PRIOR);
         assert!((own.hit[9] - 0.25).abs() < 1e-4, "as many of its own weigh as much");
         assert!((own.hit[25] / group.hit[25] - 0.5).abs() < 1e-4, "never seen, and half of it");
@@ -246,7 +246,7 @@ mod tests {
         for from in [16, 90, 120, 200] {
             assert!((octave(&all, from) - 0.0095).abs() < 1e-3, "{}", octave(&all, from));
         }
-        let nothing = Hazards::of_all(&Counts::default(), AGES, true);
+        let nothing = Hazards::of_all(&AgeCounts::default(), AGES, true);
         assert!((octave(&nothing, 99) - 0.3).abs() < 1e-4);
         assert_eq!(octave(&Hazards::of_all(&seen, AGES, false), 120), 0.0);
     }
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn an_octave_has_half_of_those_beside_it() {
         let of = |octave| counts(&[10f32.powi(octave)], &[], &[]);
-        let all: Vec<Counts> = (0..4).map(of).collect();
+        let all: Vec<AgeCounts> = (0..4).map(of).collect();
         let risk = |octave| with_neighbours(octave, |at| all.get(at)).risk[0];
         assert_eq!([0, 1, 2, 3].map(risk), [1.0, 10.0 + 50.0, 100.0 + 505.0, 1_000.0 + 50.0]);
     }

@@ -1,8 +1,8 @@
 //! The learnt state of one moment: indices by class and by tag, and prices by penalty class.
 
 use super::class::{OCTAVES, PARTS, class_of};
-use super::learner::PENALTIES;
-use super::table::Table;
+use super::fetches::PENALTIES;
+use super::table::IndexTable;
 use crate::rank::lhd::octaves;
 use base::{TenantId, penalty};
 
@@ -34,7 +34,7 @@ impl Default for Cost {
 /// The learnt state of one moment: indices and prices.
 #[derive(Debug)]
 pub struct Indices {
-    pub(super) table: Table,
+    pub(super) table: IndexTable,
     /// Indices by tenant, row of a tag and bucket of ages.
     pub(super) by_tag: Box<[f32]>,
     /// The mean size of an item.
@@ -46,7 +46,7 @@ pub struct Indices {
 impl Indices {
     /// Adds the classes of tags to a table. `objects` are the items of each tenant in a shard,
     /// `mean_size` is the mean size of an item, and `costs` are the costs of a miss by tenant.
-    pub fn new(table: Table, objects: &[usize], mean_size: f32, costs: &[Cost]) -> Self {
+    pub fn new(table: IndexTable, objects: &[usize], mean_size: f32, costs: &[Cost]) -> Self {
         let all: usize = objects.iter().sum();
         let mut by_tag = Vec::with_capacity(table.len() * ROWS * table.ages());
         for tenant in 0..table.len() {

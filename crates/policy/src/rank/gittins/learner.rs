@@ -14,14 +14,16 @@
 //! that is more. The module does not depend on the source of the requests.
 
 use super::class::{AGES, FRACTION, Past};
-use super::counts::{Counts, Fate};
+use super::counts::{AgeCounts, Fate};
+use super::fetches::{Fetches, PENALTIES};
 use super::index::Hazards;
-use super::lived::{Lived, Pooled, RATES};
+use super::options::{LearnerOptions, RATES};
 use super::recency::Recency;
-use super::table::{Making, TENANTS, Table, app};
+use super::table::{IndexTable, Making, TENANTS, app};
+use super::tenant_counts::{Pooled, TenantCounts};
+use super::watched::{KeyEvent, Watched};
 use base::Filter;
 use base::hash::KeyMap;
-use base::penalty;
 
 /// Requests before the first look.
 const FIRST_LOOK: u64 = 1 << 8;
@@ -46,97 +48,10 @@ const WATCHED_ALL: usize = 12_000;
 /// The share grows when fewer keys are watched than the maximum divided by this.
 const FEW: usize = 3;
 
-/// Number of penalty classes, the unknown class first.
-pub const PENALTIES: usize = 1 + penalty::CLASSES as usize;
-/// Weight of a class's mean, in fetches, against the fetches that followed one of that class.
-const FETCHES: f32 = 20.0;
-
-/// An event of a watched key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It was read, found or not.
-    Read,
-    /// A read did not find it, and the client will write the value: that write belongs to the same
-    /// access.
-    Missed,
-    /// It was written: the value before the write ends unread.
-    Write,
-    /// It was deleted or expired.
-    Gone,
-}
-
-/// The state of a watched key: twelve bytes with the padding.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Watched {
-    /// Request count at its last use, wrapping.
-    pub(super) last: u32,
-    pub(super) past: Past,
-    pub(super) app: u8,
-    /// Its size class at its first use, relative to the mean size.
-    pub(super) size_class: u8,
-    /// The penalty class of its last fetch; 0 without a timed fetch.
-    pub(super) penalty: u8,
-    /// Whether the client is about to write it after a miss.
-    pub(super) missed: bool,
-}
-
-impl Watched {
-    const fn age(self, now: u64) -> u32 {
-        (now as u32).wrapping_sub(self.last)
-    }
-
-    /// Its age at the last look; 0 if it was used since.
-    const fn seen(self, looked: u64) -> u32 {
-        let age = (looked as u32).wrapping_sub(self.last);
-        if age < u32::MAX / 2 { age } else { 0 }
-    }
-}
-
-/// Options of the computation of indices: as described, or without some parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "each leaves out a part of its own")]
-pub struct Options {
-    /// Whether ages without any observation have a hazard above zero.
-    pub tail: bool,
-    /// Whether a policy may give an item up at its best age.
-    pub stops: bool,
-    /// Whether octaves have parts.
-    pub parts: bool,
-    /// Whether octaves learn from each other, by age relative to the interval.
-    pub profile: bool,
-    /// Whether a fast rate of forgetting exists beside the slow one.
-    pub fast: bool,
-    /// Whether young items get a bonus while nothing is known.
-    pub recency: bool,
-}
-
-impl Options {
-    /// Number of rates of forgetting.
-    pub(super) const fn rates(self) -> usize {
-        if self.fast { RATES } else { 1 }
-    }
-
-    /// The class in which a key is counted.
-    #[inline]
-    const fn class(self, known: &Watched) -> u8 {
-        if self.parts {
-            known.past.class(known.last, known.size_class)
-        } else {
-            known.past.octave(known.last)
-        }
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { tail: true, stops: true, parts: true, profile: true, fast: true, recency: true }
-    }
-}
-
 /// The learnt counts of watched keys, and the time of the next look.
 #[derive(Debug)]
 pub struct Learner {
-    options: Options,
+    options: LearnerOptions,
     pub(super) watched: KeyMap<Watched>,
     pub(super) filter: Filter,
     /// The smallest share of keys to watch, however many keys that is.
@@ -144,9 +59,8 @@ pub struct Learner {
     /// The most keys to watch, whatever the share.
     keys_max: usize,
     /// Lifetimes by tenant, up to the highest tenant seen.
-    pub(super) lived: Vec<Lived>,
-    /// By tenant: counts of fetches by the class of the key's fetch before and by their own class.
-    pub(super) fetches: Vec<[[f32; PENALTIES]; PENALTIES]>,
+    pub(super) lived: Vec<TenantCounts>,
+    pub(super) fetches: Fetches,
     pub(super) tenants: usize,
     pub(super) look_at: u64,
     /// Request count at the last look.
@@ -159,11 +73,11 @@ pub struct Learner {
 impl Learner {
     /// A learner without knowledge. Tenants beyond 32 share their counts.
     pub fn new(tenants: usize) -> Self {
-        Self::with(tenants, Options::default())
+        Self::with(tenants, LearnerOptions::default())
     }
 
     /// A learner without some parts.
-    pub fn with(tenants: usize, options: Options) -> Self {
+    pub fn with(tenants: usize, options: LearnerOptions) -> Self {
         let tenants = tenants.clamp(1, TENANTS);
         Self {
             options,
@@ -172,7 +86,7 @@ impl Learner {
             least: Filter::ALL,
             keys_max: usize::MAX,
             lived: vec![],
-            fetches: vec![],
+            fetches: Fetches::default(),
             tenants,
             look_at: FIRST_LOOK,
             looked: 0,
@@ -188,7 +102,7 @@ impl Learner {
     }
 
     /// Changes the options from now on.
-    pub const fn set_options(&mut self, options: Options) {
+    pub const fn set_options(&mut self, options: LearnerOptions) {
         self.options = options;
     }
 
@@ -217,22 +131,22 @@ impl Learner {
     pub fn bytes(&self) -> usize {
         // The map has one byte of its own for each place.
         let place = size_of::<(u64, Watched)>() + 1;
-        let counts = self.lived.iter().map(Lived::bytes).sum::<usize>();
-        let fetches = self.fetches.len() * PENALTIES * PENALTIES * size_of::<f32>();
-        self.watched.capacity() * 8 / 7 * place + counts + fetches
+        let counts = self.lived.iter().map(TenantCounts::bytes).sum::<usize>();
+        self.watched.capacity() * 8 / 7 * place + counts + self.fetches.bytes()
     }
 
     /// Notes an event of a watched key of this size class, after `now` requests.
     #[inline]
-    pub fn access(&mut self, tenant: u16, key: u64, kind: Kind, now: u64, size_class: u8) {
+    pub fn access(&mut self, tenant: u16, key: u64, kind: KeyEvent, now: u64, size_class: u8) {
         let Some(known) = self.watched.get_mut(&key) else {
-            self.recency.see(kind != Kind::Gone);
-            if kind != Kind::Gone {
-                self.meet(tenant, key, kind == Kind::Missed, now, size_class);
+            self.recency.see(kind != KeyEvent::Gone);
+            if kind != KeyEvent::Gone {
+                self.meet(tenant, key, kind == KeyEvent::Missed, now, size_class);
             }
             return;
         };
-        if std::mem::replace(&mut known.missed, kind == Kind::Missed) && kind == Kind::Write {
+        if std::mem::replace(&mut known.missed, kind == KeyEvent::Missed) && kind == KeyEvent::Write
+        {
             // A key's size is unknown until its value is written.
             known.size_class = size_class;
             return;
@@ -240,14 +154,14 @@ impl Learner {
         self.recency.see(false);
         let class = self.options.class(known);
         let lived = &mut self.lived[usize::from(known.app)];
-        let is_hit = matches!(kind, Kind::Read | Kind::Missed);
+        let is_hit = matches!(kind, KeyEvent::Read | KeyEvent::Missed);
         let fate = if is_hit { Fate::Hit } else { Fate::Ended };
         lived.note(class, known.seen(self.looked), known.age(now), fate);
         if is_hit {
             known.past.hit(now);
         }
         known.last = now as u32;
-        if kind == Kind::Gone {
+        if kind == KeyEvent::Gone {
             self.watched.remove(&key);
         }
     }
@@ -263,16 +177,8 @@ impl Learner {
     /// Makes counts for a tenant and all tenants before it.
     pub(super) fn make_room(&mut self, app: usize) {
         while self.lived.len() <= app {
-            self.lived.push(Lived::default());
+            self.lived.push(TenantCounts::default());
         }
-    }
-
-    /// The fetches of a tenant.
-    pub(super) fn fetches_of(&mut self, app: usize) -> &mut [[f32; PENALTIES]; PENALTIES] {
-        while self.fetches.len() <= app {
-            self.fetches.push([[0.0; PENALTIES]; PENALTIES]);
-        }
-        &mut self.fetches[app]
     }
 
     /// Notes that a watched key was fetched at a cost of this class.
@@ -283,26 +189,14 @@ impl Learner {
             return;
         }
         let app = known.app as usize;
-        self.fetches_of(app)[before as usize % PENALTIES][class as usize % PENALTIES] += 1.0;
+        self.fetches.of(app)[before as usize % PENALTIES][class as usize % PENALTIES] += 1.0;
     }
 
     /// The expected cost of a key's next fetch, by the class of its last one; `means` are the mean
     /// costs of all fetches of each class. Where each key has its own penalty, the class keeps its
     /// mean. Where penalties are random, all classes get the same cost.
     pub fn expected(&self, tenant: u16, means: &[f32; PENALTIES]) -> [f32; PENALTIES] {
-        let mut expected = *means;
-        let Some(fetches) = self.fetches.get(app(tenant).min(self.tenants - 1)) else {
-            return expected;
-        };
-        for (expected, next) in expected.iter_mut().zip(fetches.iter()).skip(1) {
-            let (mut sum, mut count) = (FETCHES * *expected, FETCHES);
-            for (mean, fetches) in means.iter().zip(next) {
-                sum += mean * fetches;
-                count += fetches;
-            }
-            *expected = sum / count;
-        }
-        expected
+        self.fetches.expected(app(tenant).min(self.tenants - 1), means)
     }
 
     /// Watches fewer keys if they are too many; returns whether it did.
@@ -344,7 +238,7 @@ impl Learner {
 
     /// Computes the indices anew, for a cache with this number of residents and of evictions so
     /// far.
-    pub fn learn(&mut self, now: u64, residents: usize, evicted: u64) -> Table {
+    pub fn learn(&mut self, now: u64, residents: usize, evicted: u64) -> IndexTable {
         let most = LOOK_MAX.max(residents as u64 / LOOK_RESIDENTS);
         self.look_at = now + (now / LOOK_SHARE).min(most).max(LOOK_MIN);
         let idle_max = (residents as u64 * PATIENCE).max(FIRST_LOOK);
@@ -365,15 +259,13 @@ impl Learner {
         for lived in &mut self.lived {
             lived.end_period(&[slow, half(turnovers / FAST)][..self.options.rates()]);
         }
-        for fetches in self.fetches.iter_mut().flat_map(|of| of.iter_mut().flatten()) {
-            *fetches *= slow;
-        }
+        self.fetches.fade(slow);
         (self.looked, self.evicted) = (now, evicted);
         self.tables(residents, turnovers)
     }
 
     /// The indices of the present state, for a cache that has long been full.
-    pub fn table(&mut self) -> Table {
+    pub fn table(&mut self) -> IndexTable {
         self.recency.end();
         for lived in &mut self.lived {
             lived.end_period(&[1.0; RATES][..self.options.rates()]);
@@ -381,10 +273,10 @@ impl Learner {
         self.tables(1, 0.0)
     }
 
-    fn tables(&mut self, residents: usize, turnovers: f64) -> Table {
+    fn tables(&mut self, residents: usize, turnovers: f64) -> IndexTable {
         let rates = self.options.rates();
         let pooled: Vec<Pooled> = self.lived.iter().map(|lived| lived.pooled(rates)).collect();
-        let mut sum = Counts::default();
+        let mut sum = AgeCounts::default();
         for pooled in &pooled {
             sum.add(&pooled.all[0], 1.0);
         }
@@ -419,9 +311,9 @@ mod tests {
         let mut learner = Learner::new(2);
         for now in 1..40_000u64 {
             if now % 2 == 0 {
-                learner.access(0, mix(now), Kind::Read, now, 1);
+                learner.access(0, mix(now), KeyEvent::Read, now, 1);
             } else {
-                learner.access(1, mix((1 << 32) + now / 2 % 100), Kind::Read, now, 1);
+                learner.access(1, mix((1 << 32) + now / 2 % 100), KeyEvent::Read, now, 1);
             }
         }
         assert!(!learner.is_due(FIRST_LOOK - 1, 9) && !learner.is_due(FIRST_LOOK, 0));
@@ -445,7 +337,7 @@ mod tests {
             learner.set_tenants(if now < 100 { 1 } else { 2 });
             let looped = (1 << 32) + now / 2 % 100;
             let (tenant, key) = if now % 2 == 0 { (0, now) } else { (1, looped) };
-            learner.access(tenant, mix(key), Kind::Read, now, 1);
+            learner.access(tenant, mix(key), KeyEvent::Read, now, 1);
         }
         let table = learner.learn(40_000, 200, 40_000);
         let class = super::super::class::interval_class(200, 1);
@@ -459,9 +351,9 @@ mod tests {
         let index = |gone: bool| {
             let mut learner = Learner::new(1);
             for now in 1..100_000u64 {
-                learner.access(0, mix(now % 1_000), Kind::Read, now, 1);
+                learner.access(0, mix(now % 1_000), KeyEvent::Read, now, 1);
                 if gone && now > 100 {
-                    learner.access(0, mix((now - 100) % 1_000), Kind::Gone, now, 1);
+                    learner.access(0, mix((now - 100) % 1_000), KeyEvent::Gone, now, 1);
                 }
             }
             learner.learn(100_000, 100, 100_000).index(0, 0, 50)
@@ -476,7 +368,7 @@ mod tests {
         let mut learner = Learner::new(1);
         for now in 1..200_000u64 {
             let key = if now % 10 == 0 { now % 100 } else { now };
-            learner.access(0, mix(key), Kind::Read, now, 1);
+            learner.access(0, mix(key), KeyEvent::Read, now, 1);
             if learner.is_due(now, 10) {
                 learner.learn(now, 10, now);
             }
@@ -495,11 +387,11 @@ mod tests {
             let mut learner = Learner::new(1);
             for now in 1..=3_000u64 {
                 learner.access(0, mix(now % 1_000), kind, now, 1);
-                learner.access(0, mix(now % 1_000), Kind::Write, now + 1, 1);
+                learner.access(0, mix(now % 1_000), KeyEvent::Write, now + 1, 1);
             }
             learner.lived[0].known().flat_map(|(_, counts)| counts.ends).sum::<f32>()
         };
-        assert_eq!([Kind::Missed, Kind::Read].map(ends), [0.0, 3_000.0]);
+        assert_eq!([KeyEvent::Missed, KeyEvent::Read].map(ends), [0.0, 3_000.0]);
     }
 
     /// With two kinds of keys, of cost 1 and of cost 4, each fetch costs the same as the one
@@ -511,9 +403,9 @@ mod tests {
             for now in 1..=60_000u64 {
                 let key = mix(now % 1_000);
                 let says = if is_chance { mix(now) } else { key };
-                learner.access(0, key, Kind::Missed, now, 1);
+                learner.access(0, key, KeyEvent::Missed, now, 1);
                 learner.fetched(key, if says.is_multiple_of(2) { 1 } else { 3 });
-                learner.access(0, key, Kind::Write, now, 1);
+                learner.access(0, key, KeyEvent::Write, now, 1);
             }
             let known = [0.0, 1.0, 2.0, 4.0];
             let means = std::array::from_fn(|class| known.get(class).map_or(9.0, |mean| *mean));
@@ -532,7 +424,7 @@ mod tests {
         let mut learner = Learner::new(1);
         for now in 1..10_000u64 {
             if Filter::with_rate(0.5).keeps(mix(now)) {
-                learner.access(0, mix(now), Kind::Write, now, 1);
+                learner.access(0, mix(now), KeyEvent::Write, now, 1);
             }
         }
         assert!((4_500..5_500).contains(&learner.watched()));
@@ -551,7 +443,7 @@ mod tests {
                 now += 1;
                 let key = mix(mix(now) % keys);
                 if learner.filter().keeps(key) {
-                    learner.access(0, key, Kind::Read, now, 1);
+                    learner.access(0, key, KeyEvent::Read, now, 1);
                     learner.narrow();
                 }
                 if learner.is_due(now, 1_000) {

@@ -11,30 +11,30 @@
 //! tenant's mean price.
 
 use super::class::{BORN_STEP, PARTS, bucket, class_of, interval_class, size_class};
+use super::fetches::PENALTIES;
 use super::indices::{Indices, KEPT, ROWS};
-use super::learner::PENALTIES;
 use super::newcomer::LARGE;
-use super::table::{Table, app};
+use super::table::{IndexTable, app};
 use crate::rank::{Learnt, Lessons, Meta, Rank, Tag};
 use base::{TenantId, Tick, penalty};
 use std::sync::Arc;
 
 /// Price times index per byte, as of one moment.
 #[derive(Clone, Debug)]
-pub struct Gittins {
+pub struct LiveRank {
     indices: Arc<Indices>,
     has_price: bool,
 }
 
-impl Gittins {
+impl LiveRank {
     /// The rank before anything is learnt. `has_price` ranks by waiting, else by hits.
     pub fn unlearnt(has_price: bool) -> Self {
-        let indices = Indices::new(Table::default(), &[1 << 12], 0.0, &[]);
+        let indices = Indices::new(IndexTable::default(), &[1 << 12], 0.0, &[]);
         Self { indices: Arc::new(indices), has_price }
     }
 }
 
-impl Rank for Gittins {
+impl Rank for LiveRank {
     fn rank(&self, item: &Meta, now: Tick) -> f32 {
         self.rank_in(0, 0, item, now)
     }
@@ -134,10 +134,10 @@ mod tests {
     /// A tag ranks about like its stamps, with the same effect of price and size.
     #[test]
     fn a_tag_ranks_as_its_item() {
-        let table = Table::default();
+        let table = IndexTable::default();
         let costs = [210.0, 70.0, 0.0].map(|mean| Cost { mean, ..Cost::default() });
         let indices = Arc::new(Indices::new(table, &[1 << 12; 3], 500.0, &costs));
-        let rank = Gittins { indices, has_price: true };
+        let rank = LiveRank { indices, has_price: true };
         let tick = 1 << 28;
         for (interval, idle) in [(0u32, 9_000u32), (4_000, 300), (60_000, 20_000)] {
             for class in [0, 3, 12] {
@@ -163,7 +163,7 @@ mod tests {
         assert!((untimed / cheap - 2.0).abs() < 1e-3, "or that of all");
         let mut costs = costs;
         (costs[1].factor, costs[1].by_class[3]) = (3.0, 50.0);
-        let again = Gittins { indices: Arc::new(rank.indices.with_costs(&costs)), ..rank };
+        let again = LiveRank { indices: Arc::new(rank.indices.with_costs(&costs)), ..rank };
         assert!((again.rank_in(1, 0, &meta, Tick(tick)) / dear - 1.0).abs() < 1e-3);
         let meta = Stamps::aged(tick, 5_000, 3, 0).meta(500, tick);
         let of_class = again.rank_in(1, 0, &meta, Tick(tick));

@@ -18,13 +18,11 @@
 //! - *Classes* follow from three fields of an item's stamps, and its size: the octave of the mean
 //!   interval between its hits, and the number of hits ([`class_of`]).
 //! - *Learning* is from watched keys, resident or not ([`Learner`]), at two rates of forgetting;
-//!   `index` has the formulas. The table of one moment is replaced as a whole ([`Table`]).
+//!   `index` has the formulas. The table of one moment is replaced as a whole ([`IndexTable`]).
 //! - *Candidates*: where sizes differ, half of them are drawn by bytes, so that large items are
-//!   examined often. The eight newest are always candidates, so that large useless items are
-//!   evicted at once.
-//! - *Newcomers compete*: a large one evicts many items before it is itself a candidate. So a
-//!   newcomer of at least [`LARGE`] mean sizes enters only if it ranks above the items evicted for
-//!   it.
+//!   examined often. The eight newest are always candidates: large useless items leave at once.
+//! - *Newcomers compete*: a large one evicts many items before it is itself a candidate. So one of
+//!   at least [`LARGE`] mean sizes enters only if it ranks above the items evicted for it.
 //! - *Evicted* keys are remembered, as many as there are residents, so that a returning key keeps
 //!   its birth and its hits ([`Memory`]).
 //!
@@ -32,25 +30,31 @@
 
 mod class;
 mod counts;
+mod fetches;
 mod index;
 mod indices;
-mod known;
 mod learner;
+mod learner_state;
 mod live;
-mod lived;
 mod memory;
 mod newcomer;
+mod options;
 mod recency;
 mod simulated;
 mod spec;
 mod table;
+mod tenant_counts;
+mod watched;
 
 pub use class::{AGES, BORN_STEP, CLASSES, Past, bucket, class_of, interval_class, size_class};
+pub use fetches::PENALTIES;
 pub use indices::{Cost, Indices};
-pub use known::Known;
-pub use learner::{Kind, Learner, Options, PENALTIES};
-pub use live::Gittins as LiveRank;
+pub use learner::Learner;
+pub use learner_state::LearnerState;
+pub use live::LiveRank;
 pub use memory::Memory;
 pub use newcomer::{LARGE, Lower};
+pub use options::LearnerOptions;
 pub use spec::SPEC;
-pub use table::{TENANTS, Table};
+pub use table::{IndexTable, TENANTS};
+pub use watched::KeyEvent;

@@ -13,7 +13,7 @@
 //! that hits late must not be evicted in favour of its youngest part.
 
 use super::class::{age_of, width};
-use super::counts::Counts;
+use super::counts::AgeCounts;
 
 /// The weight where every key is new.
 const MOST: f64 = 4.0;
@@ -49,7 +49,7 @@ impl Recency {
         &mut self,
         turnovers: f64,
         residents: usize,
-        seen: &Counts,
+        seen: &AgeCounts,
         ages: usize,
     ) -> Vec<f32> {
         self.turnovers += turnovers;
@@ -66,7 +66,7 @@ impl Recency {
 }
 
 /// The age below which half of all hits fall.
-fn median_age(seen: &Counts) -> f32 {
+fn median_age(seen: &AgeCounts) -> f32 {
     let half = seen.hits.iter().sum::<f32>() / 2.0;
     let mut sum = 0.0;
     let at = seen.hits.iter().position(|hits| {
@@ -85,7 +85,7 @@ mod tests {
     fn what_is_young_counts_until_the_cache_has_turned_over() {
         let mut recency = Recency::default();
         (0..1_000).for_each(|_| recency.see(true));
-        let none = Counts::default();
+        let none = AgeCounts::default();
         let first = recency.look(0.0, 1_000, &none, 100);
         assert!((first[0] - 4.0 / 1_001.0).abs() < 1e-6 && first[99] < first[0]);
         let second = recency.look(1.0, 1_000, &none, 100);
@@ -104,7 +104,7 @@ mod tests {
         recency.see(true);
         let mut hits = vec![0.0; 100];
         hits[90] = 5.0;
-        let seen = Counts { risk: hits.clone(), hits, ends: vec![] };
+        let seen = AgeCounts { risk: hits.clone(), hits, ends: vec![] };
         let more = recency.look(0.0, 10, &seen, 100);
         assert!(more[bucket(10)] / more[0] > 0.99);
     }

@@ -5,7 +5,9 @@
 //! they draw those at equal distances from a random start, and the items that hold them. So an item
 //! is drawn in proportion to its size, and never twice, however large.
 
-use super::{Kind, LARGE, Learner, Lower, Memory, Options, Past, TENANTS, Table, size_class};
+use super::{
+    IndexTable, KeyEvent, LARGE, Learner, LearnerOptions, Lower, Memory, Past, TENANTS, size_class,
+};
 use crate::rank::Dense;
 use crate::{Params, Policy, Slot};
 use base::hash::mix;
@@ -24,7 +26,7 @@ const ALIKE: f64 = 0.02;
 
 /// The entry of a resident: 24 bytes with its slot, so that a run of eight is three cache lines.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct GittinsResident {
     /// Tick of the last use, wrapping: ages beyond 2^32 requests are wrong.
     last: u32,
     /// Price per byte.
@@ -37,9 +39,9 @@ struct Entry {
     size_class: u8,
 }
 
-impl Entry {
+impl GittinsResident {
     #[inline]
-    fn rank(&self, table: &Table, now: u32) -> f32 {
+    fn rank(&self, table: &IndexTable, now: u32) -> f32 {
         let age = now.wrapping_sub(self.last);
         self.worth * table.index(u16::from(self.tenant), self.class, age)
     }
@@ -88,10 +90,10 @@ impl Sizes {
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
 pub(super) struct Gittins {
-    table: Table,
+    table: IndexTable,
     learner: Learner,
     memory: Memory,
-    dense: Dense<Entry>,
+    dense: Dense<GittinsResident>,
     sizes: Sizes,
     /// The newest items, in a ring; a victim search skips slots that are empty.
     newest: Vec<Slot>,
@@ -115,7 +117,7 @@ impl Gittins {
         let is = |name| params.get(name) > 0.0;
         let watch_min = is("watch").then(|| Filter::with_rate(params.get("watch")));
         let least = watch_min.unwrap_or(Filter::ALL);
-        let options = Options {
+        let options = LearnerOptions {
             tail: is("tail"),
             stops: is("stop"),
             parts: is("parts"),
@@ -124,7 +126,7 @@ impl Gittins {
             recency: is("recency"),
         };
         Self {
-            table: Table::default(),
+            table: IndexTable::default(),
             learner: Learner::with(TENANTS, options).watching(least),
             memory: Memory::default(),
             dense: Dense::default(),
@@ -152,7 +154,7 @@ impl Gittins {
     #[inline]
     fn see(&mut self, access: &Access, now: Tick) {
         if self.learner.filter().keeps(access.key) {
-            let kind = if access.op == Op::Set { Kind::Write } else { Kind::Read };
+            let kind = if access.op == Op::Set { KeyEvent::Write } else { KeyEvent::Read };
             let size_class = self.sizes.class_of(access.size, self.dense.len());
             self.learner.access(self.tenant(access), access.key, kind, now.0, size_class);
             self.learner.narrow();
@@ -163,11 +165,11 @@ impl Gittins {
     }
 
     /// The entry of an object that enters.
-    fn entry(&self, access: &Access, past: Past, now: Tick) -> Entry {
+    fn entry(&self, access: &Access, past: Past, now: Tick) -> GittinsResident {
         let last = now.0 as u32;
         let price = if self.has_price { access.penalty.0.max(1) as f32 } else { 1.0 };
         let size_class = self.sizes.class_of(access.size, self.dense.len());
-        Entry {
+        GittinsResident {
             last,
             worth: price / bytes(access.size),
             size: access.size,
@@ -211,7 +213,7 @@ impl Gittins {
 
 /// The lowest rank so far, and its slot.
 struct Lowest<'a> {
-    table: &'a Table,
+    table: &'a IndexTable,
     now: u32,
     rank: f32,
     slot: Slot,
@@ -219,7 +221,7 @@ struct Lowest<'a> {
 
 impl Lowest<'_> {
     #[inline]
-    fn consider(&mut self, slot: Slot, entry: &Entry) {
+    fn consider(&mut self, slot: Slot, entry: &GittinsResident) {
         let rank = entry.rank(self.table, self.now);
         if rank < self.rank {
             (self.rank, self.slot) = (rank, slot);
@@ -283,7 +285,7 @@ impl Policy for Gittins {
             self.memory.insert(mix(key), entry.past);
         }
         if (!evicted || self.watch_min.is_none()) && self.learner.filter().keeps(key) {
-            self.learner.access(u16::from(entry.tenant), key, Kind::Gone, now.0, 0);
+            self.learner.access(u16::from(entry.tenant), key, KeyEvent::Gone, now.0, 0);
         }
     }
 

@@ -9,7 +9,7 @@
 //! octaves learn only from their neighbours. `fast=0` has only the slow rate of forgetting.
 //! `recency=0` adds nothing to the indices at the start.
 
-use super::live::Gittins as LiveRank;
+use super::live::LiveRank;
 use super::simulated::Gittins;
 use crate::{Evictor, Param, Spec};
 use std::sync::Arc;

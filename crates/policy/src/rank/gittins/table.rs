@@ -23,7 +23,7 @@ pub(super) const fn app(tenant: u16) -> usize {
 
 /// Indices by tenant, class and age.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct IndexTable {
     /// The beginning of the row, by tenant, up to the highest seen, and by class. The last tenant
     /// stands for everything.
     places: Box<[[u32; CLASSES]]>,
@@ -32,7 +32,7 @@ pub struct Table {
     oldest: usize,
 }
 
-impl Default for Table {
+impl Default for IndexTable {
     /// The table before anything is learnt: (hits + 1) / life, for an item hit once or never.
     fn default() -> Self {
         let index = |octave: usize, age: usize| {
@@ -52,7 +52,7 @@ impl Default for Table {
     }
 }
 
-impl Table {
+impl IndexTable {
     /// Expected hits a request, at the best stopping age.
     #[inline]
     pub fn index(&self, tenant: u16, class: u8, age: u32) -> f32 {
@@ -113,8 +113,8 @@ impl Making {
         self.places.push(std::array::from_fn(|class| (row_of(class) * self.ages) as u32));
     }
 
-    pub(super) fn done(self) -> Table {
-        Table { places: self.places.into(), rows: self.rows.into(), oldest: self.ages - 1 }
+    pub(super) fn done(self) -> IndexTable {
+        IndexTable { places: self.places.into(), rows: self.rows.into(), oldest: self.ages - 1 }
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn before_the_first_look_it_is_hyperbolic() {
-        let table = Table::default();
+        let table = IndexTable::default();
         for age in [20, 1_000, 1 << 20] {
             let near = |got: f32, want: f32| (got / want - 1.0).abs() < 0.07;
             assert!(near(table.index(3, 0, age), 1.0 / age as f32), "{age}");

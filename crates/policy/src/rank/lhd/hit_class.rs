@@ -1,6 +1,6 @@
 //! The classes of LHD in the live store: by tenant, and by the age at the last hit.
 
-use super::model::{Class, HIT_CLASSES};
+use super::model::{HIT_CLASSES, LifetimeClass};
 
 /// Classes by the age at the last hit; their number fits three bits.
 pub(super) const KEPT: usize = 8;
@@ -43,8 +43,8 @@ pub(super) const fn row(apps: usize, tenant: u16, class: u8) -> usize {
 }
 
 /// The model's class for a row.
-pub(super) const fn class_of(row: usize) -> Class {
-    (row / KEPT * HIT_CLASSES + row % KEPT) as Class
+pub(super) const fn class_of(row: usize) -> LifetimeClass {
+    (row / KEPT * HIT_CLASSES + row % KEPT) as LifetimeClass
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@
 
 use super::hit_class::{KEPT, class_of, row};
 use super::lived::Lived;
-use super::model::{AGES, APP_CLASSES, HIT_CLASSES, Model, bucket};
+use super::model::{AGES, APP_CLASSES, DensityModel, HIT_CLASSES, bucket};
 use super::pace::{
     DECAY, EXPLORE_AGE, EXPLORE_ONE_IN, EXPLORE_SHARE, FIRST_LOOK, LOOK_MAX, LOOK_SHARE, PATIENCE,
 };
@@ -32,7 +32,7 @@ const EXPLORE_MOST: f64 = 1e6;
 /// The model learnt from all shards, and the time of the next look.
 #[derive(Debug)]
 pub struct Learner {
-    model: Model,
+    model: DensityModel,
     apps: usize,
     look_at: u64,
     explore_one_in: f64,
@@ -43,7 +43,7 @@ impl Learner {
     pub fn new(tenants: usize) -> Self {
         let apps = tenants.clamp(1, APP_CLASSES);
         Self {
-            model: Model::new(apps),
+            model: DensityModel::new(apps),
             apps,
             look_at: FIRST_LOOK,
             explore_one_in: EXPLORE_SHARE as f64,

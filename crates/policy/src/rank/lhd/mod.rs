@@ -21,7 +21,7 @@
 //! long trace is not ranked by its beginning, neither by a large cache nor by one of a few hundred
 //! objects, for which a million requests are an age.
 //!
-//! In the simulator LHD is not a [`Rank`]: it needs the ages of the last two hits, and
+//! In the simulator LHD is not a [`Rank`](crate::Rank): it needs the ages of the last two hits, and
 //! tables that follow the cache. The live store ranks by [`Ranks`], a table of one moment, with
 //! fewer bits an item.
 //!

@@ -60,15 +60,15 @@ struct Count {
 }
 
 /// An app class and a hit class: the row in the tables.
-pub(super) type Class = u8;
+pub(super) type LifetimeClass = u8;
 
-const fn row(class: Class) -> usize {
+const fn row(class: LifetimeClass) -> usize {
     class as usize * AGES
 }
 
 /// Hits, ends and densities by app class, hit class and age.
 #[derive(Clone, Debug)]
-pub(super) struct Model {
+pub(super) struct DensityModel {
     /// Counts by app class; most caches have one.
     counts: [Option<Box<[Count]>>; APP_CLASSES],
     densities: Vec<f32>,
@@ -76,7 +76,7 @@ pub(super) struct Model {
     reach: u64,
 }
 
-impl Model {
+impl DensityModel {
     /// A model without counts for `apps` app classes: density falls with age, and is lowest for
     /// objects never hit.
     pub(super) fn new(apps: usize) -> Self {
@@ -106,15 +106,15 @@ impl Model {
     }
 
     #[inline]
-    pub(super) fn density(&self, class: Class, bucket: usize) -> f32 {
+    pub(super) fn density(&self, class: LifetimeClass, bucket: usize) -> f32 {
         self.densities[row(class) + bucket]
     }
 
-    pub(super) fn count_hit(&mut self, class: Class, age: u32) {
+    pub(super) fn count_hit(&mut self, class: LifetimeClass, age: u32) {
         self.count(class, age).hits += 1.0;
     }
 
-    pub(super) fn count_end(&mut self, class: Class, age: u32) {
+    pub(super) fn count_end(&mut self, class: LifetimeClass, age: u32) {
         self.count(class, age).ends += 1.0;
     }
 
@@ -127,17 +127,17 @@ impl Model {
     }
 
     /// Adds lifetimes counted elsewhere.
-    pub(super) fn add(&mut self, class: Class, bucket: usize, hits: f32, ends: f32) {
+    pub(super) fn add(&mut self, class: LifetimeClass, bucket: usize, hits: f32, ends: f32) {
         let count = self.count_at(class, bucket);
         count.hits += hits;
         count.ends += ends;
     }
 
-    fn count(&mut self, class: Class, age: u32) -> &mut Count {
+    fn count(&mut self, class: LifetimeClass, age: u32) -> &mut Count {
         self.count_at(class, bucket(age))
     }
 
-    fn count_at(&mut self, class: Class, bucket: usize) -> &mut Count {
+    fn count_at(&mut self, class: LifetimeClass, bucket: usize) -> &mut Count {
         let counts = self.counts[usize::from(class) / HIT_CLASSES]
             .get_or_insert_with(|| vec![Count::default(); HIT_CLASSES * AGES].into());
         &mut counts[usize::from(class) % HIT_CLASSES * AGES + bucket]
@@ -150,7 +150,7 @@ impl Model {
         &mut self,
         decay: f32,
         objects: usize,
-        lasting: impl Iterator<Item = (Class, u32, f32)> + Clone,
+        lasting: impl Iterator<Item = (LifetimeClass, u32, f32)> + Clone,
     ) {
         for count in self.counts.iter_mut().flatten().flat_map(|counts| counts.iter_mut()) {
             count.hits *= decay;
@@ -163,7 +163,7 @@ impl Model {
         for (app, counts) in self.counts.iter().enumerate() {
             let Some(counts) = counts else { continue };
             for hit in 0..HIT_CLASSES {
-                let into = row((app * HIT_CLASSES + hit) as Class);
+                let into = row((app * HIT_CLASSES + hit) as LifetimeClass);
                 let own = with_neighbours(counts, hit);
                 densities(&own, &whole, &mut self.densities[into..][..AGES]);
             }

@@ -53,6 +53,7 @@ impl Ranks {
         age < self.explorer_age_max && mix(last_use) < self.explore_below
     }
 
+    #[inline]
     pub(super) fn table(&self, tenant: u16) -> &DensityTable {
         &self.tables[app(self.tables.len(), tenant)]
     }

@@ -1,6 +1,6 @@
 //! LHD in the simulator: by the ages of the last two hits, and densities that follow the cache.
 
-use super::model::{APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
+use super::model::{APP_CLASSES, DensityModel, HIT_CLASSES, LifetimeClass, bucket};
 use super::pace::{
     DECAY, EXPLORE_AGE, EXPLORE_ONE_IN, EXPLORE_SHARE, FIRST_LOOK, LOOK_MAX, LOOK_SHARE, PATIENCE,
 };
@@ -22,20 +22,20 @@ const VICTIM_MEMORY: f32 = 0.9;
 
 /// The entry of a resident: 20 bytes, so that a draw seldom reads two cache lines.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct LhdResident {
     /// Tick of the last use, wrapping: ages beyond 2^32 requests are wrong.
     last: u32,
     /// Age at the last hit; [`NEVER_HIT`] without one.
     last_hit: u32,
     size: Size,
     cost: f32,
-    class: Class,
+    class: LifetimeClass,
     explorer: bool,
 }
 
 const NEVER_HIT: u32 = u32::MAX;
 
-impl Entry {
+impl LhdResident {
     #[inline]
     fn age(&self, now: Tick) -> u32 {
         (now.0 as u32).wrapping_sub(self.last)
@@ -45,8 +45,8 @@ impl Entry {
 /// The residents and the learnt model.
 #[derive(Debug)]
 pub(crate) struct Lhd {
-    model: Model,
-    dense: Dense<Entry>,
+    model: DensityModel,
+    dense: Dense<LhdResident>,
     prng: Prng,
     k: usize,
     /// Whether the penalty multiplies the rank.
@@ -56,7 +56,7 @@ pub(crate) struct Lhd {
     explore_budget: i64,
     /// Copies, so that ranking them reads no other memory; an entry is checked when it ranks
     /// lowest.
-    recent: [Option<(Slot, Entry)>; RECENT],
+    recent: [Option<(Slot, LhdResident)>; RECENT],
     recent_at: usize,
     usual_victim: f32,
     look_at: u64,
@@ -68,7 +68,7 @@ pub(crate) struct Lhd {
 impl Lhd {
     pub(crate) fn new(params: &Params, cost: bool) -> Self {
         Self {
-            model: Model::new(APP_CLASSES),
+            model: DensityModel::new(APP_CLASSES),
             dense: Dense::default(),
             prng: Prng::new(params.seed),
             k: (params.get("k") as usize).max(1),
@@ -87,7 +87,7 @@ impl Lhd {
 
     /// Hit density per byte; explorers rank above everything.
     #[inline]
-    fn rank(&self, entry: &Entry, now: Tick) -> f32 {
+    fn rank(&self, entry: &LhdResident, now: Tick) -> f32 {
         let age = entry.age(now);
         if entry.explorer && age < self.explorer_age_max {
             return f32::INFINITY;
@@ -96,19 +96,25 @@ impl Lhd {
     }
 
     /// The entry of an object just used. Decides whether the object is an explorer.
-    fn enter(&mut self, access: &Access, last_hit: u32, sum: Option<u64>, now: Tick) -> Entry {
+    fn enter(
+        &mut self,
+        access: &Access,
+        last_hit: u32,
+        sum: Option<u64>,
+        now: Tick,
+    ) -> LhdResident {
         let app = match access.tenant {
             0 => 0,
             tenant => mix(u64::from(tenant)) as usize % APP_CLASSES,
         };
-        let class = (app * HIT_CLASSES) as Class + self.model.hit_class(sum);
+        let class = (app * HIT_CLASSES) as LifetimeClass + self.model.hit_class(sum);
         let size = access.size.max(Size::ONE);
         let explorer = self.explore_budget > 0 && self.prng.below(EXPLORE_ONE_IN) == 0;
         if explorer {
             self.explore_budget -= size.get() as i64;
         }
         let cost = if self.cost { access.penalty.0.max(1) as f32 } else { 1.0 };
-        Entry { last: now.0 as u32, last_hit, size, cost, class, explorer }
+        LhdResident { last: now.0 as u32, last_hit, size, cost, class, explorer }
     }
 
     /// The recent newcomer with the lowest rank, if that is below `limit`. Drops an entry that

@@ -1,6 +1,6 @@
 //! The request history of objects, resident or lately evicted.
 
-use super::trees::Row;
+use super::trees::FeatureRow;
 use base::hash::KeyMap;
 use base::{Access, Size};
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ const GAPS: usize = 3;
 
 /// The request history of one object, resident or not.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct ObjectHistory {
     pub(super) key: u64,
     pub(super) size: Size,
     /// Tick of the last request to it.
@@ -22,7 +22,7 @@ pub(super) struct Known {
     pub(super) drawn: u64,
 }
 
-impl Known {
+impl ObjectHistory {
     /// The history of an object at its first request.
     pub(super) const fn new(access: &Access, now: u64) -> Self {
         let Access { key, size, .. } = *access;
@@ -38,7 +38,7 @@ impl Known {
     }
 
     /// The features that a model sees.
-    pub(super) fn row(&self, now: u64) -> Row {
+    pub(super) fn row(&self, now: u64) -> FeatureRow {
         let [a, b, c] = self.gaps.map(|gap| gap as f32);
         [(now - self.last) as f32, a, b, c, self.size.as_f32(), self.uses as f32]
     }
@@ -48,26 +48,26 @@ impl Known {
 #[derive(Debug, Default)]
 pub(super) struct Departed {
     places: KeyMap<u64>,
-    pub(super) queue: VecDeque<Option<Known>>,
+    pub(super) queue: VecDeque<Option<ObjectHistory>>,
     /// Place of the head of the queue, counted over all entries that were ever pushed.
     first: u64,
 }
 
 impl Departed {
     /// Adds an object that was just evicted.
-    pub(super) fn push(&mut self, known: Known) {
+    pub(super) fn push(&mut self, known: ObjectHistory) {
         self.places.insert(known.key, self.first + self.queue.len() as u64);
         self.queue.push_back(Some(known));
     }
 
     /// Removes an object that comes back.
-    pub(super) fn take(&mut self, key: u64) -> Option<Known> {
+    pub(super) fn take(&mut self, key: u64) -> Option<ObjectHistory> {
         let place = self.places.remove(&key)?;
         self.queue[(place - self.first) as usize].take()
     }
 
     /// Forgets the head of the queue; `None` if that object came back.
-    pub(super) fn pop(&mut self) -> Option<Known> {
+    pub(super) fn pop(&mut self) -> Option<ObjectHistory> {
         self.first += 1;
         let known = self.queue.pop_front()??;
         self.places.remove(&known.key);

@@ -10,14 +10,12 @@
 //! \[1\] Cesa-Bianchi, Lugosi. Prediction, Learning, and Games. 2006.
 
 use super::class::{AGES, CLASSES, FRACTION, OCTAVES, octave_of};
-use super::counts::{Counts, Fate, Window};
+use super::counts::{AgeCounts, Fate, Window};
 use super::index::{Hazards, PRIOR, PRIOR_OF_PARTS, PRIOR_OF_RATES, with_neighbours};
-use super::learner::Options;
+use super::options::{LearnerOptions, RATES};
 use super::table::Making;
 use std::array::from_fn;
 
-/// The slow rate and the fast one.
-pub(super) const RATES: usize = 2;
 /// The power of the likelihood in a weight.
 const ETA: f64 = 0.3;
 /// The least weight of a rate.
@@ -27,29 +25,29 @@ const LATER: isize = (OCTAVES as isize) << FRACTION;
 
 /// Counts of one class at both rates.
 #[derive(Clone, Debug, Default)]
-struct Class {
+struct ClassCounts {
     window: Window,
-    counts: [Counts; RATES],
+    counts: [AgeCounts; RATES],
 }
 
 /// Counts and weights of one tenant.
 #[derive(Clone, Debug)]
-pub(super) struct Lived {
+pub(super) struct TenantCounts {
     /// By class; `None` for a class without keys.
-    classes: Vec<Option<Box<Class>>>,
+    classes: Vec<Option<Box<ClassCounts>>>,
     /// The prediction of each rate at the last look: the hazard of a hit by octave and age.
     foretold: Vec<[Vec<f32>; RATES]>,
     weights: [f64; RATES],
 }
 
-impl Default for Lived {
+impl Default for TenantCounts {
     fn default() -> Self {
         let classes = (0..CLASSES).map(|_| None).collect();
         Self { classes, foretold: vec![], weights: [0.5; RATES] }
     }
 }
 
-impl Lived {
+impl TenantCounts {
     /// Notes that a key of a class grew older, and its fate at the later age.
     #[inline]
     pub(super) fn note(&mut self, class: u8, from: u32, to: u32, fate: Fate) {
@@ -60,7 +58,7 @@ impl Lived {
     /// Ends the period: adds its counts at each rate, after multiplying earlier counts by that
     /// rate's decay.
     pub(super) fn end_period(&mut self, decays: &[f32]) {
-        let mut came: [Counts; OCTAVES] = from_fn(|_| Counts::default());
+        let mut came: [AgeCounts; OCTAVES] = from_fn(|_| AgeCounts::default());
         for (at, class) in self.classes.iter_mut().enumerate() {
             let Some(class) = class else { continue };
             let period = class.window.close();
@@ -79,7 +77,7 @@ impl Lived {
     }
 
     /// Weighs the rates by the likelihood of the actual counts under their predictions.
-    fn weigh(&mut self, came: &[Counts]) {
+    fn weigh(&mut self, came: &[AgeCounts]) {
         let mut likelihood = [0.0f64; RATES];
         for (foretold, came) in self.foretold.iter().zip(came) {
             for (likelihood, foretold) in likelihood.iter_mut().zip(foretold) {
@@ -118,13 +116,13 @@ impl Lived {
         &mut self,
         pooled: &Pooled,
         everything: &Hazards,
-        options: Options,
+        options: LearnerOptions,
         recency: &[f32],
         table: &mut Making,
     ) {
         let rates = options.rates();
         let weights = if rates == RATES { self.weights } else { [1.0, 0.0] };
-        let of_rates = |slow: Hazards, counts: &dyn Fn(usize) -> Counts| -> [Hazards; RATES] {
+        let of_rates = |slow: Hazards, counts: &dyn Fn(usize) -> AgeCounts| -> [Hazards; RATES] {
             let fast = match rates {
                 RATES => slow.within(&counts(1), PRIOR_OF_RATES),
                 _ => Hazards::none(0),
@@ -155,7 +153,7 @@ impl Lived {
         for octave in std::iter::once(0).chain(first..=last) {
             let mut slow = tenant.clone();
             if octave > 0 && options.profile {
-                let mut shifted = Counts::default();
+                let mut shifted = AgeCounts::default();
                 shifted.add_later(&profile, ((octave as isize) << FRACTION) - LATER);
                 slow.shrink(&shifted, PRIOR);
             }
@@ -192,7 +190,7 @@ impl Lived {
     }
 
     /// Hits, ends and exposure by age, for each class.
-    pub(super) fn known(&self) -> impl Iterator<Item = (usize, Counts)> {
+    pub(super) fn known(&self) -> impl Iterator<Item = (usize, AgeCounts)> {
         let known = self.classes.iter().enumerate();
         known.filter_map(|(at, class)| {
             let class = class.as_ref()?;
@@ -203,16 +201,16 @@ impl Lived {
     }
 
     /// Adds the counts of a class from another run.
-    pub(super) fn recall(&mut self, class: usize, known: &Counts) {
+    pub(super) fn recall(&mut self, class: usize, known: &AgeCounts) {
         let class = self.classes[class % CLASSES].get_or_insert_default();
         class.counts.iter_mut().for_each(|counts| counts.add(known, 1.0));
     }
 
     /// Bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
-        let of_class = |class: &Class| {
-            let counts = class.counts.iter().map(Counts::bytes).sum::<usize>();
-            size_of::<Class>() + class.window.bytes() + counts
+        let of_class = |class: &ClassCounts| {
+            let counts = class.counts.iter().map(AgeCounts::bytes).sum::<usize>();
+            size_of::<ClassCounts>() + class.window.bytes() + counts
         };
         let foretold = self.foretold.iter().flatten().map(|row| row.capacity() * size_of::<f32>());
         CLASSES * size_of::<usize>()
@@ -225,23 +223,23 @@ impl Lived {
 /// The counts of a tenant by rate: for each octave, and their sum.
 #[derive(Debug)]
 pub(super) struct Pooled {
-    octaves: [[Counts; OCTAVES]; RATES],
-    pub(super) all: [Counts; RATES],
+    octaves: [[AgeCounts; OCTAVES]; RATES],
+    pub(super) all: [AgeCounts; RATES],
 }
 
 impl Default for Pooled {
     fn default() -> Self {
         Self {
-            octaves: from_fn(|_| from_fn(|_| Counts::default())),
-            all: from_fn(|_| Counts::default()),
+            octaves: from_fn(|_| from_fn(|_| AgeCounts::default())),
+            all: from_fn(|_| AgeCounts::default()),
         }
     }
 }
 
 impl Pooled {
     /// The slow counts of all octaves that were hit, by age relative to the interval.
-    fn profile(&self) -> Counts {
-        let mut profile = Counts::default();
+    fn profile(&self) -> AgeCounts {
+        let mut profile = AgeCounts::default();
         for (octave, counts) in self.octaves[0].iter().enumerate().skip(1) {
             profile.add_later(counts, LATER - ((octave as isize) << FRACTION));
         }
@@ -255,7 +253,7 @@ impl Pooled {
 }
 
 /// The logarithm of the likelihood of the actual counts under these hazards.
-fn log_likelihood(hazards: &[f32], came: &Counts) -> f64 {
+fn log_likelihood(hazards: &[f32], came: &AgeCounts) -> f64 {
     let mut sum = 0.0;
     for ((&hazard, &hits), &risk) in hazards.iter().zip(&came.hits).zip(&came.risk) {
         if risk <= 0.0 {
@@ -281,8 +279,8 @@ mod tests {
     /// still predicts hits and the fast one does not. Soon the fast rate has nearly all the weight.
     #[test]
     fn the_rate_that_foretells_better_weighs_more() {
-        let mut lived = Lived::default();
-        let period = |lived: &mut Lived, hits: u32| {
+        let mut lived = TenantCounts::default();
+        let period = |lived: &mut TenantCounts, hits: u32| {
             for key in 0..1_000 {
                 let fate = if key < hits { Fate::Hit } else { Fate::Lasts };
                 lived.note(0, 0, 100, fate);
@@ -291,7 +289,7 @@ mod tests {
             let pooled = lived.pooled(RATES);
             let everything = Hazards::of_all(&pooled.all[0], 80, true);
             let mut table = Making::new(80);
-            lived.rows(&pooled, &everything, Options::default(), &[], &mut table);
+            lived.rows(&pooled, &everything, LearnerOptions::default(), &[], &mut table);
             table.done().at(0, 0, bucket(90))
         };
         let before = (0..30).map(|_| period(&mut lived, 500)).last().unwrap();
@@ -303,7 +301,7 @@ mod tests {
 
     #[test]
     fn what_is_likely_has_the_greater_likelihood() {
-        let came = Counts { risk: vec![100.0; 3], hits: vec![20.0, 0.0, 90.0], ends: vec![] };
+        let came = AgeCounts { risk: vec![100.0; 3], hits: vec![20.0, 0.0, 90.0], ends: vec![] };
         let of = |hazards: [f32; 3]| log_likelihood(&hazards, &came);
         assert!(of([0.2, 0.0, 0.9]) > of([0.1, 0.0, 0.9]).max(of([0.2, 0.1, 0.9])));
         assert!(of([0.2, 0.0, 0.9]) > of([0.2, 0.0, 0.5]));

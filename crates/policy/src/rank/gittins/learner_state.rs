@@ -4,15 +4,17 @@
 //! counts above zero are kept.
 
 use super::class::{AGES, CLASSES, Past};
-use super::counts::Counts;
-use super::learner::{Learner, PENALTIES, Watched};
+use super::counts::AgeCounts;
+use super::fetches::PENALTIES;
+use super::learner::Learner;
 use super::table::app;
+use super::watched::Watched;
 use base::Filter;
 use serde::{Deserialize, Serialize};
 
 /// The state of a [`Learner`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Known {
+pub struct LearnerState {
     /// The threshold of the filter that chooses the watched keys.
     threshold: u64,
     look_at: u64,
@@ -46,10 +48,10 @@ const _: () = assert!(AGES <= 1 << u8::BITS, "a bucket is a byte");
 
 impl Learner {
     /// The learnt state, for another run.
-    pub fn known(&self) -> Known {
+    pub fn known(&self) -> LearnerState {
         let tenant = |at: usize| {
             let lifetimes = self.lived.get(at).into_iter().flat_map(|lived| {
-                let of = |(class, counts): (usize, Counts)| {
+                let of = |(class, counts): (usize, AgeCounts)| {
                     let ages = 0..counts.hits.len();
                     let at = |age: usize| {
                         let ends = counts.ends.get(age).copied().unwrap_or_default();
@@ -80,7 +82,7 @@ impl Learner {
         let mut keys: Vec<_> = self.watched.iter().map(key).collect();
         // Sorted, so that the same knowledge gives the same bytes.
         keys.sort_by_key(|known| known.key);
-        Known {
+        LearnerState {
             threshold: self.filter.threshold(),
             look_at: self.look_at,
             looked: self.looked,
@@ -91,7 +93,7 @@ impl Learner {
 
     /// Continues with the state of another run. `number_of` maps a tenant's number there to its
     /// number here; the state of tenants without one is dropped.
-    pub fn recall(&mut self, known: &Known, number_of: impl Fn(u16) -> Option<u16>) {
+    pub fn recall(&mut self, known: &LearnerState, number_of: impl Fn(u16) -> Option<u16>) {
         self.filter = Filter::below(known.threshold);
         (self.look_at, self.looked) = (known.look_at, known.looked);
         self.recency.end();
@@ -108,7 +110,7 @@ impl Learner {
             }
             for &(class, next, count) in &tenant.fetches {
                 let (class, next) = (usize::from(class) % PENALTIES, usize::from(next) % PENALTIES);
-                self.fetches_of(app)[class][next] += count;
+                self.fetches.of(app)[class][next] += count;
             }
         }
         for known in &known.keys {
@@ -123,7 +125,7 @@ impl Learner {
 }
 
 /// Counts of each class, from entries that list one class after the other.
-fn by_class(known: &[(u8, u8, [f32; 3])]) -> impl Iterator<Item = (usize, Counts)> {
+fn by_class(known: &[(u8, u8, [f32; 3])]) -> impl Iterator<Item = (usize, AgeCounts)> {
     known.chunk_by(|a, b| a.0 == b.0).map(|of_class| {
         let len = of_class.iter().map(|&(_, age, _)| usize::from(age) % AGES + 1).max();
         let [mut hits, mut ends, mut risk] = [0; 3].map(|_| vec![0.0; len.unwrap_or_default()]);
@@ -134,13 +136,13 @@ fn by_class(known: &[(u8, u8, [f32; 3])]) -> impl Iterator<Item = (usize, Counts
         if ends.iter().all(|ends| *ends == 0.0) {
             ends = vec![];
         }
-        (usize::from(of_class[0].0) % CLASSES, Counts { hits, risk, ends })
+        (usize::from(of_class[0].0) % CLASSES, AgeCounts { hits, risk, ends })
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kind, Learner};
+    use super::super::{KeyEvent, Learner};
     use super::*;
     use base::hash::mix;
 
@@ -151,7 +153,7 @@ mod tests {
         let mut before = Learner::new(3);
         for now in 1..60_000u64 {
             let key = (now % 3, now / 3 % [100, 700, 5_000][now as usize % 3]);
-            before.access(key.0 as u16, mix(key.1 << 2 | key.0), Kind::Read, now, 1);
+            before.access(key.0 as u16, mix(key.1 << 2 | key.0), KeyEvent::Read, now, 1);
             before.fetched(mix(key.1 << 2 | key.0), 4);
         }
         before.learn(60_000, 500, 60_000);
