@@ -7,6 +7,7 @@
 use crate::rings::{Point, RINGS, TimeSeries};
 use crate::shift::coarse;
 use crate::{Change, Effect, Moved, Recent, Shift};
+use base::Cause;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -176,6 +177,16 @@ impl History {
         };
         recent.seconds = recent.seconds.min(to_unix_s.saturating_sub(from_unix_s));
         recent
+    }
+
+    /// Whether a tenant reads fewer and fewer keys for the first time: in the later half of the last
+    /// `seconds` at least a tenth less of its reads than in the earlier half.
+    pub fn first_reads_fall(&self, tenant: &str, now_unix_s: u64, seconds: u64) -> bool {
+        const FALL_MIN: f64 = 0.1;
+        let (from, middle) = (now_unix_s.saturating_sub(seconds), now_unix_s - seconds / 2);
+        let share = |from, to| self.between(Some(tenant), from, to).missed_for(Cause::NeverSeen);
+        let shares = share(from, middle).zip(share(middle, now_unix_s));
+        shares.is_some_and(|(before, since)| since < (1.0 - FALL_MIN) * before)
     }
 
     /// The absolute error of the forecast miss ratio in each minute with a forecast and enough

@@ -43,6 +43,10 @@ pub struct Tenant {
     /// The share of the reads of expired keys that would hit if the time to live were twice as
     /// long.
     pub twice_the_ttl: Option<f64>,
+    /// Whether it reads fewer and fewer keys for the first time, as in a young cache
+    /// ([`crate::History::first_reads_fall`]). So it is not known how few these reads will be.
+    #[serde(default)]
+    pub first_reads_fall: bool,
     /// The items, grouped by size.
     pub sizes: Vec<SizeClass>,
     /// The misses, grouped by their cost.

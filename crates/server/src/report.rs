@@ -85,6 +85,7 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
         let mut tenant = tenant(&view, &shown, id, stats);
         tenant.policy = policy_of(shared, &view, &shown, id);
         tenant.recent = history.recent(Some(name), now_unix_s, recent_s);
+        tenant.first_reads_fall = history.first_reads_fall(name, now_unix_s, recent_s);
         tenant.used_before = history.used_before(name, now_unix_s, recent_s);
         // One span for all figures: what a miss costs is of the same misses.
         tenant.penalty_us = tenant.recent.miss_us().or(tenant.penalty_us);

@@ -149,6 +149,11 @@ impl Reported {
                 policy: plant.evictor(id).to_string(),
                 used_before: self.history.used_before(&bounds.name, now_unix_s, recent_s),
                 penalty_us: recent.miss_us(),
+                first_reads_fall: self.history.first_reads_fall(
+                    &bounds.name,
+                    now_unix_s,
+                    recent_s,
+                ),
                 twice_the_ttl: pilot.twice_the_ttl(id),
                 curve: plans::curve(pilot.curves(id)),
                 recent,

@@ -23,6 +23,12 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
         format!(" It holds {} and misses {}.", size(tenant.used), percent(ratio))
     });
     let mut text = match sizing.need(wanted) {
+        Need::Never { .. } if tenant.first_reads_fall => format!(
+            "The memory for {} is not known yet: {name} still reads keys for the first time, fewer \
+             and fewer of them. These were {} of its reads lately. Ask again in some minutes.",
+            percent(wanted),
+            percent(tenant.recent.missed_for(Cause::NeverSeen).unwrap_or_default())
+        ),
         Need::Never { floor } => {
             format!(
                 "{name} cannot come to {} with any memory, as far as is known: with all its keys, \

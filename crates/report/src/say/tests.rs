@@ -74,6 +74,30 @@ fn memory_of_a_tenant_without_reads_saves_nothing() {
     assert_eq!(mib_saves_us(&report.tenants[1]), Some(0.0));
 }
 
+/// In a young cache, fewer and fewer reads are of new keys, so no memory is said to be too little.
+#[test]
+fn a_young_cache_does_not_say_never() {
+    let mut history = History::default();
+    let point = |second: u32| Point {
+        unix_s: 1_000 + second,
+        reads: 100,
+        misses: 40 - second / 5,
+        causes: [30 - second / 5, 10, 0, 0, 0],
+        sampled: 40 - second / 5,
+        ..Point::default()
+    };
+    for second in 0..100 {
+        history.push([("web", point(second))].into_iter());
+    }
+    assert!(history.first_reads_fall("web", 1_099, 60));
+    let mut report = healthy();
+    report.tenants[1].recent.causes = [900, 100, 0, 0, 0];
+    let said = |report: &Report| text(&say::memory(report, &report.tenants[1], 0.0));
+    assert!(said(&report).contains("with any memory"), "{}", said(&report));
+    report.tenants[1].first_reads_fall = true;
+    assert!(said(&report).contains("is not known yet"), "{}", said(&report));
+}
+
 /// Forecast minutes are summed over tenants, so they are not minutes of the clock.
 #[test]
 fn forecasts_are_counted_as_what_they_are() {
