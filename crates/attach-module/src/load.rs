@@ -8,7 +8,7 @@ use crate::exchange::Exchange;
 use crate::ffi::{
     self, Api, Ctx, ERR, EVENT_CRON, EVENT_FLUSH, Event, FilterCtx, OK, Text, notify,
 };
-use crate::filter::Command;
+use crate::filter::CommandWords;
 use crate::module::{Host, Module};
 use crate::name::Name;
 use crate::server::{Context, api, keep};
@@ -82,7 +82,7 @@ impl Host for Timer {
 /// A command as the server shows it to the filter.
 struct Filtered(*mut FilterCtx);
 
-impl Command for Filtered {
+impl CommandWords for Filtered {
     fn count(&self) -> usize {
         // SAFETY: the filter's context lives as long as the call of the filter, and so does this
         // value.
@@ -300,8 +300,8 @@ unsafe extern "C" fn on_command(ctx: *mut Ctx, words: *mut *mut Text, count: c_i
     let mut answer = Err(commands::STOPPED.to_owned());
     with(|module| answer = commands::answer(&words, &module.exchange));
     match answer {
-        Ok(commands::Answer::Lines(lines)) => context.reply_lines(&lines),
-        Ok(commands::Answer::Document(value)) => context.reply_bulk(&value.to_string()),
+        Ok(commands::CommandAnswer::Lines(lines)) => context.reply_lines(&lines),
+        Ok(commands::CommandAnswer::Document(value)) => context.reply_bulk(&value.to_string()),
         Err(sentence) => context.reply_error(&sentence),
     }
     OK

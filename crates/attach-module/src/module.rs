@@ -7,7 +7,7 @@
 use crate::act::{ActingState, Hand};
 use crate::census::Census;
 use crate::exchange::{Exchange, Look};
-use crate::filter::{Command, Eye, Sight};
+use crate::filter::{CommandWords, Eye, Sight};
 use crate::memory;
 use crate::name::OwnName;
 use crate::server::{Context, ServerMemory};
@@ -92,7 +92,7 @@ impl Module {
 
     /// Called before a command is executed.
     #[inline]
-    pub(crate) fn on_command(&self, command: &impl Command) {
+    pub(crate) fn on_command(&self, command: &impl CommandWords) {
         self.eye.see(command, &self.sight());
     }
 
