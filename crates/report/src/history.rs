@@ -179,8 +179,8 @@ impl History {
         recent
     }
 
-    /// Whether a tenant reads fewer and fewer keys for the first time: in the later half of the last
-    /// `seconds` at least a tenth less of its reads than in the earlier half.
+    /// Whether a tenant reads fewer and fewer keys for the first time: in the later half of the
+    /// last `seconds` at least a tenth less of its reads than in the earlier half.
     pub fn first_reads_fall(&self, tenant: &str, now_unix_s: u64, seconds: u64) -> bool {
         const FALL_MIN: f64 = 0.1;
         let (from, middle) = (now_unix_s.saturating_sub(seconds), now_unix_s - seconds / 2);

@@ -2,8 +2,8 @@
 //!
 //! An operator who asks twice should hear one answer. At the moment of the claims, the report is
 //! asked how much memory would leave each tenant four fifths of its misses, and how long clients
-//! would wait under one shared LRU cache. Both questions are put again every minute, and the answers
-//! should lie within the bands of the first ones.
+//! would wait under one shared LRU cache. Both questions are put again every minute, and the
+//! answers should lie within the bands of the first ones.
 
 use super::load::Traffic;
 use crate::product::Reported;
