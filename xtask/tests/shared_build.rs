@@ -2,8 +2,8 @@
 //!
 //! Cargo enables the features of a crate that any part of a build requests. If the tests request
 //! one more than the server does, `cargo build` and `cargo test --workspace` recompile that crate,
-//! and all crates above it, in turn. So `crates/larder/Cargo.toml` and `crates/lab/Cargo.toml` request
-//! those features, too.
+//! and all crates above it, in turn. So `crates/larder/Cargo.toml` and `crates/lab/Cargo.toml`
+//! request those features, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
