@@ -1,84 +1,67 @@
 //! The server: sockets, commands, configuration.
 //!
 //! [`start`] opens the listeners and starts the threads; the returned [`Handle`] ends them. Worker
-//! threads share one store (`worker.rs`), and one of them may run alone (`gate.rs`). An acceptor
-//! hands them connections (`listen.rs`), and a thread does the housekeeping (`housekeeping.rs`).
-//! All commands are in one table (`commands/mod.rs`), and all directives in another
-//! (`config/list/`).
+//! threads share one store (`net/worker.rs`), and one of them may run alone
+//! (`services/exclusive.rs`). An acceptor hands them connections (`net/acceptor.rs`), and a thread
+//! does the housekeeping (`background/housekeeping.rs`). All commands are in one table
+//! (`commands/mod.rs`), and all directives in another (`settings/config/list/`).
+//!
+//! The folders are floors: a file uses names of lower floors only.
+//!
+//! ```text
+//!   process                         start, signals, limits of the system
+//!   net                             sockets, workers, pages over HTTP
+//!   background                      pilot, history, housekeeping, dumps, restarts
+//!   commands  memcached  scripting  one file for each family of commands
+//!   execute                         code around a command
+//!   call      observe               a command while it runs; reports
+//!   server    session               the state of the server, and of a connection
+//!   services                        clients, exclusive access, counts, logs
+//!   settings  facts                 directives, users, cluster; facts about commands
+//!   values    text                  layouts of values; patterns, numbers
+//! ```
 #![forbid(unsafe_code)]
 
-mod acl;
-mod ages;
-mod attempts;
 mod background;
-mod blocked;
-mod clients;
-mod clock;
-mod cluster;
-mod collection;
+mod call;
 mod commands;
-pub mod config;
-mod connection;
-mod decimal;
-mod files;
-mod gate;
-mod glob;
-mod hash;
-mod hotkeys;
-mod hottest;
-mod housekeeping;
-mod http;
-mod length;
-mod listen;
-mod log;
+mod execute;
+mod facts;
 mod memcached;
-mod memory_limit;
-mod monitors;
-mod notify;
-mod pause;
-mod pilot;
-mod ping;
-mod pools;
-mod pubsub;
-mod quiet;
-mod recorder;
-mod reload;
-mod removals;
-mod report;
-mod resident;
-mod room;
-mod script;
-mod serve;
+mod net;
+mod observe;
+mod process;
+mod scripting;
+mod server;
+mod services;
 mod session;
-mod shared;
-mod slowlog;
-mod stats;
-mod tls;
-mod tracking;
-mod transfer;
-mod value;
-mod warm;
-mod worker;
+mod settings;
+mod text;
+mod values;
 
-pub use commands::{About, about};
-pub use config::{Error, Settings};
-pub use ping::{PingArgs, ping};
-pub use serve::{Args, run};
+pub use facts::command_doc::{CommandDoc, about};
+pub use process::ping::{PingArgs, ping};
+pub use process::serve::{Args, run};
+pub use settings::config::{self, Error, Settings};
 
-use listen::{Acceptor, Bell};
-use shared::Shared;
+use background::{dump, housekeeping, pilot, process_memory, warm};
+use net::acceptor::{self, Acceptor, Bell};
+use net::http;
+use net::worker::Worker;
+use process::fd_limit;
+use server::Server;
+use services::mail::Mailbox;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use store::Store;
-use worker::{Mailbox, Worker};
 
 /// A running server. Dropping the handle ends the server.
 #[derive(Debug)]
 pub struct Handle {
-    shared: Arc<Shared>,
+    server: Arc<Server>,
     bell: Arc<Bell>,
     address: SocketAddr,
     http: Option<SocketAddr>,
@@ -88,7 +71,7 @@ pub struct Handle {
 /// Ends a server from another thread.
 #[derive(Clone, Debug)]
 pub struct Stopper {
-    shared: Arc<Shared>,
+    server: Arc<Server>,
     bell: Arc<Bell>,
 }
 
@@ -106,16 +89,16 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     settings.check()?;
     settings.check_start()?;
     settings.read_users()?;
-    files::fit(&mut settings)?;
-    let listeners = listen::open(&settings)?;
-    let address = listeners.iter().find_map(listen::Listener::address);
+    fd_limit::fit(&mut settings)?;
+    let listeners = acceptor::open(&settings)?;
+    let address = listeners.iter().find_map(acceptor::Listener::address);
     let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
     let http = match settings.http_port {
         Some(0) => None,
         port => http::open(settings.http_bind, port)?,
     };
-    let sockets = listeners.iter().map(listen::Listener::socket).collect();
-    let mut listening: Vec<_> = listeners.iter().map(listen::Listener::describe).collect();
+    let sockets = listeners.iter().map(acceptor::Listener::socket).collect();
+    let mut listening: Vec<_> = listeners.iter().map(acceptor::Listener::describe).collect();
     listening.extend(http.as_ref().map(|http| format!("{} (http)", http.address)));
     let mut polls = vec![];
     let mut mailboxes = vec![];
@@ -124,37 +107,37 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
         mailboxes.push(Mailbox::new(poll.registry()).map_err(failed)?);
         polls.push(poll);
     }
-    let shared = Arc::new(Shared::new(settings, mailboxes, listening, sockets, file)?);
-    announce(&shared);
-    let opened = warm::open(&shared);
-    let (acceptor, bell) = Acceptor::new(listeners, shared.clone()).map_err(failed)?;
+    let server = Arc::new(Server::new(settings, mailboxes, listening, sockets, file)?);
+    announce(&server);
+    let opened = warm::open(&server);
+    let (acceptor, bell) = Acceptor::new(listeners, server.clone()).map_err(failed)?;
     let mut handle = Handle {
-        shared,
+        server,
         bell: Arc::new(bell),
         address,
         http: http.as_ref().map(|http| http.address),
         threads: vec![],
     };
     for (number, poll) in polls.into_iter().enumerate() {
-        let shared = handle.shared.clone();
+        let server = handle.server.clone();
         let name = format!("worker-{number}");
-        handle.spawn(&name, move || Worker::new(number, poll, shared).run())?;
+        handle.spawn(&name, move || Worker::new(number, poll, server).run())?;
     }
     if let Some(opened) = opened {
-        let shared = handle.shared.clone();
-        handle.spawn("restore", move || warm::run(&shared, opened))?;
+        let server = handle.server.clone();
+        handle.spawn("restore", move || warm::run(&server, opened))?;
     }
-    let shared = handle.shared.clone();
-    handle.spawn("housekeeping", move || housekeeping::run(&shared))?;
-    let shared = handle.shared.clone();
-    handle.spawn("resident", move || resident::run(&shared))?;
-    let shared = handle.shared.clone();
-    handle.spawn("pilot", move || pilot::run(&shared))?;
-    let shared = handle.shared.clone();
-    handle.spawn("transfer", move || transfer::run(&shared))?;
+    let server = handle.server.clone();
+    handle.spawn("housekeeping", move || housekeeping::run(&server))?;
+    let server = handle.server.clone();
+    handle.spawn("resident", move || process_memory::run(&server))?;
+    let server = handle.server.clone();
+    handle.spawn("pilot", move || pilot::run(&server))?;
+    let server = handle.server.clone();
+    handle.spawn("transfer", move || dump::run(&server))?;
     if let Some(http) = http {
-        let shared = handle.shared.clone();
-        handle.spawn("http", move || dashboard::run(&shared, http))?;
+        let server = handle.server.clone();
+        handle.spawn("http", move || dashboard::run(&server, http))?;
     }
     handle.spawn("acceptor", move || acceptor.run())?;
     Ok(handle)
@@ -162,8 +145,8 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
 
 /// Writes the first line of the log: whether it evicts, how much memory it uses, and which tenants
 /// share it.
-fn announce(shared: &Shared) {
-    let view = shared.view();
+fn announce(server: &Server) {
+    let view = server.view();
     let settings = &view.settings;
     let memory = match settings.maxmemory.0 {
         0 => "without a memory limit, so it never evicts (set maxmemory)".to_owned(),
@@ -182,13 +165,13 @@ fn announce(shared: &Shared) {
         env!("CARGO_PKG_VERSION"),
         view.names.join(", "),
         settings.io_threads,
-        shared.listening.join(", ")
+        server.listening.join(", ")
     );
     if !settings.ignored.is_empty() {
         let names: Vec<_> = settings.ignored.keys().map(String::as_str).collect();
         tracing::warn!("these directives mean nothing here and are ignored: {}", names.join(", "));
     }
-    for warning in settings.first_doubts() {
+    for warning in settings.first_warnings() {
         tracing::warn!("{warning}");
     }
 }
@@ -217,37 +200,37 @@ impl Handle {
 
     /// All addresses and paths that it listens on.
     pub fn listening(&self) -> &[String] {
-        &self.shared.listening
+        &self.server.listening
     }
 
     /// The names of the tenants, by number.
     pub fn tenants(&self) -> Vec<String> {
-        self.shared.view().names.clone()
+        self.server.view().names.clone()
     }
 
     /// The store that holds the data.
     pub fn store(&self) -> &Arc<Store> {
-        &self.shared.store
+        &self.server.store
     }
 
     /// Declares that other parts of this process use much memory. Then its resident memory says
     /// nothing about the store, and none is reserved for the allocator.
     pub fn share_process(&self) {
-        self.shared.owns_process.store(false, std::sync::atomic::Ordering::Relaxed);
+        self.server.owns_process.store(false, std::sync::atomic::Ordering::Relaxed);
     }
 
     /// A [`Stopper`] for this server.
     pub fn stopper(&self) -> Stopper {
-        Stopper { shared: self.shared.clone(), bell: self.bell.clone() }
+        Stopper { server: self.server.clone(), bell: self.bell.clone() }
     }
 
     /// Waits until the server is asked to end. Returns false if a script then runs for longer than
     /// `most`: the process can end only without that thread, and without saving its data.
     #[must_use]
     pub fn may_end(&self, most: Duration) -> bool {
-        self.shared.wait_for_stop();
+        self.server.wait_for_stop();
         let asked = Instant::now();
-        while self.shared.gate.script().since_ms().is_some() {
+        while self.server.gate.script().since_ms().is_some() {
             if asked.elapsed() > most {
                 return false;
             }
@@ -273,7 +256,7 @@ impl Handle {
         let was_running = !self.threads.is_empty();
         for thread in self.threads.drain(..) {
             // Housekeeping sleeps between its rounds.
-            if self.shared.is_stopping() {
+            if self.server.is_stopping() {
                 thread.thread().unpark();
                 let _ = self.bell.wake();
             }
@@ -281,7 +264,7 @@ impl Handle {
             // The workers come first. After they have ended, the other threads are woken.
             let _ = self.bell.wake();
         }
-        if was_running { warm::save(&self.shared) } else { Ok(()) }
+        if was_running { warm::save(&self.server) } else { Ok(()) }
     }
 }
 
@@ -296,7 +279,7 @@ impl Drop for Handle {
 impl Stopper {
     /// Ends the server.
     pub fn stop(&self) {
-        self.shared.stop();
+        self.server.stop();
         let _ = self.bell.wake();
     }
 }

@@ -1,7 +1,7 @@
 //! The page of commands: every command that a client of Redis may send, by group.
 
 use super::{Page, page};
-use server::About;
+use server::CommandDoc;
 use std::collections::BTreeMap;
 
 const HEAD: &str = "\
@@ -19,7 +19,7 @@ pub(super) fn pages() -> Vec<Page> {
 
 /// The group of a command on the page. Larder's own commands form a group of their own, whatever
 /// COMMAND DOCS says.
-fn group(about: &About) -> &'static str {
+fn group(about: &CommandDoc) -> &'static str {
     match about.name.split('|').next() {
         Some("larder") => "Larder's own",
         _ => about.group,
@@ -27,7 +27,7 @@ fn group(about: &About) -> &'static str {
 }
 
 fn text() -> String {
-    let mut groups: BTreeMap<&str, Vec<About>> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, Vec<CommandDoc>> = BTreeMap::new();
     for about in server::about() {
         groups.entry(group(&about)).or_default().push(about);
     }
@@ -35,7 +35,7 @@ fn text() -> String {
     for (group, mut commands) in groups {
         commands.sort_by_key(|about| about.name);
         text.extend(["\n## ", group, "\n\n| command | words | since | |\n|---|---|---|---|\n"]);
-        for About { name, since, arity, summary, .. } in commands {
+        for CommandDoc { name, since, arity, summary, .. } in commands {
             let name = name.replace('|', " ").to_ascii_uppercase();
             let more = if arity < 0 { "+" } else { "" };
             let words = arity.unsigned_abs();

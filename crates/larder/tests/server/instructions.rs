@@ -40,7 +40,7 @@ impl Counted {
         ));
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--collect-atstart=no", "--quiet"]);
-        command.arg("--toggle-collect=server::worker::Worker::run*");
+        command.arg("--toggle-collect=server::net::worker::Worker::run*");
         command.arg(format!("--callgrind-out-file={}", out.display()));
         command.arg(server.get_program()).args(server.get_args());
         Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())

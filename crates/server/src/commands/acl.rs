@@ -5,9 +5,10 @@ use super::{
     Call, Command, Databases, Done, Failure, Refused, find, find_subcommand, get, wrong_arguments,
     wrong_number,
 };
-use crate::acl::{self, Denied, Rules, What, WordError, category};
-use crate::clock::Clock;
-use crate::config::DEFAULT_USER;
+use crate::services::acl_log::What;
+use crate::services::clock::Clock;
+use crate::settings::acl::{self, Denied, Rules, WordError, category};
+use crate::settings::config::DEFAULT_USER;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::sync::atomic::Ordering;
 use wire::resp::{Encoder, parse_integer};
@@ -117,7 +118,7 @@ fn note(call: &Call<'_>, reason: &'static str, object: Vec<u8>, user: &str) {
     let what = What { reason, context, object, user: user.to_owned() };
     let (now_ms, max) = (call.now.micros.0 / 1_000, call.view.settings.acllog_max_len);
     let line = call.session.client.line(now_ms);
-    call.shared.acl_log.add(what, line, Clock::unix_us() / 1_000, max);
+    call.server.acl_log.add(what, line, Clock::unix_us() / 1_000, max);
 }
 
 fn cat(call: &mut Call<'_>) -> Done {
@@ -240,7 +241,7 @@ fn setuser(call: &mut Call<'_>) -> Done {
     }
     let rules: Result<Vec<String>, Failure> = call.args.iter_from(3).map(exact).collect();
     let rules = rules?;
-    call.shared.change(|settings| {
+    call.server.change(|settings| {
         let mut user = settings.user_or_new(&name);
         user.apply(&rules, &settings.acl_pubsub_default).map_err(|error| wrong_word(&error))?;
         settings.set_user(user);
@@ -256,7 +257,7 @@ fn deluser(call: &mut Call<'_>) -> Done {
         return Err("ERR The 'default' user cannot be removed".into());
     }
     let mut removed = 0;
-    call.shared.change(|settings| {
+    call.server.change(|settings| {
         let before = settings.users.len();
         settings.users.retain(|user| !names.contains(&user.name));
         removed = before - settings.users.len();
@@ -325,13 +326,13 @@ fn log(call: &mut Call<'_>) -> Done {
     let count = match call.args.len() {
         2 => 10,
         3 if call.is(2, "reset") => {
-            call.shared.acl_log.reset();
+            call.server.acl_log.reset();
             return call.ok();
         }
         3 => parse_integer(call.arg(2)).ok_or(super::NOT_AN_INTEGER)?.max(0) as usize,
         _ => return Err(wrong_arguments(call)),
     };
-    let entries = call.shared.acl_log.newest(count);
+    let entries = call.server.acl_log.newest(count);
     let unix_ms = Clock::unix_us() / 1_000;
     let out = &mut call.out;
     out.array(entries.len());
@@ -373,7 +374,7 @@ fn load(call: &mut Call<'_>) -> Done {
         return Err(NO_FILE.into());
     }
     let users = acl::read(&call.view.settings).map_err(|error| Failure::err(&error.to_string()))?;
-    call.shared.change(|settings| {
+    call.server.change(|settings| {
         settings.users = users.into_iter().map(Into::into).collect();
         Ok::<_, Failure>(())
     })?;

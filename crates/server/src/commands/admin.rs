@@ -2,8 +2,8 @@
 
 use super::flag::{ADMIN, ALLOW_BUSY, FAST, NO_MULTI, NO_SCRIPT};
 use super::{Call, Command, Done, NOT_AN_INTEGER, SYNTAX};
-use crate::clock::Clock;
-use crate::gate::BUSY;
+use crate::services::clock::Clock;
+use crate::services::exclusive::BUSY;
 use wire::resp::parse_integer;
 
 /// The commands of this file.
@@ -62,7 +62,7 @@ fn role(call: &mut Call<'_>) -> Done {
 }
 
 fn lastsave(call: &mut Call<'_>) -> Done {
-    call.out.integer(call.shared.started_unix as i64);
+    call.out.integer(call.server.started_unix as i64);
     Ok(())
 }
 
@@ -74,12 +74,12 @@ fn shutdown(call: &mut Call<'_>) -> Done {
         }
     }
     if call.args.iter_from(1).any(|word| word.eq_ignore_ascii_case(b"nosave")) {
-        call.shared.warm.forget();
-    } else if call.shared.is_busy(call.view) {
+        call.server.warm.forget();
+    } else if call.server.is_busy(call.view) {
         return Err(BUSY.into());
     }
     tracing::warn!("SHUTDOWN by client {}", call.session.client.address);
     call.session.closing = true;
-    call.shared.stop();
+    call.server.stop();
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::bits::bit_offset;
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::string::modify;
 use super::{Access, Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
-use crate::notify;
+use crate::server::audience;
 use wire::resp::parse_integer;
 
 /// The commands of this file.
@@ -190,7 +190,7 @@ fn run(call: &mut Call<'_>, only_get: bool) -> Done {
         (changed, (changed, answers))
     })?;
     if changed {
-        call.event(notify::STRING, "setbit", call.arg(1));
+        call.event(audience::STRING, "setbit", call.arg(1));
     }
     call.out.array(answers.len());
     for answer in answers {

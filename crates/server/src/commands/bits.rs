@@ -3,8 +3,8 @@
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::string::{room, splice};
 use super::{Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
-use crate::notify;
-use crate::value::string;
+use crate::server::audience;
+use crate::values::text_value::string;
 use store::Item;
 use wire::resp::parse_integer;
 
@@ -54,7 +54,7 @@ fn offset_at(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
 fn look<R>(call: &Call<'_>, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
     let mut f = Some(f);
     let show = |item: &Item<'_>| string(item).map(|value| f.take().map(|f| f(Some(value))));
-    let found = call.shared.store.get(&call.key(key), call.now, show).transpose()?.flatten();
+    let found = call.server.store.get(&call.key(key), call.now, show).transpose()?.flatten();
     match (found, f) {
         (Some(result), _) => Ok(result),
         (None, Some(f)) => Ok(f(None)),
@@ -81,7 +81,7 @@ fn setbit(call: &mut Call<'_>) -> Done {
         part[0] = part[0] & !mask | if on { mask } else { 0 };
         old
     })?;
-    call.event(notify::STRING, "setbit", call.arg(1));
+    call.event(audience::STRING, "setbit", call.arg(1));
     call.out.integer(i64::from(old));
     Ok(())
 }
@@ -203,7 +203,7 @@ fn bitop(call: &mut Call<'_>) -> Done {
     }
     let longest = call.args.iter_from(3).filter_map(|key| {
         let len = |item: &Item<'_>| string(item).map_or(0, <[u8]>::len);
-        call.shared.store.peek(&call.key(key), call.now, len)
+        call.server.store.peek(&call.key(key), call.now, len)
     });
     let longest = longest.max().unwrap_or(0);
     room(call, &call.key_at(2), longest).check(0, longest)?;
@@ -231,12 +231,12 @@ fn bitop(call: &mut Call<'_>) -> Done {
     }
     let key = call.key_at(2);
     if result.is_empty() {
-        if call.shared.store.delete(&key, call.now) {
-            call.event(notify::GENERIC, "del", call.arg(2));
+        if call.server.store.delete(&key, call.now) {
+            call.event(audience::GENERIC, "del", call.arg(2));
         }
     } else {
-        call.shared.store.set(&key, &result, None, call.now)?;
-        call.event(notify::STRING, "set", call.arg(2));
+        call.server.store.set(&key, &result, None, call.now)?;
+        call.event(audience::STRING, "set", call.arg(2));
     }
     call.out.integer(len as i64);
     Ok(())

@@ -1,19 +1,18 @@
 //! Commands that wait until another client writes: BLPOP, BLMOVE, BZPOPMIN and related commands.
 //!
 //! Each of them tries first, like the command that does not wait. If there is nothing to take, its
-//! client is blocked (`blocked.rs`), and the client's later commands wait. The wait ends when a
+//! client is blocked (`services/blocked_clients.rs`), and the client's later commands wait. The wait ends when a
 //! write makes one of the keys ready, when the timeout is over, or with CLIENT UNBLOCK. In a
 //! transaction none of them waits: the reply is that of an expired timeout.
 
-use super::elements::key_count;
+use super::collection_steps::key_count;
 use super::flag::{BLOCKING, DENY_OOM, FAST, WRITE};
 use super::list::{self, End};
 use super::list_move::{self, carry, move_access, pop_count};
-use super::{
-    Call, Command, Done, Failure, Handler, Keys, NO_KEY, SYNTAX, access, within, zset_pop,
-};
-use crate::blocked::{Awaited, Wait};
-use crate::value::{LIST, ZSET};
+use super::{Call, Command, Done, Failure, Handler, Keys, NO_KEY, SYNTAX, access, zset_pop};
+use crate::execute::nested;
+use crate::services::blocked_clients::{BlockedCommand, WaitKey};
+use crate::values::text_value::{LIST, ZSET};
 use std::ops::Range;
 use store::TREE;
 use wire::resp::{encode_command, parse_double};
@@ -101,7 +100,7 @@ impl Call<'_> {
         denied: impl Fn(&mut Self),
         attempt: impl Fn(&mut Self) -> Result<bool, Failure>,
     ) -> Done {
-        let (blocked, is_waiting) = (&self.shared.blocked, self.session.blocked.is_some());
+        let (blocked, is_waiting) = (&self.server.blocked, self.session.blocked.is_some());
         let may_wait = !self.session.executing && !is_waiting;
         // A key that now holds another type does not end the wait.
         if is_waiting && !self.are_of(what) {
@@ -116,7 +115,7 @@ impl Call<'_> {
             }
             return Ok(());
         }
-        let mut keys: Vec<_> = what.keys.clone().map(|at| Awaited::new(&self.key_at(at))).collect();
+        let mut keys: Vec<_> = what.keys.clone().map(|at| WaitKey::new(&self.key_at(at))).collect();
         keys.sort_unstable();
         keys.dedup();
         let (client, place) = (self.session.client.id, self.session.client.place);
@@ -125,26 +124,32 @@ impl Call<'_> {
         if let Ok(false) = taken {
             let (mut command, args) = (vec![], self.args.iter_from(0).collect::<Vec<_>>());
             encode_command(&mut command, &args);
-            let wait = Wait { command, keys, until_ms: what.until_ms, is_muted: false, took_us: 0 };
+            let wait = BlockedCommand {
+                command,
+                keys,
+                until_ms: what.until_ms,
+                is_muted: false,
+                took_us: 0,
+            };
             self.session.block(wait);
             return Ok(());
         }
-        self.shared.end_wait(&keys, client, self.now);
+        self.server.end_wait(&keys, client, self.now);
         taken.map(|_| ())
     }
 
     /// Whether no key of a command holds another kind of value than the command waits for.
     fn are_of(&self, what: &For) -> bool {
         let kind =
-            |at| self.shared.store.peek(&self.key_at(at), self.now, |item| item.kind & !TREE);
+            |at| self.server.store.peek(&self.key_at(at), self.now, |item| item.kind & !TREE);
         what.keys.clone().all(|at| kind(at).is_none_or(|kind| kind == what.kind))
     }
 
     /// Wakes the first client that waits for this key: it may hold a value now.
     #[inline]
     pub(crate) fn signal_ready(&self, key: &store::Key<'_>) {
-        if self.shared.blocked.any() {
-            self.shared.wake_first(key, self.now);
+        if self.server.blocked.any() {
+            self.server.wake_first(key, self.now);
         }
     }
 }
@@ -153,7 +158,7 @@ impl Call<'_> {
 pub(crate) fn run_again(call: &mut Call<'_>) {
     let mark = call.out.mark();
     let done = match super::resolve(call) {
-        Ok(number) => within::tried_again(call, number),
+        Ok(number) => nested::tried_again(call, number),
         Err(refused) => Err(refused.tell(call)),
     };
     if let Err(failure) = done {

@@ -12,7 +12,7 @@
 
 use super::string::room;
 use super::{Call, Done, Failure, OVERFLOW};
-use crate::room::Room;
+use crate::call::size_check::Room;
 use base::Bytes;
 use store::{Error, Key};
 

@@ -4,9 +4,9 @@ use super::client_filter::Filter;
 use super::connection::check_name;
 use super::flag::{ADMIN, NO_SCRIPT, UNEVEN, UNPAUSED};
 use super::{Call, Command, Done, Failure, SYNTAX, tracking};
-use crate::clients::Client;
+use crate::services::clients::Client;
+use crate::services::mail::{Mailbox, Message};
 use crate::session::Mute;
-use crate::worker::{Mailbox, Message};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wire::resp::parse_integer;
@@ -143,7 +143,7 @@ fn info(call: &mut Call<'_>) -> Done {
 fn list(call: &mut Call<'_>) -> Done {
     let (filter, _) = Filter::read(call, false)?;
     let now_ms = now_ms(call);
-    let clients = call.shared.clients.all();
+    let clients = call.server.clients.all();
     let chosen = clients.iter().filter(|client| filter.chooses(client, now_ms));
     let text: String = chosen.map(|client| client.line(now_ms) + "\n").collect();
     call.out.verbatim(&text);
@@ -156,14 +156,14 @@ fn close(call: &mut Call<'_>, client: &Arc<Client>) {
         call.session.closing = true;
     } else {
         // It disappears from the registry at once, although its own thread closes it later.
-        call.shared.clients.disconnect(client.id);
+        call.server.clients.disconnect(client.id);
         let place = client.place;
-        call.shared.mailboxes[place.worker].send(Message::Kill(place.at, client.id));
+        call.server.mailboxes[place.worker].send(Message::Kill(place.at, client.id));
     }
 }
 
 fn kill(call: &mut Call<'_>) -> Done {
-    let clients = call.shared.clients.all();
+    let clients = call.server.clients.all();
     if call.args.len() == 3 {
         let address = call.text(2);
         let Some(client) = clients.iter().find(|client| client.address == address) else {
@@ -235,12 +235,12 @@ fn unblock(call: &mut Call<'_>) -> Done {
     {
         return Err("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR".into());
     }
-    let found = u64::try_from(id).ok().and_then(|id| call.shared.clients.get(id));
+    let found = u64::try_from(id).ok().and_then(|id| call.server.clients.get(id));
     let blocked = found.filter(|client| client.blocked.load(Ordering::Relaxed));
     if let Some(client) = &blocked {
         let (place, is_error) = (client.place, call.is(3, "error"));
         let message = Message::Unblock(place.at, client.id, is_error);
-        call.shared.mailboxes[place.worker].send(message);
+        call.server.mailboxes[place.worker].send(message);
     }
     call.out.integer(i64::from(blocked.is_some()));
     Ok(())
@@ -256,14 +256,14 @@ fn pause(call: &mut Call<'_>) -> Done {
         4 => return Err("ERR CLIENT PAUSE mode must be WRITE or ALL".into()),
         _ => return Err(SYNTAX.into()),
     };
-    call.shared.pause.begin(now_ms(call).saturating_add(time), all);
+    call.server.pause.begin(now_ms(call).saturating_add(time), all);
     call.session.look_again();
     call.ok()
 }
 
 fn unpause(call: &mut Call<'_>) -> Done {
-    call.shared.pause.end();
-    call.shared.mailboxes.iter().for_each(Mailbox::wake);
+    call.server.pause.end();
+    call.server.mailboxes.iter().for_each(Mailbox::wake);
     call.ok()
 }
 

@@ -1,7 +1,7 @@
 //! The options by which CLIENT LIST and CLIENT KILL choose connections. All options must hold.
 
 use super::{Call, Failure, SYNTAX};
-use crate::clients::Client;
+use crate::services::clients::Client;
 use std::sync::atomic::Ordering;
 use wire::resp::parse_integer;
 

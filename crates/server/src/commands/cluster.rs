@@ -4,9 +4,9 @@ use super::budget::Budget;
 use super::flag::{ADMIN, FAST, SLOTTED};
 use super::scan::{scope, sees};
 use super::{Call, Command, Done, Failure, Refused, get};
-use crate::clients::Client;
-use crate::cluster::{Cluster, Elsewhere, Node};
-use crate::shared::View;
+use crate::server::View;
+use crate::services::clients::Client;
+use crate::settings::cluster::{Cluster, Elsewhere, Node};
 use std::fmt::Write;
 use std::sync::Arc;
 use wire::slots::{SLOTS, slot};
@@ -266,7 +266,7 @@ fn keys_of_slot(call: &Call<'_>, most: usize) -> Result<Vec<Vec<u8>>, Failure> {
     }
     let (mut found, mut cursor, mut budget) = (vec![], 0, Budget::reply(call));
     loop {
-        cursor = call.shared.store.scan(scope(call), cursor, STEP, call.now, |item| {
+        cursor = call.server.store.scan(scope(call), cursor, STEP, call.now, |item| {
             let is_it = sees(call, item) && i64::from(slot(item.key)) == wanted;
             if is_it && found.len() < most && budget.takes(item.key.len()) {
                 found.push(item.key.to_vec());

@@ -2,9 +2,9 @@
 
 use super::flag::{ADMIN, NO_SCRIPT, SECRET};
 use super::{Call, Command, Done, Failure, wrong_number};
-use crate::config::directive::{Directive, When, all};
-use crate::config::{self, ignored};
-use crate::glob;
+use crate::settings::config::directive::{Directive, When, all};
+use crate::settings::config::{self, ignored};
+use crate::text::glob;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
@@ -84,7 +84,7 @@ fn set(call: &mut Call<'_>) -> Done {
             }
         }
     }
-    call.shared.change(|settings| {
+    call.server.change(|settings| {
         for (name, directive, value) in changes {
             let Some(directive) = directive else {
                 let kept = ignored::kept_as(&name);
@@ -105,15 +105,15 @@ fn set(call: &mut Call<'_>) -> Done {
 }
 
 fn resetstat(call: &mut Call<'_>) -> Done {
-    call.shared.acl_log.reset_counts();
-    call.shared.scripts.usage.evicted.store(0, Ordering::Relaxed);
+    call.server.acl_log.reset_counts();
+    call.server.scripts.usage.evicted.store(0, Ordering::Relaxed);
     let number = call.session.client.command.load(Ordering::Relaxed);
-    call.shared.stats.reset(call.shared.counters(), Some(number));
+    call.server.stats.reset(call.server.counters(), Some(number));
     call.ok()
 }
 
 fn rewrite(call: &mut Call<'_>) -> Done {
-    let Some(path) = &call.shared.file else {
+    let Some(path) = &call.server.file else {
         return Err("ERR The server is running without a config file".into());
     };
     let write = || {
@@ -121,7 +121,7 @@ fn rewrite(call: &mut Call<'_>) -> Done {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             old => old.unwrap_or_default(),
         };
-        let settings = &call.shared.view().settings;
+        let settings = &call.server.view().settings;
         let text = settings.rewrite(path, &old).map_err(std::io::Error::other)?;
         files::replace(path, text.as_bytes(), files::OWN)
     };

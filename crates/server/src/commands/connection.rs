@@ -2,8 +2,8 @@
 
 use super::flag::{ALLOW_BUSY, FAST, LISTENING, NO_AUTH, NO_SCRIPT, SECRET, UNQUEUED};
 use super::{Call, Command, Databases, Done, Failure, SYNTAX, wrong_number};
-use crate::config::DEFAULT_USER;
 use crate::session::Mute;
+use crate::settings::config::DEFAULT_USER;
 use std::sync::atomic::Ordering;
 use wire::resp::{Protocol, parse_integer};
 
@@ -64,7 +64,7 @@ fn admit(call: &mut Call<'_>, name: &[u8], password: &[u8]) -> Result<String, Fa
         Some(user) if user.admits(password) => Ok(user.name.clone()),
         _ => {
             super::acl::note_wrong(call, name);
-            call.session.back_off(call.shared, call.view);
+            call.session.back_off(call.server, call.view);
             Err("WRONGPASS invalid username-password pair or user is disabled.".into())
         }
     }
@@ -181,7 +181,7 @@ fn quit(call: &mut Call<'_>) -> Done {
 
 fn reset(call: &mut Call<'_>) -> Done {
     call.session.discard();
-    call.session.unsubscribe_all(call.shared);
+    call.session.unsubscribe_all(call.server);
     super::tracking::stop(call);
     super::monitor::stop(call);
     call.session.mute = Mute::No;

@@ -2,9 +2,9 @@
 
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::{Call, Command, Done, NOT_AN_INTEGER, ONE_KEY};
-use crate::decimal::Decimal;
-use crate::notify;
-use crate::value::{rewrite, string};
+use crate::server::audience;
+use crate::text::decimal::Decimal;
+use crate::values::text_value::{rewrite, string};
 use store::Change;
 use wire::resp::parse_integer;
 
@@ -39,7 +39,7 @@ pub(super) const COMMANDS: &[Command] = &[
 
 fn add(call: &mut Call<'_>, by: i64) -> Done {
     let key = call.key_at(1);
-    let sum = call.shared.store.update(&key, call.now, |item| {
+    let sum = call.server.store.update(&key, call.now, |item| {
         let old = match item {
             None => Ok(0),
             Some(item) => string(item).and_then(|value| parse_integer(value).ok_or(NOT_AN_INTEGER)),
@@ -50,14 +50,14 @@ fn add(call: &mut Call<'_>, by: i64) -> Done {
             Ok(sum) => {
                 let mut digits = itoa::Buffer::new();
                 let value = digits.format(sum).as_bytes().to_vec();
-                rewrite(item, value, || call.shared.next_cas())
+                rewrite(item, value, || call.server.next_cas())
             }
             Err(_) => Change::Keep,
         };
         (change, sum)
     })?;
     let sum = sum?;
-    call.event(notify::STRING, "incrby", call.arg(1));
+    call.event(audience::STRING, "incrby", call.arg(1));
     call.out.integer(sum);
     Ok(())
 }
@@ -104,17 +104,17 @@ pub(super) fn add_texts(
 fn incrbyfloat(call: &mut Call<'_>) -> Done {
     let key = call.key_at(1);
     let by = call.arg(2);
-    let sum = call.shared.store.update(&key, call.now, |item| {
+    let sum = call.server.store.update(&key, call.now, |item| {
         let old = item.map(string).transpose();
         let sum = old.and_then(|old| add_texts(old, by, NOT_A_FLOAT));
         let change = match &sum {
-            Ok(sum) => rewrite(item, sum.clone(), || call.shared.next_cas()),
+            Ok(sum) => rewrite(item, sum.clone(), || call.server.next_cas()),
             Err(_) => Change::Keep,
         };
         (change, sum)
     })?;
     let sum = sum?;
-    call.event(notify::STRING, "incrbyfloat", call.arg(1));
+    call.event(audience::STRING, "incrbyfloat", call.arg(1));
     call.out.bulk(&sum);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! FUNCTION and FCALL: libraries of functions in Lua, which `crate::script` runs.
+//! FUNCTION and FCALL: libraries of functions in Lua, which `crate::scripting::engine` runs.
 
 use super::command::{COUNTED_KEYS, access};
 use super::flag::{
@@ -6,8 +6,8 @@ use super::flag::{
 };
 use super::script::count_of_keys;
 use super::{Call, Command, Databases, Done, Failure, wrong_arguments};
-use crate::glob;
-use crate::script::Library;
+use crate::scripting::library::Library;
+use crate::text::glob;
 
 /// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
@@ -76,7 +76,7 @@ fn fcall_ro(call: &mut Call<'_>) -> Done {
 
 fn call_function(call: &mut Call<'_>, is_readonly: bool) -> Done {
     call.alone(|call| {
-        let mut engine = call.shared.scripts.lock();
+        let mut engine = call.server.scripts.lock();
         let registered = engine.function(call.arg(1)).ok_or("ERR Function not found")?;
         let keys = count_of_keys(call, "ERR Bad number of keys provided")?;
         engine.fcall(call, &registered, keys, is_readonly)
@@ -93,14 +93,14 @@ fn load(call: &mut Call<'_>) -> Done {
         }
         replaces = true;
     }
-    let name = call.shared.scripts.lock().load_library(call.shared, call.arg(last), replaces)?;
+    let name = call.server.scripts.lock().load_library(call.server, call.arg(last), replaces)?;
     call.out.bulk(name.as_bytes());
     Ok(())
 }
 
 fn delete(call: &mut Call<'_>) -> Done {
     let name = call.text(2);
-    if !call.shared.scripts.lock().delete_library(call.shared, &name) {
+    if !call.server.scripts.lock().delete_library(call.server, &name) {
         return Err(Failure::err("Library not found"));
     }
     call.ok()
@@ -113,7 +113,7 @@ fn flush(call: &mut Call<'_>) -> Done {
     if call.args.len() == 3 && !call.is(2, "sync") && !call.is(2, "async") {
         return Err(Failure::err("FUNCTION FLUSH only supports SYNC|ASYNC option"));
     }
-    call.shared.scripts.lock().flush_libraries(call.shared);
+    call.server.scripts.lock().flush_libraries(call.server);
     call.ok()
 }
 
@@ -132,7 +132,7 @@ fn list(call: &mut Call<'_>) -> Done {
         }
         at += 1;
     }
-    let engine = call.shared.scripts.lock();
+    let engine = call.server.scripts.lock();
     let chosen: Vec<(&String, &Library)> = (engine.libraries().iter())
         .filter(|(name, _)| pattern.is_none_or(|it| glob::matches_ignore_case(it, name.as_bytes())))
         .collect();
@@ -175,7 +175,7 @@ fn show(call: &mut Call<'_>, name: &str, library: &Library, with_code: bool) {
 }
 
 fn stats(call: &mut Call<'_>) -> Done {
-    let scripts = &call.shared.scripts;
+    let scripts = &call.server.scripts;
     let running = scripts.running.function()?;
     let out = &mut call.out;
     out.map(2);
@@ -193,8 +193,8 @@ fn stats(call: &mut Call<'_>) -> Done {
                 out.bulk(word);
             }
             out.bulk(b"duration_ms");
-            let now_ms = call.shared.clock.micros().0 / 1_000;
-            let since_ms = call.shared.gate.script().since_ms().unwrap_or(now_ms);
+            let now_ms = call.server.clock.micros().0 / 1_000;
+            let since_ms = call.server.gate.script().since_ms().unwrap_or(now_ms);
             out.integer(now_ms.saturating_sub(since_ms) as i64);
         }
     }
@@ -213,7 +213,7 @@ fn stats(call: &mut Call<'_>) -> Done {
 }
 
 fn kill(call: &mut Call<'_>) -> Done {
-    call.shared.kill_script(true)?;
+    call.server.kill_script(true)?;
     call.ok()
 }
 
@@ -224,7 +224,7 @@ const BAD_DUMP: &str = "ERR DUMP payload version or checksum are wrong";
 /// The dump: a head, each library as its length and its text, and a checksum of all these bytes.
 fn dump(call: &mut Call<'_>) -> Done {
     let mut bytes = DUMP_HEAD.to_vec();
-    for library in call.shared.scripts.lock().libraries().values() {
+    for library in call.server.scripts.lock().libraries().values() {
         bytes.extend_from_slice(&(library.code.len() as u32).to_le_bytes());
         bytes.extend_from_slice(&library.code);
     }
@@ -261,12 +261,12 @@ fn restore(call: &mut Call<'_>) -> Done {
             "Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.",
         ));
     }
-    let mut engine = call.shared.scripts.lock();
+    let mut engine = call.server.scripts.lock();
     if call.is(3, "flush") {
-        engine.flush_libraries(call.shared);
+        engine.flush_libraries(call.server);
     }
     for code in libraries {
-        engine.load_library(call.shared, code, replaces)?;
+        engine.load_library(call.server, code, replaces)?;
     }
     call.ok()
 }

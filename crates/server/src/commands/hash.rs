@@ -6,9 +6,9 @@ use super::hash_random;
 use super::hash_steps::{Trace, change, change_each, look, look_each, walk};
 use super::scan_options::ScanOptions;
 use super::{Call, Command, Done, Failure, ONE_KEY, access, wrong_number};
-use crate::decimal::Decimal;
-use crate::hash::Field;
-use crate::notify;
+use crate::server::audience;
+use crate::text::decimal::Decimal;
+use crate::values::hash::Field;
 use wire::resp::{Encoder, parse_integer};
 
 const GROUP: &str = "hash";
@@ -92,7 +92,7 @@ fn set_pairs(call: &Call<'_>) -> Result<i64, Failure> {
         added += i64::from(hash.set(call.arg(at), call.arg(at + 1))?);
         Ok(true)
     })?;
-    call.event(notify::HASH, "hset", call.arg(1));
+    call.event(audience::HASH, "hset", call.arg(1));
     Ok(added)
 }
 
@@ -119,7 +119,7 @@ fn hsetnx(call: &mut Call<'_>) -> Done {
         Ok((absent, absent))
     })?;
     if set {
-        call.event(notify::HASH, "hset", call.arg(1));
+        call.event(audience::HASH, "hset", call.arg(1));
     }
     call.out.integer(i64::from(set));
     Ok(())
@@ -133,7 +133,7 @@ fn hdel(call: &mut Call<'_>) -> Done {
         Ok(is_removed)
     })?;
     if removed > 0 {
-        call.lost(notify::HASH, "hdel", call.arg(1));
+        call.lost(audience::HASH, "hdel", call.arg(1));
     }
     call.out.integer(removed);
     Ok(())
@@ -151,7 +151,7 @@ fn hincrby(call: &mut Call<'_>) -> Done {
         hash.put(name, sum.to_string().as_bytes())?;
         Ok((true, sum))
     })?;
-    call.event(notify::HASH, "hincrby", call.arg(1));
+    call.event(audience::HASH, "hincrby", call.arg(1));
     call.out.integer(sum);
     Ok(())
 }
@@ -168,7 +168,7 @@ fn hincrbyfloat(call: &mut Call<'_>) -> Done {
         hash.put(name, &sum)?;
         Ok((true, sum))
     })?;
-    call.event(notify::HASH, "hincrbyfloat", call.arg(1));
+    call.event(audience::HASH, "hincrbyfloat", call.arg(1));
     call.out.bulk(&sum);
     Ok(())
 }

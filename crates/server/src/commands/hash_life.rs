@@ -1,10 +1,10 @@
 //! The expiry of fields of hashes.
 
+use super::expiry_args::{Conditions, check_field, moment};
 use super::flag::{FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::{Trace, change_each, look_each};
-use super::life::{Conditions, check_field, moment};
 use super::{Call, Command, Done, Failure, ONE_KEY, access};
-use crate::notify;
+use crate::server::audience;
 use wire::resp::parse_integer;
 
 const GROUP: &str = "hash";
@@ -97,10 +97,10 @@ fn set_lives(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Don
         Ok(matches!(answer, CHANGED | REMOVED))
     })?;
     if answers.contains(&CHANGED) {
-        call.event(notify::HASH, "hexpire", call.arg(1));
+        call.event(audience::HASH, "hexpire", call.arg(1));
     }
     if answers.contains(&REMOVED) {
-        call.lost(notify::HASH, "hdel", call.arg(1));
+        call.lost(audience::HASH, "hdel", call.arg(1));
     }
     reply(call, &answers)
 }
@@ -138,7 +138,7 @@ fn hpersist(call: &mut Call<'_>) -> Done {
         Ok(answer == CHANGED)
     })?;
     if answers.contains(&CHANGED) {
-        call.event(notify::HASH, "hpersist", call.arg(1));
+        call.event(audience::HASH, "hpersist", call.arg(1));
     }
     reply(call, &answers)
 }

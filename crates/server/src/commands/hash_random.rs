@@ -1,7 +1,7 @@
 //! HRANDFIELD: fields of a hash drawn at random.
 
-use super::draw::{draw, prng};
 use super::hash_steps::{Trace, look};
+use super::random_member::{draw, prng};
 use super::{Call, Done, SYNTAX};
 use wire::resp::Protocol;
 

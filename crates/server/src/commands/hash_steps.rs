@@ -7,8 +7,8 @@
 
 use super::budget::Growth;
 use super::{Call, Done, Failure};
-use crate::hash::{self, Field, Hash, STEP_BYTES, STEP_FIELDS, View};
-use crate::value::WRONG_TYPE;
+use crate::values::hash::{self, Field, Hash, STEP_BYTES, STEP_FIELDS, View};
+use crate::values::text_value::WRONG_TYPE;
 use store::{Item, Key};
 
 /// Lets `f` change the hash at argument 1, an empty one if the key does not exist; `f` returns
@@ -30,7 +30,7 @@ fn step<R>(
     let (key, now, mut f) = (call.key_at(1), call.now, Some(f));
     loop {
         let done = call
-            .shared
+            .server
             .store
             .edit(&key, now, |edit| hash::change(edit, now.unix_ms, counted, &mut f));
         if let Some(done) = done {
@@ -103,7 +103,7 @@ pub(super) fn look<R>(
     trace: Trace,
     f: impl FnOnce(View<'_>) -> R,
 ) -> Result<R, Failure> {
-    let (key, store, now) = (call.key_at(1), &call.shared.store, call.now);
+    let (key, store, now) = (call.key_at(1), &call.server.store, call.now);
     let (mut f, mut trace) = (Some(f), if call.session.no_touch { Trace::None } else { trace });
     loop {
         let show = |item: &Item<'_>| {
@@ -133,8 +133,8 @@ pub(super) fn look<R>(
 /// Removes the expired fields from a tree.
 fn bury_fields(call: &Call<'_>, key: &Key<'_>) {
     let Ok(()) = step(call, false, |_| Ok((false, ()))) else { return };
-    if call.shared.tracking.is_active() {
-        call.shared.tracking.changed(call.shared, 0, key.tenant, key.bytes);
+    if call.server.tracking.is_active() {
+        call.server.tracking.changed(call.server, 0, key.tenant, key.bytes);
     }
 }
 

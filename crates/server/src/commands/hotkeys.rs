@@ -2,9 +2,9 @@
 
 use super::flag::ADMIN;
 use super::{Call, Command, Done, Failure, SYNTAX, find, get};
-use crate::clock::Clock;
-use crate::hotkeys::{Cost, Wanted};
-use crate::housekeeping::cpu_seconds;
+use crate::background::housekeeping::cpu_seconds;
+use crate::services::clock::Clock;
+use crate::services::hot_keys::{Cost, Wanted};
 use std::time::Duration;
 
 /// The commands of this file.
@@ -71,14 +71,14 @@ fn start(call: &mut Call<'_>) -> Done {
     if !wanted.cpu && !wanted.net {
         return Err(Failure::err("METRICS parameter is required"));
     }
-    if !call.shared.hotkeys.start(wanted, Clock::unix_us() / 1_000, cpu_seconds()) {
+    if !call.server.hotkeys.start(wanted, Clock::unix_us() / 1_000, cpu_seconds()) {
         return Err(Failure::err("hotkeys tracking session already in progress"));
     }
     call.ok()
 }
 
 fn stop(call: &mut Call<'_>) -> Done {
-    if call.shared.hotkeys.stop() {
+    if call.server.hotkeys.stop() {
         return call.ok();
     }
     call.out.null();
@@ -86,7 +86,7 @@ fn stop(call: &mut Call<'_>) -> Done {
 }
 
 fn reset(call: &mut Call<'_>) -> Done {
-    if call.shared.hotkeys.reset() {
+    if call.server.hotkeys.reset() {
         return call.ok();
     }
     Err(Failure::err("hotkeys tracking session in progress, stop tracking first"))
@@ -97,11 +97,11 @@ fn reset(call: &mut Call<'_>) -> Done {
 pub(crate) fn note(call: &Call<'_>, cost: Cost) {
     let Some(number) = find(call.arg(0)) else { return };
     let places = get(number).key_places(call.args.len(), |at| call.args.get(at));
-    call.shared.hotkeys.note(places.map(|at| call.arg(at)), cost);
+    call.server.hotkeys.note(places.map(|at| call.arg(at)), cost);
 }
 
 fn report(call: &mut Call<'_>) -> Done {
-    let Some(report) = call.shared.hotkeys.report(cpu_seconds()) else {
+    let Some(report) = call.server.hotkeys.report(cpu_seconds()) else {
         call.out.null();
         return Ok(());
     };

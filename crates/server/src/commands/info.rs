@@ -1,8 +1,8 @@
 //! INFO and MEMORY STATS: the state of the server, under the names that exporters expect.
 
 use super::{Call, Command, Done, get};
-use crate::report::report;
-use crate::shared::Shared;
+use crate::observe::report::report;
+use crate::server::Server;
 use ::report::{Report, facts};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -52,8 +52,8 @@ impl Fields {
         let _ = write!(self.text, "{name}:{value}\r\n");
     }
 
-    fn report(&mut self, shared: &Shared) -> Arc<Report> {
-        Arc::clone(self.report.get_or_insert_with(|| report(shared)))
+    fn report(&mut self, server: &Server) -> Arc<Report> {
+        Arc::clone(self.report.get_or_insert_with(|| report(server)))
     }
 }
 
@@ -81,7 +81,7 @@ fn info(call: &mut Call<'_>) -> Done {
 }
 
 fn server(call: &Call<'_>, out: &mut Fields) {
-    let shared = call.shared;
+    let server = call.server;
     let uptime = call.now.micros.0 / 1_000_000;
     out.add("redis_version", REDIS_VERSION);
     out.add("larder_version", env!("CARGO_PKG_VERSION"));
@@ -91,10 +91,10 @@ fn server(call: &Call<'_>, out: &mut Fields) {
     out.add("redis_mode", call.view.mode());
     out.add("os", format_args!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
     out.add("arch_bits", usize::BITS);
-    out.add("multiplexing_api", shared.driver());
+    out.add("multiplexing_api", server.driver());
     out.add("process_id", std::process::id());
     out.add("process_supervised", "no");
-    out.add("run_id", &shared.run_id);
+    out.add("run_id", &server.run_id);
     let port = match call.session.client.listener {
         0 => call.view.settings.port,
         port => port,
@@ -106,17 +106,17 @@ fn server(call: &Call<'_>, out: &mut Fields) {
     out.add("hz", 10);
     out.add("configured_hz", 10);
     let executable = std::env::current_exe().map(|path| path.display().to_string());
-    let file = shared.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    let file = server.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     out.add("executable", executable.unwrap_or_default());
     out.add("config_file", file);
-    out.add("io_threads_active", i32::from(shared.mailboxes.len() > 1));
-    for (at, listener) in shared.listening.iter().enumerate() {
+    out.add("io_threads_active", i32::from(server.mailboxes.len() > 1));
+    for (at, listener) in server.listening.iter().enumerate() {
         out.add(&format!("listener{at}"), listener);
     }
 }
 
 fn clients(call: &Call<'_>, out: &mut Fields) {
-    let all = call.shared.clients.all();
+    let all = call.server.clients.all();
     let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
     out.add("connected_clients", all.len());
     out.add("cluster_connections", 0);
@@ -126,14 +126,14 @@ fn clients(call: &Call<'_>, out: &mut Fields) {
     out.add("client_recent_max_input_buffer", input);
     out.add("client_recent_max_output_buffer", output);
     out.add("blocked_clients", all.iter().filter(|client| client.waits()).count());
-    out.add("tracking_clients", call.shared.tracking.counts().clients);
+    out.add("tracking_clients", call.server.tracking.counts().clients);
     let listen = all.iter().filter(|client| client.listens());
     out.add("pubsub_clients", listen.count());
     out.add("clients_in_timeout_table", 0);
-    out.add("total_blocking_keys", call.shared.blocked.keys());
+    out.add("total_blocking_keys", call.server.blocked.keys());
     out.add("total_blocking_keys_on_nokey", 0);
     out.add("watching_clients", all.iter().filter(|client| load(&client.watched) > 0).count());
-    let pause = call.shared.pause.left(call.now.micros.0 / 1_000);
+    let pause = call.server.pause.left(call.now.micros.0 / 1_000);
     let (reason, actions) = match pause {
         None => ("none", "none"),
         Some((_, true)) => ("client_pause", "all"),
@@ -159,16 +159,16 @@ fn ratio(a: u64, b: u64) -> f64 {
     if b == 0 { 0.0 } else { a as f64 / b as f64 }
 }
 
-fn buffers(shared: &Shared) -> u64 {
+fn buffers(server: &Server) -> u64 {
     let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
-    shared.clients.all().iter().map(|client| load(&client.input) + load(&client.output)).sum()
+    server.clients.all().iter().map(|client| load(&client.input) + load(&client.output)).sum()
 }
 
 fn memory(call: &Call<'_>, out: &mut Fields) {
-    let (used, limit) = call.shared.memory();
-    let (used, limit, resident) = (used.0, limit.0, call.shared.resident().0);
-    let peak = call.shared.stats.used_peak.load(Ordering::Relaxed).max(used);
-    let total = crate::housekeeping::machine_memory();
+    let (used, limit) = call.server.memory();
+    let (used, limit, resident) = (used.0, limit.0, call.server.resident().0);
+    let peak = call.server.stats.used_peak.load(Ordering::Relaxed).max(used);
+    let total = crate::background::housekeeping::machine_memory();
     for (name, bytes) in [
         ("used_memory", used),
         ("used_memory_rss", resident),
@@ -180,7 +180,7 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
         out.add(&format!("{name}_human"), human(bytes));
     }
     out.add("used_memory_peak_perc", format_args!("{:.2}%", 100.0 * ratio(used, peak)));
-    let overhead = buffers(call.shared) + call.shared.scripts.usage.bytes();
+    let overhead = buffers(call.server) + call.server.scripts.usage.bytes();
     out.add("used_memory_overhead", overhead);
     out.add("used_memory_startup", 0);
     out.add("used_memory_dataset", used);
@@ -194,13 +194,13 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     out.add("mem_not_counted_for_evict", 0);
     out.add("mem_replication_backlog", 0);
     out.add("mem_clients_slaves", 0);
-    out.add("mem_clients_normal", buffers(call.shared));
+    out.add("mem_clients_normal", buffers(call.server));
     out.add("mem_aof_buffer", 0);
     out.add("mem_allocator", "jemalloc");
     out.add("active_defrag_running", 0);
     out.add("lazyfree_pending_objects", 0);
     out.add("lazyfreed_objects", 0);
-    scripts(call.shared, out);
+    scripts(call.server, out);
     absent(out, "mem_total_replication_buffers mem_cluster_links");
     // The allocator's own numbers are unknown: fragmentation is resident memory beyond the used
     // bytes.
@@ -214,8 +214,8 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
 }
 
 /// The memory of scripts. One interpreter runs both scripts and functions.
-fn scripts(shared: &Shared, out: &mut Fields) {
-    let usage = &shared.scripts.usage;
+fn scripts(server: &Server, out: &mut Fields) {
+    let usage = &server.scripts.usage;
     let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
     let (vm, eval, functions) =
         (load(&usage.vm), load(&usage.script_bytes), load(&usage.function_bytes));
@@ -251,11 +251,11 @@ fn absent(out: &mut Fields, names: &str) {
 
 fn persistence(call: &Call<'_>, out: &mut Fields) {
     out.add("loading", 0);
-    out.add("async_loading", u8::from(call.shared.warm.is_restoring()));
+    out.add("async_loading", u8::from(call.server.warm.is_restoring()));
     out.add("rdb_changes_since_last_save", 0);
     out.add("rdb_bgsave_in_progress", 0);
-    let warm = &call.shared.warm;
-    out.add("rdb_last_save_time", warm.saved_at().unwrap_or(call.shared.started_unix));
+    let warm = &call.server.warm;
+    out.add("rdb_last_save_time", warm.saved_at().unwrap_or(call.server.started_unix));
     out.add("rdb_last_bgsave_status", if warm.is_failing() { "err" } else { "ok" });
     out.add("rdb_last_bgsave_time_sec", -1);
     out.add("rdb_current_bgsave_time_sec", -1);
@@ -277,10 +277,10 @@ fn persistence(call: &Call<'_>, out: &mut Fields) {
 }
 
 fn stats(call: &Call<'_>, out: &mut Fields) {
-    let shared = call.shared;
-    let totals = shared.stats.totals(shared.counters());
+    let server = call.server;
+    let totals = server.stats.totals(server.counters());
     let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
-    let per_second = &shared.stats.per_second;
+    let per_second = &server.stats.per_second;
     out.add("total_connections_received", totals.connections);
     out.add("total_commands_processed", totals.calls());
     out.add("instantaneous_ops_per_sec", load(&per_second[0]));
@@ -298,13 +298,13 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     out.add("expired_keys", totals.store.expired);
     out.add("expired_stale_perc", "0.00");
     out.add("expired_time_cap_reached_count", 0);
-    let sweeping_ms = load(&shared.stats.expire_us) / 1_000;
+    let sweeping_ms = load(&server.stats.expire_us) / 1_000;
     out.add("expire_cycle_cpu_milliseconds", sweeping_ms);
     out.add("evicted_keys", totals.store.evicted);
     out.add("not_admitted", totals.store.not_admitted);
     out.add("evicted_clients", 0);
-    out.add("evicted_scripts", load(&shared.scripts.usage.evicted));
-    let pauses = shared.store.pauses();
+    out.add("evicted_scripts", load(&server.scripts.usage.evicted));
+    let pauses = server.store.pauses();
     let us = |nanos: u64| format!("{:.1}", nanos as f64 / 1e3);
     out.add("eviction_pauses", pauses.count);
     out.add("eviction_pause_us_p99", us(pauses.quantile(0.99)));
@@ -315,14 +315,17 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     out.add("current_eviction_exceeded_time", 0);
     out.add("keyspace_hits", totals.store.hits);
     out.add("keyspace_misses", totals.store.misses);
-    out.add("pubsub_channels", shared.pubsub.channels(crate::pubsub::Kind::Channel, None).len());
-    out.add("pubsub_patterns", shared.pubsub.patterns());
+    out.add(
+        "pubsub_channels",
+        server.pubsub.channels(crate::services::pubsub::Kind::Channel, None).len(),
+    );
+    out.add("pubsub_patterns", server.pubsub.patterns());
     out.add("latest_fork_usec", 0);
     out.add("total_forks", 0);
     out.add("slave_expires_tracked_keys", 0);
     out.add("active_defrag_hits", 0);
     out.add("active_defrag_misses", 0);
-    out.add("total_error_replies", shared.stats.errors().values().sum::<u64>());
+    out.add("total_error_replies", server.stats.errors().values().sum::<u64>());
     absent(
         out,
         "total_net_repl_input_bytes total_net_repl_output_bytes active_defrag_key_hits \
@@ -330,31 +333,31 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
          unexpected_error_replies dump_payload_sanitizations \
          migrate_cached_sockets reply_buffer_shrinks reply_buffer_expands",
     );
-    let tracked = shared.tracking.counts();
+    let tracked = server.tracking.counts();
     out.add("tracking_total_keys", tracked.keys);
     out.add("tracking_total_items", tracked.items);
     out.add("tracking_total_prefixes", tracked.prefixes);
-    let sharded = shared.pubsub.channels(crate::pubsub::Kind::Sharded, None).len();
+    let sharded = server.pubsub.channels(crate::services::pubsub::Kind::Sharded, None).len();
     out.add("pubsubshard_channels", sharded);
     out.add("total_reads_processed", totals.reads);
     out.add("total_writes_processed", totals.writes);
     // Every thread reads and writes its own connections.
-    let threaded = shared.mailboxes.len() > 1;
+    let threaded = server.mailboxes.len() > 1;
     out.add("io_threaded_reads_processed", if threaded { totals.reads } else { 0 });
     out.add("io_threaded_writes_processed", if threaded { totals.writes } else { 0 });
     out.add("eventloop_cycles", totals.polls);
-    for (name, count) in shared.acl_log.counts() {
+    for (name, count) in server.acl_log.counts() {
         out.add(name, count);
     }
-    out.add("client_query_buffer_limit_disconnections", load(&shared.stats.query_limit_closed));
-    out.add("client_output_buffer_limit_disconnections", load(&shared.stats.output_limit_closed));
+    out.add("client_query_buffer_limit_disconnections", load(&server.stats.query_limit_closed));
+    out.add("client_output_buffer_limit_disconnections", load(&server.stats.output_limit_closed));
 }
 
 fn replication(call: &Call<'_>, out: &mut Fields) {
     out.add("role", "master");
     out.add("connected_slaves", 0);
     out.add("master_failover_state", "no-failover");
-    out.add("master_replid", &call.shared.run_id);
+    out.add("master_replid", &call.server.run_id);
     out.add("master_replid2", "0".repeat(40));
     out.add("master_repl_offset", 0);
     out.add("second_repl_offset", -1);
@@ -365,7 +368,7 @@ fn replication(call: &Call<'_>, out: &mut Fields) {
 }
 
 fn cpu(_: &Call<'_>, out: &mut Fields) {
-    let (user, system) = crate::housekeeping::cpu_seconds();
+    let (user, system) = crate::background::housekeeping::cpu_seconds();
     out.add("used_cpu_sys", format_args!("{system:.6}"));
     out.add("used_cpu_user", format_args!("{user:.6}"));
     // There is no main thread: all threads serve.
@@ -377,7 +380,7 @@ fn cpu(_: &Call<'_>, out: &mut Fields) {
 }
 
 fn commandstats(call: &Call<'_>, out: &mut Fields) {
-    let totals = call.shared.stats.totals(call.shared.counters());
+    let totals = call.server.stats.totals(call.server.counters());
     for (number, counted) in totals.commands.iter().enumerate() {
         if counted.calls + counted.rejected == 0 {
             continue;
@@ -395,13 +398,13 @@ fn commandstats(call: &Call<'_>, out: &mut Fields) {
 }
 
 fn errorstats(call: &Call<'_>, out: &mut Fields) {
-    for (code, count) in call.shared.stats.errors() {
+    for (code, count) in call.server.stats.errors() {
         out.add(&format!("errorstat_{code}"), format_args!("count={count}"));
     }
 }
 
 fn latencystats(call: &Call<'_>, out: &mut Fields) {
-    for (number, buckets) in call.shared.stats.latencies() {
+    for (number, buckets) in call.server.stats.latencies() {
         let all: u64 = buckets.iter().map(|(_, count)| count).sum();
         let quantile = |q: f64| {
             let goal = (q * all as f64).ceil().max(1.0) as u64;
@@ -421,7 +424,7 @@ fn latencystats(call: &Call<'_>, out: &mut Fields) {
 
 fn keyspace(call: &Call<'_>, out: &mut Fields) {
     for db in 0..call.view.settings.databases {
-        let len = call.shared.store.len(Scope::db(db as u8));
+        let len = call.server.store.len(Scope::db(db as u8));
         if len.items > 0 {
             let value = format!("keys={},expires={},avg_ttl=0", len.items, len.expires);
             out.add(&format!("db{db}"), value);
@@ -430,13 +433,13 @@ fn keyspace(call: &Call<'_>, out: &mut Fields) {
 }
 
 fn larder(call: &Call<'_>, out: &mut Fields) {
-    for (name, number) in facts::of_server(&out.report(call.shared)) {
+    for (name, number) in facts::of_server(&out.report(call.server)) {
         out.add(name, facts::show(number));
     }
 }
 
 fn tenants(call: &Call<'_>, out: &mut Fields) {
-    for tenant in &out.report(call.shared).tenants {
+    for tenant in &out.report(call.server).tenants {
         let all: Vec<_> = facts::of_tenant(tenant)
             .map(|(name, number)| {
                 let name = name.strip_prefix("tenant_").unwrap_or(&name);
@@ -449,12 +452,12 @@ fn tenants(call: &Call<'_>, out: &mut Fields) {
 
 /// Replies to MEMORY STATS.
 pub(super) fn memory_stats(call: &mut Call<'_>) -> Done {
-    let (used, _) = call.shared.memory();
-    let resident = call.shared.resident();
-    let keys = call.shared.store.len(Scope::ALL).items;
-    let clients = buffers(call.shared);
+    let (used, _) = call.server.memory();
+    let resident = call.server.resident();
+    let keys = call.server.store.len(Scope::ALL).items;
+    let clients = buffers(call.server);
     let fields = [
-        ("peak.allocated", call.shared.stats.used_peak.load(Ordering::Relaxed).max(used.0)),
+        ("peak.allocated", call.server.stats.used_peak.load(Ordering::Relaxed).max(used.0)),
         ("total.allocated", used.0),
         ("startup.allocated", 0),
         ("replication.backlog", 0),

@@ -4,8 +4,8 @@
 use super::command::Places;
 use super::flag::{self, ADMIN, NO_SCRIPT};
 use super::{Call, Command, Done, Failure, SYNTAX, all, find, get};
-use crate::acl::category;
-use crate::glob;
+use crate::settings::acl::category;
+use crate::text::glob;
 use wire::resp::parse_integer;
 
 /// The commands of this file.

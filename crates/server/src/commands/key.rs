@@ -1,12 +1,12 @@
 //! Keys: removal, expiry, and facts about their values.
 
+use super::expiry_args::{Conditions, moment};
 use super::flag::{FAST, READ, UNTRACED, WRITE};
-use super::life::{Conditions, moment};
 use super::{ALL_KEYS, Call, Command, Done, Keys, NO_KEY, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::ages::Ages;
-use crate::collection;
-use crate::notify;
-use crate::value::{self, life, live_until};
+use crate::server::audience;
+use crate::services::idle_time::IdleTimes;
+use crate::values::collection;
+use crate::values::text_value::{self, life, live_until};
 use store::{Change, Item};
 use wire::resp::parse_integer;
 
@@ -153,20 +153,20 @@ fn count(call: &mut Call<'_>, f: impl Fn(&Call<'_>, usize) -> bool) -> Done {
 
 fn del(call: &mut Call<'_>) -> Done {
     count(call, |call, at| {
-        let removed = call.shared.store.delete(&call.key_at(at), call.now);
+        let removed = call.server.store.delete(&call.key_at(at), call.now);
         if removed {
-            call.event(notify::GENERIC, "del", call.arg(at));
+            call.event(audience::GENERIC, "del", call.arg(at));
         }
         removed
     })
 }
 
 fn exists(call: &mut Call<'_>) -> Done {
-    count(call, |call, at| call.shared.store.peek(&call.key_at(at), call.now, |_| ()).is_some())
+    count(call, |call, at| call.server.store.peek(&call.key_at(at), call.now, |_| ()).is_some())
 }
 
 fn touch(call: &mut Call<'_>) -> Done {
-    count(call, |call, at| call.shared.store.touch(&call.key_at(at), call.now))
+    count(call, |call, at| call.server.store.touch(&call.key_at(at), call.now))
 }
 
 fn set_expiry(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Done {
@@ -174,7 +174,7 @@ fn set_expiry(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Do
     let now_ms = call.now.unix_ms as i64;
     let at = moment(call.integer(2)?, scale, relative, call.now.unix_ms, name)?;
     let key = call.key_at(1);
-    let changed = call.shared.store.update(&key, call.now, |item| match item {
+    let changed = call.server.store.update(&key, call.now, |item| match item {
         Some(item) if conditions.allow(life(item), at) => {
             let over = at <= now_ms;
             (if over { Change::Remove } else { live_until(item, Some(at as u64)) }, true)
@@ -182,7 +182,7 @@ fn set_expiry(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Do
         _ => (Change::Keep, false),
     })?;
     if changed {
-        call.event(notify::GENERIC, if at <= now_ms { "del" } else { "expire" }, call.arg(1));
+        call.event(audience::GENERIC, if at <= now_ms { "del" } else { "expire" }, call.arg(1));
     }
     call.out.integer(i64::from(changed));
     Ok(())
@@ -205,12 +205,12 @@ fn pexpireat(call: &mut Call<'_>) -> Done {
 }
 
 fn persist(call: &mut Call<'_>) -> Done {
-    let changed = call.shared.store.update(&call.key_at(1), call.now, |item| match item {
+    let changed = call.server.store.update(&call.key_at(1), call.now, |item| match item {
         Some(item) if life(item).is_some() => (live_until(item, None), true),
         _ => (Change::Keep, false),
     })?;
     if changed {
-        call.event(notify::GENERIC, "persist", call.arg(1));
+        call.event(audience::GENERIC, "persist", call.arg(1));
     }
     call.out.integer(i64::from(changed));
     Ok(())
@@ -218,7 +218,7 @@ fn persist(call: &mut Call<'_>) -> Done {
 
 /// Replies -2 if the key does not exist, -1 if it has no expiry, and otherwise the result of `f`.
 fn reply_expiry(call: &mut Call<'_>, f: impl Fn(u64) -> u64) -> Done {
-    let found = call.shared.store.peek(&call.key_at(1), call.now, life);
+    let found = call.server.store.peek(&call.key_at(1), call.now, life);
     call.out.integer(match found {
         None => -2,
         Some(None) => -1,
@@ -251,7 +251,7 @@ fn pexpiretime(call: &mut Call<'_>) -> Done {
 }
 
 fn kind(call: &mut Call<'_>) -> Done {
-    let found = call.shared.store.peek(&call.key_at(1), call.now, value::type_name);
+    let found = call.server.store.peek(&call.key_at(1), call.now, text_value::type_name);
     call.out.simple(found.unwrap_or("none"));
     Ok(())
 }
@@ -262,7 +262,7 @@ fn reply_item<R>(
     f: impl Fn(&Item<'_>) -> R,
     reply: impl Fn(&mut Call<'_>, R),
 ) -> Done {
-    match call.shared.store.peek(&call.key_at(2), call.now, f) {
+    match call.server.store.peek(&call.key_at(2), call.now, f) {
         Some(found) => reply(call, found),
         None => call.out.null(),
     }
@@ -273,7 +273,7 @@ fn reply_item<R>(
 const EMBEDDED_MAX: usize = 44;
 
 fn encoding(call: &mut Call<'_>) -> Done {
-    let of_string = |item: &Item<'_>| match value::string(item).unwrap_or_default() {
+    let of_string = |item: &Item<'_>| match text_value::string(item).unwrap_or_default() {
         value if value.len() <= 20 && parse_integer(value).is_some() => "int",
         value if value.len() <= EMBEDDED_MAX => "embstr",
         _ => "raw",
@@ -293,7 +293,7 @@ fn idletime(call: &mut Call<'_>) -> Done {
         call,
         |item| item.idle,
         |call, idle| {
-            let age = Ages::at(call.shared, call.now).of(idle);
+            let age = IdleTimes::at(call.server, call.now).of(idle);
             call.out.integer(age as i64);
         },
     )
@@ -338,8 +338,8 @@ fn usage(call: &mut Call<'_>) -> Done {
 }
 
 fn doctor(call: &mut Call<'_>) -> Done {
-    let (used, limit) = call.shared.memory();
-    let resident = call.shared.resident();
+    let (used, limit) = call.server.memory();
+    let resident = call.server.resident();
     let limit = if limit.0 > 0 { limit.to_string() } else { "none".into() };
     let text = format!("{used} used for data and metadata, {resident} resident, limit {limit}.");
     call.out.verbatim(&text);
@@ -347,8 +347,8 @@ fn doctor(call: &mut Call<'_>) -> Done {
 }
 
 fn malloc_stats(call: &mut Call<'_>) -> Done {
-    let (used, _) = call.shared.memory();
-    let resident = call.shared.resident();
+    let (used, _) = call.server.memory();
+    let resident = call.server.resident();
     let text = format!(
         "jemalloc: {resident} are resident, {used} of them data and metadata; it tells no more."
     );

@@ -3,7 +3,7 @@
 use super::flag::{ADMIN, NO_SCRIPT};
 use super::introspection::by_name;
 use super::{Call, Command, Done, Failure, get, wrong_number};
-use crate::clock::Clock;
+use crate::services::clock::Clock;
 
 /// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[Command::container("latency", NO_SCRIPT, LATENCY).doc(
@@ -32,7 +32,7 @@ const EVENT: &str = "eviction-cycle";
 /// The events, oldest first: their time in Unix seconds, and their duration in milliseconds.
 fn spikes(call: &Call<'_>) -> Vec<(u64, u64)> {
     let threshold_ms = call.view.settings.latency_threshold_ms;
-    let spikes = call.shared.store.pauses().spikes;
+    let spikes = call.server.store.pauses().spikes;
     let all = spikes.into_iter().map(|spike| (spike.unix_ms / 1_000, spike.nanos / 1_000_000));
     all.filter(|(_, ms)| threshold_ms > 0 && *ms >= threshold_ms).collect()
 }
@@ -124,7 +124,7 @@ fn reset(call: &mut Call<'_>) -> Done {
     let is_meant = call.args.len() == 2 || (2..call.args.len()).any(|at| call.is(at, EVENT));
     let forgets = is_meant && !spikes(call).is_empty();
     if is_meant {
-        call.shared.store.forget_spikes();
+        call.server.store.forget_spikes();
     }
     call.out.integer(i64::from(forgets));
     Ok(())
@@ -132,7 +132,7 @@ fn reset(call: &mut Call<'_>) -> Done {
 
 /// The calls of each timed command, counted at or below powers of two of microseconds.
 fn histogram(call: &mut Call<'_>) -> Done {
-    let mut timed = call.shared.stats.latencies();
+    let mut timed = call.server.stats.latencies();
     if call.args.len() > 2 {
         let chosen = call.args.iter_from(2).map(|name| {
             by_name(name).map(|command| command.name).ok_or_else(|| wrong_number("latency"))
@@ -144,7 +144,7 @@ fn histogram(call: &mut Call<'_>) -> Done {
             chosen.contains(&name) || chosen.contains(&container)
         });
     }
-    let totals = call.shared.stats.totals(call.shared.counters());
+    let totals = call.server.stats.totals(call.server.counters());
     call.out.map(timed.len());
     for (number, buckets) in timed {
         let calls = totals.commands[number as usize].calls;

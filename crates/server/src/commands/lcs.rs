@@ -5,7 +5,7 @@
 
 use super::flag::READ;
 use super::{Call, Command, Done, Failure, Keys, SYNTAX};
-use crate::value::string;
+use crate::values::text_value::string;
 
 /// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[Command::new("lcs", -3, READ, lcs)
@@ -98,7 +98,7 @@ fn lcs(call: &mut Call<'_>) -> Done {
 /// The string of a key; empty if the key does not exist.
 fn value(call: &Call<'_>, at: usize) -> Result<Vec<u8>, Failure> {
     let found =
-        call.shared.store.get(&call.key_at(at), call.now, |item| string(item).map(<[u8]>::to_vec));
+        call.server.store.get(&call.key_at(at), call.now, |item| string(item).map(<[u8]>::to_vec));
     let found = found.unwrap_or(Ok(vec![]));
     found.map_err(|_| Failure::err("The specified keys must contain string values"))
 }

@@ -1,14 +1,14 @@
 //! Lists: commands that add and remove elements at either end, or address them by position.
 
 use super::budget::Growth;
-use super::elements::{change, count_at, len, look, reply_len, walk};
+use super::collection_steps::{change, count_at, len, look, reply_len, walk};
 use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::{Trace, step_end};
 use super::string::room;
 use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::collection::list::{self, List};
-use crate::collection::{STEP_ELEMENTS, View};
-use crate::notify;
+use crate::server::audience;
+use crate::values::collection::list::{self, List};
+use crate::values::collection::{STEP_ELEMENTS, View};
 use store::Key;
 use wire::resp::Encoder;
 
@@ -118,7 +118,7 @@ fn push(call: &mut Call<'_>, end: End, makes: bool) -> Done {
         at = until;
     }
     if count > 0 {
-        call.event(notify::LIST, end.events().0, call.arg(1));
+        call.event(audience::LIST, end.events().0, call.arg(1));
     }
     call.out.integer(count as i64);
     Ok(())
@@ -165,7 +165,7 @@ pub(super) fn take(
         }
     }
     if taken > 0 {
-        call.lost(notify::LIST, end.events().1, key.bytes);
+        call.lost(audience::LIST, end.events().1, key.bytes);
     }
     Ok(taken)
 }
@@ -255,7 +255,7 @@ fn lrange(call: &mut Call<'_>) -> Done {
 
 fn lset(call: &mut Call<'_>) -> Done {
     let (key, element) = (call.key_at(1), call.arg(3));
-    if call.shared.store.peek(&key, call.now, |_| ()).is_none() {
+    if call.server.store.peek(&key, call.now, |_| ()).is_none() {
         return Err("ERR no such key".into());
     }
     len::<List>(call, &key)?;
@@ -266,7 +266,7 @@ fn lset(call: &mut Call<'_>) -> Done {
         list::replace(held, at, element)?;
         Ok((true, ()))
     })?;
-    call.event(notify::LIST, "lset", call.arg(1));
+    call.event(audience::LIST, "lset", call.arg(1));
     call.ok()
 }
 
@@ -294,7 +294,7 @@ fn ltrim(call: &mut Call<'_>) -> Done {
     cut(call, &key, from + count, behind, true)?;
     cut(call, &key, 0, from, behind == 0)?;
     if len > 0 {
-        call.lost(notify::LIST, "ltrim", call.arg(1));
+        call.lost(audience::LIST, "ltrim", call.arg(1));
     }
     call.ok()
 }

@@ -1,13 +1,13 @@
 //! Lists: commands that move elements from one list to another, or take from the first of several
 //! lists that has any.
 
-use super::elements::{change, key_count, len, look, together};
+use super::collection_steps::{change, key_count, len, look, together};
 use super::flag::{DENY_OOM, WRITE};
 use super::hash_steps::Trace;
 use super::list::{End, shows, take};
 use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
-use crate::collection::list::{self, List};
-use crate::notify;
+use crate::server::audience;
+use crate::values::collection::list::{self, List};
 use std::ops::Range;
 use wire::resp::parse_integer;
 
@@ -58,7 +58,7 @@ pub(super) fn carry(call: &Call<'_>, from: End, to: End) -> Result<Option<Vec<u8
         Ok((true, ()))
     })?;
     take(call, &source, (from, 1), |_| true)?;
-    call.event(notify::LIST, to.events().0, call.arg(2));
+    call.event(audience::LIST, to.events().0, call.arg(2));
     Ok(Some(element))
 }
 

@@ -1,13 +1,13 @@
 //! Lists: commands that find elements by value.
 
-use super::elements::{change, len, look};
+use super::collection_steps::{change, len, look};
 use super::flag::{DENY_OOM, READ, WRITE};
 use super::hash_steps::Trace;
 use super::string::room;
 use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
-use crate::collection::list::{self, List};
-use crate::collection::{STEP_ELEMENTS, View};
-use crate::notify;
+use crate::server::audience;
+use crate::values::collection::list::{self, List};
+use crate::values::collection::{STEP_ELEMENTS, View};
 
 /// The commands of this file.
 pub(super) const COMMANDS: &[Command] = &[
@@ -62,7 +62,7 @@ fn linsert(call: &mut Call<'_>) -> Done {
         })?;
         from += looked;
         if let Some(len) = done {
-            call.event(notify::LIST, "linsert", call.arg(1));
+            call.event(audience::LIST, "linsert", call.arg(1));
             call.out.integer(len as i64);
             return Ok(());
         }
@@ -112,7 +112,7 @@ fn lrem(call: &mut Call<'_>) -> Done {
         at = if count < 0 { at - looked } else { at + looked - gone };
     }
     if removed > 0 {
-        call.lost(notify::LIST, "lrem", call.arg(1));
+        call.lost(audience::LIST, "lrem", call.arg(1));
     }
     call.out.integer(removed as i64);
     Ok(())

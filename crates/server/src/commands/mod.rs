@@ -9,8 +9,6 @@
     reason = "handlers have one signature, also those that never fail"
 )]
 
-mod about;
-mod absent;
 mod acl;
 mod admin;
 mod bitfield;
@@ -20,16 +18,15 @@ mod budget;
 mod client;
 mod client_filter;
 mod cluster;
+mod collection_steps;
 mod command;
 mod config;
 mod connection;
 mod counter;
-mod draw;
-mod elements;
-mod foreign;
+mod expiry_args;
 mod function;
 mod hash;
-mod hash_ex;
+mod hash_getex;
 mod hash_life;
 mod hash_random;
 mod hash_steps;
@@ -40,12 +37,12 @@ mod key;
 pub(crate) mod larder;
 mod latency;
 mod lcs;
-mod life;
 mod list;
 mod list_move;
 mod list_search;
 pub(crate) mod monitor;
 mod pubsub;
+mod random_member;
 mod relocate;
 mod scan;
 mod scan_options;
@@ -57,27 +54,27 @@ mod sort;
 mod string;
 pub(crate) mod tracking;
 mod transaction;
-pub(crate) mod within;
+pub(crate) mod unsupported;
 mod zset;
 mod zset_algebra;
 mod zset_pop;
 mod zset_range;
 
-pub use about::{About, about};
-pub(crate) use absent::is_absent;
 pub(crate) use blocking::run_again;
 pub(crate) use cluster::redirect;
 use command::{ALL_KEYS, Handler, KEY_VALUES, NO_KEY, ONE_KEY};
 pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, flag};
 pub(crate) use info::REDIS_VERSION;
+pub(crate) use unsupported::is_absent;
 
-use crate::acl::Denied;
-use crate::clients::Client;
-use crate::cluster::Elsewhere;
-use crate::gate::BUSY;
+use crate::execute::http_guard;
+use crate::server::{Server, View};
+use crate::services::clients::Client;
+use crate::services::exclusive::BUSY;
+use crate::services::stats;
 use crate::session::Session;
-use crate::shared::{Shared, View};
-use crate::stats;
+use crate::settings::acl::Denied;
+use crate::settings::cluster::Elsewhere;
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::sync::LazyLock;
@@ -94,7 +91,7 @@ const FAMILIES: &[&[Command]] = &[
     bitfield::COMMANDS,
     hash::COMMANDS,
     hash_life::COMMANDS,
-    hash_ex::COMMANDS,
+    hash_getex::COMMANDS,
     list::COMMANDS,
     list_search::COMMANDS,
     list_move::COMMANDS,
@@ -179,7 +176,7 @@ pub(crate) const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of r
 pub(crate) const NO_AUTH: &str = "NOAUTH Authentication required.";
 /// The reply exceeds the memory that its client may use: the client is disconnected.
 pub(crate) const OVERFLOW: &str = "ERR the reply is above client-output-buffer-limit";
-const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
+pub(crate) const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
 
 /// A command that is running.
 #[derive(Debug)]
@@ -188,7 +185,7 @@ pub(crate) struct Call<'a> {
     pub(crate) args: resp::Command<'a>,
     pub(crate) out: Encoder<'a>,
     pub(crate) session: &'a mut Session,
-    pub(crate) shared: &'a Shared,
+    pub(crate) server: &'a Server,
     pub(crate) view: &'a View,
     pub(crate) now: Now,
 }
@@ -230,7 +227,7 @@ impl<'a> Call<'a> {
     #[inline(always)]
     pub(crate) fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
         let tenant = self.session.owners.of(bytes);
-        let key = self.shared.store.key(tenant, self.session.db, bytes);
+        let key = self.server.store.key(tenant, self.session.db, bytes);
         // The client of a script does not fetch what the script misses, so no miss is timed.
         Key { is_untimed: self.session.scripted, ..key }
     }
@@ -341,7 +338,7 @@ pub(crate) fn find(name: &[u8]) -> Option<u16> {
 }
 
 /// The number of a command's subcommand with this name.
-fn find_subcommand(number: u16, name: &[u8]) -> Option<u16> {
+pub(crate) fn find_subcommand(number: u16, name: &[u8]) -> Option<u16> {
     let (command, range) = &TABLE.entries[number as usize];
     let prefix = command.name.len() + 1;
     range.clone().find(|&at| {
@@ -417,8 +414,8 @@ pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u
             }
             Some(number)
         }
-        Err(Refused::Unknown | Refused::Arity(_)) if foreign::is_http(call) => {
-            foreign::close(call);
+        Err(Refused::Unknown | Refused::Arity(_)) if http_guard::is_http(call) => {
+            http_guard::close(call);
             None
         }
         Err(refused) => refuse(call, counters, refused),
@@ -466,22 +463,22 @@ fn run_watched(call: &mut Call<'_>, command: &Command) -> Done {
 /// Runs a command, and adds it to the slow log if it took long. A command that blocks is logged
 /// when its wait ends, and for EXEC the queued commands are logged. Returns its duration in
 /// microseconds.
-fn run_timed(call: &mut Call<'_>, command: &Command) -> (Done, u64) {
-    let before = call.shared.clock.micros();
+pub(crate) fn run_timed(call: &mut Call<'_>, command: &Command) -> (Done, u64) {
+    let before = call.server.clock.micros();
     let result = (command.run)(call);
-    let micros = call.shared.clock.micros().0 - before.0;
+    let micros = call.server.clock.micros().0 - before.0;
     if let Some(wait) = &mut call.session.blocked {
         wait.took_us += micros;
     } else if call.view.settings.is_slow(micros) && !command.has(flag::ABORTS) {
         let args: Vec<&[u8]> = call.args.iter_from(0).collect();
-        note_slow(call.shared, call.view, &call.session.client, &args, micros, 1);
+        note_slow(call.server, call.view, &call.session.client, &args, micros, 1);
     }
     (result, micros)
 }
 
 /// Adds a command to the slow log if it took long, alone or as the largest of `together` commands.
 pub(crate) fn note_slow(
-    shared: &Shared,
+    server: &Server,
     view: &View,
     client: &Client,
     args: &[&[u8]],
@@ -496,20 +493,20 @@ pub(crate) fn note_slow(
         if together > 1 {
             args.push(more.as_bytes());
         }
-        shared.slowlog.add(client, args.into_iter(), micros, settings.slowlog_max_len);
+        server.slowlog.add(client, args.into_iter(), micros, settings.slowlog_max_len);
     }
 }
 
 /// Logs a command with many bytes, or with many bytes in its reply.
 #[cold]
 pub(crate) fn note_large(call: &Call<'_>, request: usize, reply: usize) {
-    let (settings, shared) = (&call.view.settings, call.shared);
+    let (settings, server) = (&call.view.settings, call.server);
     if monitor::is_secret(call.arg(0)) {
         return;
     }
     for (log, bytes, from, max) in [
-        (&shared.large_requests, request, settings.large_request, settings.large_request_max_len),
-        (&shared.large_replies, reply, settings.large_reply, settings.large_reply_max_len),
+        (&server.large_requests, request, settings.large_request, settings.large_request_max_len),
+        (&server.large_replies, reply, settings.large_reply, settings.large_reply_max_len),
     ] {
         if from >= 0 && bytes as u64 >= from as u64 {
             let args: Vec<&[u8]> = call.args.iter_from(0).collect();
@@ -535,7 +532,7 @@ pub(crate) fn note_keys(call: &Call<'_>, counters: &stats::Worker, number: u16) 
 /// Replaces the part of a reply written so far by an error.
 #[cold]
 fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {
-    call.shared.stats.error(failure.text());
+    call.server.stats.error(failure.text());
     if failure.text() == OVERFLOW.as_bytes() {
         call.session.overflow();
     }
@@ -545,7 +542,7 @@ fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {
 
 /// The reason why a command does not run, with the command's number.
 #[derive(Clone, Copy, Debug)]
-enum Refused {
+pub(crate) enum Refused {
     Unknown,
     /// The command has no such subcommand.
     Subcommand(u16),
@@ -562,7 +559,7 @@ enum Refused {
 }
 
 impl Refused {
-    const fn number(self) -> Option<u16> {
+    pub(crate) const fn number(self) -> Option<u16> {
         match self {
             Self::Unknown => None,
             Self::Subcommand(number)
@@ -578,7 +575,7 @@ impl Refused {
 
     /// The error text for the client. An ACL refusal is also added to the ACL log.
     #[cold]
-    fn tell(self, call: &Call<'_>) -> Failure {
+    pub(crate) fn tell(self, call: &Call<'_>) -> Failure {
         let name = self.number().map_or("", name_of);
         match self {
             Self::Unknown => unknown(call),
@@ -602,7 +599,7 @@ impl Refused {
 /// Finds the command of the call and checks that it may run.
 #[allow(clippy::inline_always, reason = "of a GET the call alone would be a twentieth")]
 #[inline(always)]
-fn resolve(call: &Call<'_>) -> Result<u16, Refused> {
+pub(crate) fn resolve(call: &Call<'_>) -> Result<u16, Refused> {
     let Some(mut number) = find(call.arg(0)) else { return Err(Refused::Unknown) };
     let mut command = get(number);
     if !command.subcommands.is_empty() && call.args.len() > 1 {
@@ -640,14 +637,14 @@ pub(crate) fn waits(call: &Call<'_>) -> bool {
     {
         flags |= transaction.flags;
     }
-    flags & flag::UNPAUSED == 0 && call.shared.pause.holds(flags & flag::PAUSED != 0)
+    flags & flag::UNPAUSED == 0 && call.server.pause.holds(flags & flag::PAUSED != 0)
 }
 
 /// The flags of a command from the view of a pause: a script declared as read-only does not count
 /// as a write.
 fn paused_flags(call: &Call<'_>, command: &Command) -> u32 {
     let is_paused = command.has(flag::CARRIES) && command.has(flag::MAY_REPLICATE);
-    if is_paused && call.shared.scripts.writes_nothing(call, command.name) {
+    if is_paused && call.server.scripts.writes_nothing(call, command.name) {
         return command.flags & !flag::PAUSED;
     }
     command.flags
@@ -655,9 +652,9 @@ fn paused_flags(call: &Call<'_>, command: &Command) -> u32 {
 
 /// Whether memory is too full for a command of `len` bytes: nothing can be evicted to make room, or
 /// the command is larger than the memory limit.
-fn is_full(call: &Call<'_>, len: usize) -> bool {
-    let ((used, limit), reserve) = (call.shared.memory(), call.shared.store.reserve());
-    let held = if call.shared.nothing_leaves(call.view) { used.0 + reserve.0 } else { 0 };
+pub(crate) fn is_full(call: &Call<'_>, len: usize) -> bool {
+    let ((used, limit), reserve) = (call.server.memory(), call.server.store.reserve());
+    let held = if call.server.nothing_leaves(call.view) { used.0 + reserve.0 } else { 0 };
     limit.0 > 0 && held + len as u64 > limit.0
 }
 
@@ -678,7 +675,7 @@ const ECHO_MAX: usize = 128;
 
 #[cold]
 fn unknown(call: &Call<'_>) -> Failure {
-    if let Some(why) = absent::why(call.arg(0)) {
+    if let Some(why) = unsupported::why(call.arg(0)) {
         let name = call.text(0);
         return Failure::err(&format!("unknown command '{name}', which is not supported: {why}"));
     }

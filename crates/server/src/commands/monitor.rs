@@ -13,11 +13,11 @@
 //! milliseconds: the new expiry, or the rest of the old one; 0 for none. The penalty is in
 //! microseconds, 0 if it is unknown.
 
+use super::expiry_args::{Expiry, ends};
 use super::flag::{ADMIN, NO_EXEC, NO_SCRIPT, SECRET, UNTRACED};
-use super::life::{Life, ends};
 use super::{Call, Command, Done, SYNTAX, find, get};
-use crate::clock::Clock;
-use crate::monitors::{MONITOR, TRACE};
+use crate::services::clock::Clock;
+use crate::services::monitors::{MONITOR, TRACE};
 use base::Filter;
 use base::penalty::of_class;
 use std::io::Write;
@@ -54,7 +54,7 @@ fn monitor(call: &mut Call<'_>) -> Done {
         at += 2;
     }
     let client = &call.session.client;
-    call.shared.monitors.join(client.id, client.place, wants, filter);
+    call.server.monitors.join(client.id, client.place, wants, filter);
     client.monitors.store(true, std::sync::atomic::Ordering::Relaxed);
     call.session.watching = true;
     call.ok()
@@ -65,7 +65,7 @@ pub(super) fn stop(call: &mut Call<'_>) {
     if std::mem::take(&mut call.session.watching) {
         let client = &call.session.client;
         client.monitors.store(false, std::sync::atomic::Ordering::Relaxed);
-        call.shared.monitors.leave(client.id);
+        call.server.monitors.leave(client.id);
     }
 }
 
@@ -94,7 +94,7 @@ fn quoted(line: &mut Vec<u8>, bytes: &[u8]) {
 pub(crate) fn show(call: &Call<'_>) {
     let Some(number) = find(call.arg(0)) else { return };
     let command = get(number);
-    let monitors = &call.shared.monitors;
+    let monitors = &call.server.monitors;
     let now = Clock::unix_us();
     if monitors.is_wanted(MONITOR) && !is_secret(call.arg(0)) {
         let (db, address) = (call.session.db, call.session.client.address.as_str());
@@ -106,7 +106,7 @@ pub(crate) fn show(call: &Call<'_>) {
             quoted(&mut line, arg);
         }
         line.extend_from_slice(b"\r\n");
-        monitors.show(call.shared, MONITOR, None, &line);
+        monitors.show(call.server, MONITOR, None, &line);
     }
     if monitors.is_wanted(TRACE) && command.keys.is_any() && command.accepts(call.args.len()) {
         trace(call, command, now);
@@ -128,7 +128,7 @@ fn trace(call: &Call<'_>, command: &Command, now: u64) {
         };
         let key = call.key(bytes);
         let look = |item: &Item<'_>| (item.value.len(), item.expires, item.penalty_class);
-        let held = call.shared.store.peek(&key, call.now, look);
+        let held = call.server.store.peek(&key, call.now, look);
         let (held_size, expires, class) = held.unwrap_or_default();
         let written = command.value.and_then(|behind| call.args.get(at + behind));
         let size = written.map_or(held_size, <[u8]>::len);
@@ -138,14 +138,14 @@ fn trace(call: &Call<'_>, command: &Command, now: u64) {
         let life = life.unwrap_or(if written.is_some() { 0 } else { left });
         let tenant = call.session.owners.of(bytes);
         let tenant = call.view.names.get(usize::from(tenant)).map_or("", String::as_str);
-        let (seq, db, name) = (call.shared.monitors.next_line(), call.session.db, command.name);
+        let (seq, db, name) = (call.server.monitors.next_line(), call.session.db, command.name);
         let mut line = format!("+{now},{seq},{db},{name},").into_bytes();
         quoted(&mut line, bytes);
         let (hit, kind) = (u8::from(held.is_some()), "string");
         let (key_size, penalty) = (bytes.len(), of_class(class).0);
         let _ = write!(line, ",{access},{hit},{kind},{key_size},{size},{tenant},{life},{penalty}");
         line.extend_from_slice(b"\r\n");
-        call.shared.monitors.show(call.shared, TRACE, Some(key.hash), &line);
+        call.server.monitors.show(call.server, TRACE, Some(key.hash), &line);
     }
 }
 
@@ -153,13 +153,13 @@ fn trace(call: &Call<'_>, command: &Command, now: u64) {
 fn told_life(args: &[&[u8]], now_ms: u64) -> Option<u64> {
     let name = args[0].to_ascii_lowercase();
     let stated = match name.as_slice() {
-        b"setex" | b"expire" => Some((Life::Seconds, 2)),
-        b"psetex" | b"pexpire" => Some((Life::Millis, 2)),
-        b"expireat" => Some((Life::AtSeconds, 2)),
-        b"pexpireat" => Some((Life::AtMillis, 2)),
+        b"setex" | b"expire" => Some((Expiry::Seconds, 2)),
+        b"psetex" | b"pexpire" => Some((Expiry::Millis, 2)),
+        b"expireat" => Some((Expiry::AtSeconds, 2)),
+        b"pexpireat" => Some((Expiry::AtMillis, 2)),
         b"persist" => return Some(0),
-        b"set" => (3..args.len()).find_map(|at| Some((Life::named(args[at])?, at + 1))),
-        b"getex" => (2..args.len()).find_map(|at| Some((Life::named(args[at])?, at + 1))),
+        b"set" => (3..args.len()).find_map(|at| Some((Expiry::named(args[at])?, at + 1))),
+        b"getex" => (2..args.len()).find_map(|at| Some((Expiry::named(args[at])?, at + 1))),
         _ => None,
     };
     let (life, at) = stated?;

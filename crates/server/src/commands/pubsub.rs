@@ -2,7 +2,7 @@
 
 use super::flag::{FAST, LISTENING, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, PUBSUB, SLOTTED, UNEVEN};
 use super::{Call, Channels, Command, Done, wrong_arguments};
-use crate::pubsub::Kind;
+use crate::services::pubsub::Kind;
 use std::sync::atomic::Ordering;
 
 /// The commands of this file.
@@ -119,7 +119,7 @@ fn subscribe(call: &mut Call<'_>, kind: Kind) -> Done {
         let session = &mut *call.session;
         let all = session.subscriptions.get_or_insert_default();
         if all.of(kind).insert(name.to_vec()) {
-            call.shared.pubsub.subscribe(kind, name, session.client.id, session.client.place);
+            call.server.pubsub.subscribe(kind, name, session.client.id, session.client.place);
         }
         confirm(call, words(kind).0, Some(name), kind);
     }
@@ -141,7 +141,7 @@ fn unsubscribe(call: &mut Call<'_>, kind: Kind) -> Done {
         if let Some(all) = &mut call.session.subscriptions
             && all.of(kind).remove(&name)
         {
-            call.shared.pubsub.unsubscribe(kind, &name, call.session.client.id);
+            call.server.pubsub.unsubscribe(kind, &name, call.session.client.id);
         }
         confirm(call, words(kind).1, Some(&name), kind);
     }
@@ -158,8 +158,8 @@ fn publish(call: &mut Call<'_>, sharded: bool) -> Done {
         return Err(ONE_NODE.into());
     }
     let (channel, message) = (call.arg(1), call.arg(2));
-    let mailboxes = &call.shared.mailboxes;
-    let receivers = call.shared.pubsub.publish(mailboxes, channel, message, sharded, None);
+    let mailboxes = &call.server.mailboxes;
+    let receivers = call.server.pubsub.publish(mailboxes, channel, message, sharded, None);
     call.out.integer(receivers as i64);
     Ok(())
 }
@@ -168,7 +168,7 @@ fn channels(call: &mut Call<'_>, kind: Kind) -> Done {
     if call.args.len() > 3 {
         return Err(wrong_arguments(call));
     }
-    let found = call.shared.pubsub.channels(kind, call.args.get(2));
+    let found = call.server.pubsub.channels(kind, call.args.get(2));
     call.out.array(found.len());
     for name in found {
         call.out.bulk(&name);
@@ -181,13 +181,13 @@ fn numsub(call: &mut Call<'_>, kind: Kind) -> Done {
     call.out.array(names.len() * 2);
     for name in names {
         call.out.bulk(name);
-        call.out.integer(call.shared.pubsub.listeners(kind, name) as i64);
+        call.out.integer(call.server.pubsub.listeners(kind, name) as i64);
     }
     Ok(())
 }
 
 fn numpat(call: &mut Call<'_>) -> Done {
-    call.out.integer(call.shared.pubsub.patterns() as i64);
+    call.out.integer(call.server.pubsub.patterns() as i64);
     Ok(())
 }
 

@@ -6,8 +6,9 @@
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::string::room;
 use super::{Access, Call, Command, Databases, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
-use crate::value::is_hash;
-use crate::{collection, hash, notify, value};
+use crate::server::audience;
+use crate::values::text_value::is_hash;
+use crate::values::{collection, hash, text_value};
 use store::{Change, Item, Key, Loose, TREE};
 use tune::tenant::Origin;
 
@@ -64,7 +65,7 @@ struct Held {
 
 /// The contents of a key for a write to `to`; an error if there is no room for them.
 fn held(call: &Call<'_>, key: &Key<'_>, to: &Key<'_>) -> Result<Option<Held>, Failure> {
-    let store = &call.shared.store;
+    let store = &call.server.store;
     let len = store.peek(key, call.now, |item| item.value.len()).unwrap_or(0);
     // The check comes before the copy, so a refused command takes no memory.
     room(call, to, len).check(0, len)?;
@@ -78,7 +79,7 @@ fn held(call: &Call<'_>, key: &Key<'_>, to: &Key<'_>) -> Result<Option<Held>, Fa
 /// Whether a key holds a collection that is a tree. A tree is not copied at once.
 fn is_tree(call: &Call<'_>, key: &Key<'_>) -> bool {
     let is_tree = |item: &Item<'_>| item.tree().is_some();
-    call.shared.store.peek(key, call.now, is_tree).unwrap_or(false)
+    call.server.store.peek(key, call.now, is_tree).unwrap_or(false)
 }
 
 /// The properties of a collection beside its tree.
@@ -92,7 +93,7 @@ struct Beside {
 
 impl Beside {
     fn of(item: &Item<'_>) -> Self {
-        let life = value::life(item);
+        let life = text_value::life(item);
         let note = if is_hash(item) { hash::note(life).to_vec() } else { vec![] };
         Self { kind: item.kind & !TREE, note, life }
     }
@@ -108,10 +109,10 @@ fn put_tree(
 ) -> Result<bool, Failure> {
     let Some(tree) = loose.tree().filter(|tree| !tree.is_empty()) else { return Ok(false) };
     let noted = (beside.kind, &beside.note[..], hash::ends(beside.life, tree.ends()));
-    let written = call.shared.store.attach(to, loose, noted, replace, call.now)?;
+    let written = call.server.store.attach(to, loose, noted, replace, call.now)?;
     if written {
         let by = call.session.client.id;
-        call.shared.tracking.changed(call.shared, by, to.tenant, to.bytes);
+        call.server.tracking.changed(call.server, by, to.tenant, to.bytes);
         call.signal_ready(to);
     }
     Ok(written)
@@ -124,7 +125,7 @@ fn copy_tree(
     to: &Key<'_>,
     replace: bool,
 ) -> Result<bool, Failure> {
-    let store = &call.shared.store;
+    let store = &call.server.store;
     if !replace && store.peek(to, call.now, |_| ()).is_some() {
         return Ok(false);
     }
@@ -144,7 +145,7 @@ fn move_tree(
     to: &Key<'_>,
     replace: bool,
 ) -> Result<bool, Failure> {
-    let (store, mut beside) = (&call.shared.store, Beside::default());
+    let (store, mut beside) = (&call.server.store, Beside::default());
     if !replace && store.peek(to, call.now, |_| ()).is_some() {
         return Ok(false);
     }
@@ -169,7 +170,7 @@ impl Held {
     /// Writes the contents to another key. It replaces an existing value only with `replace`.
     /// Returns whether it wrote them.
     fn write(&self, call: &Call<'_>, to: &Key<'_>, replace: bool) -> Result<bool, Failure> {
-        let written = call.shared.store.update(to, call.now, |item| {
+        let written = call.server.store.update(to, call.now, |item| {
             if item.is_some() && !replace {
                 return (Change::Keep, false);
             }
@@ -178,7 +179,7 @@ impl Held {
         })?;
         if written {
             let by = call.session.client.id;
-            call.shared.tracking.changed(call.shared, by, to.tenant, to.bytes);
+            call.server.tracking.changed(call.server, by, to.tenant, to.bytes);
             call.signal_ready(to);
         }
         Ok(written)
@@ -189,7 +190,7 @@ impl Held {
 fn key_in<'k>(call: &Call<'_>, db: u8, bytes: &'k [u8]) -> Key<'k> {
     let (user, listener) = (call.session.user.as_deref(), call.session.client.listener);
     let owners = call.view.owners(Origin { user, listener, db });
-    call.shared.store.key(owners.of(bytes), db, bytes)
+    call.server.store.key(owners.of(bytes), db, bytes)
 }
 
 fn copy(call: &mut Call<'_>) -> Done {
@@ -218,7 +219,7 @@ fn copy(call: &mut Call<'_>) -> Done {
         held(call, &from, &to)?.map_or(Ok(false), |held| held.write(call, &to, replace))
     })?;
     if copied {
-        call.event_in(notify::GENERIC, "copy_to", db, call.arg(2));
+        call.event_in(audience::GENERIC, "copy_to", db, call.arg(2));
     }
     call.out.integer(i64::from(copied));
     Ok(())
@@ -237,7 +238,7 @@ fn relocate_item(
     let Some(held) = held(call, from, to)? else { return Ok(false) };
     let written = held.write(call, to, replace)?;
     if written {
-        call.shared.store.update(from, call.now, |_| (Change::Remove, ()))?;
+        call.server.store.update(from, call.now, |_| (Change::Remove, ()))?;
     }
     Ok(written)
 }
@@ -245,15 +246,15 @@ fn relocate_item(
 /// Renames a key. Returns whether it did.
 fn give_name(call: &Call<'_>, replace: bool) -> Result<bool, Failure> {
     let (from, to) = (call.key_at(1), call.key_at(2));
-    let store = &call.shared.store;
+    let store = &call.server.store;
     store.peek(&from, call.now, |_| ()).ok_or("ERR no such key")?;
     if call.arg(1) == call.arg(2) {
         return Ok(replace);
     }
     let written = relocate_item(call, &from, &to, replace)?;
     if written {
-        call.event(notify::GENERIC, "rename_from", call.arg(1));
-        call.event(notify::GENERIC, "rename_to", call.arg(2));
+        call.event(audience::GENERIC, "rename_from", call.arg(1));
+        call.event(audience::GENERIC, "rename_to", call.arg(2));
     }
     Ok(written)
 }
@@ -277,8 +278,8 @@ fn relocate(call: &mut Call<'_>) -> Done {
     let (from, to) = (call.key_at(1), key_in(call, db, call.arg(1)));
     let moved = call.alone(|call| relocate_item(call, &from, &to, false))?;
     if moved {
-        call.event(notify::GENERIC, "move_from", call.arg(1));
-        call.event_in(notify::GENERIC, "move_to", db, call.arg(1));
+        call.event(audience::GENERIC, "move_from", call.arg(1));
+        call.event_in(audience::GENERIC, "move_to", db, call.arg(1));
     }
     call.out.integer(i64::from(moved));
     Ok(())

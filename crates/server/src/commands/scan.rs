@@ -6,7 +6,8 @@
 use super::budget::Budget;
 use super::flag::{FAST, READ, WRITE};
 use super::{Call, Command, Databases, Done, Failure, NOT_AN_INTEGER, SYNTAX};
-use crate::{glob, value};
+use crate::text::glob;
+use crate::values::text_value;
 use store::{ScanItem, Scope};
 use wire::resp::parse_integer;
 
@@ -77,9 +78,9 @@ fn scan(call: &mut Call<'_>) -> Done {
     let (mark, mut found) = (call.out.mark(), 0);
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(1 << 20);
     let next = call.write(|call, out| {
-        Ok(call.shared.store.scan(scope(call), cursor, count, call.now, |item| {
+        Ok(call.server.store.scan(scope(call), cursor, count, call.now, |item| {
             let fits = pattern.is_none_or(|pattern| glob::matches(pattern, item.key));
-            let name = || value::type_name(&item.item).as_bytes();
+            let name = || text_value::type_name(&item.item).as_bytes();
             let is_wanted = kind.as_ref().is_none_or(|kind| kind == name());
             if is_wanted && fits && sees(call, item) {
                 out.bulk(item.key);
@@ -100,7 +101,7 @@ fn keys(call: &mut Call<'_>) -> Done {
     let mut found: Vec<Vec<u8>> = vec![];
     let (mut cursor, mut budget) = (0, Budget::reply(call));
     loop {
-        cursor = call.shared.store.scan(scope(call), cursor, STEP, call.now, |item| {
+        cursor = call.server.store.scan(scope(call), cursor, STEP, call.now, |item| {
             let is_found = glob::matches(pattern, item.key) && sees(call, item);
             if is_found && budget.takes(item.key.len()) {
                 found.push(item.key.to_vec());
@@ -124,7 +125,7 @@ fn keys(call: &mut Call<'_>) -> Done {
 fn randomkey(call: &mut Call<'_>) -> Done {
     for _ in 0..DRAWS_MAX {
         let drawn = call
-            .shared
+            .server
             .store
             .random_key(scope(call), call.now, |item| sees(call, item).then(|| item.key.to_vec()));
         match drawn {
@@ -145,7 +146,7 @@ fn dbsize(call: &mut Call<'_>) -> Done {
     let db = Some(call.session.db);
     let items = owners
         .iter()
-        .map(|&tenant| call.shared.store.len(Scope { tenant: Some(tenant), db }).items)
+        .map(|&tenant| call.server.store.len(Scope { tenant: Some(tenant), db }).items)
         .sum::<u64>();
     call.out.integer(items as i64);
     Ok(())
@@ -163,7 +164,7 @@ fn check_mode(call: &Call<'_>) -> Result<(), Failure> {
 fn flushdb(call: &mut Call<'_>) -> Done {
     check_mode(call)?;
     for tenant in call.session.owners.all() {
-        call.shared.flush(Scope { tenant: Some(tenant), db: Some(call.session.db) });
+        call.server.flush(Scope { tenant: Some(tenant), db: Some(call.session.db) });
     }
     call.ok()
 }
@@ -171,7 +172,7 @@ fn flushdb(call: &mut Call<'_>) -> Done {
 fn flushall(call: &mut Call<'_>) -> Done {
     check_mode(call)?;
     for tenant in call.session.reachable(call.view) {
-        call.shared.flush(Scope::tenant(tenant));
+        call.server.flush(Scope::tenant(tenant));
     }
     call.ok()
 }

@@ -1,8 +1,8 @@
 //! The options of HSCAN, SSCAN and ZSCAN: a cursor, a pattern and a count.
 
 use super::{Call, Done, Failure, NOT_AN_INTEGER, SYNTAX};
-use crate::glob;
-use crate::hash::STEP_FIELDS;
+use crate::text::glob;
+use crate::values::hash::STEP_FIELDS;
 use wire::resp::{Encoder, parse_integer};
 
 /// The default number of elements in one call.

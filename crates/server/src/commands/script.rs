@@ -1,9 +1,10 @@
-//! EVAL and related commands: scripts in Lua, which `crate::script` runs.
+//! EVAL and related commands: scripts in Lua, which `crate::scripting::engine` runs.
 
 use super::command::{COUNTED_KEYS, access};
 use super::flag::{ALLOW_BUSY, CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED};
 use super::{Call, Command, Done, Failure, NOT_AN_INTEGER};
-use crate::script::{Digest, NO_SCRIPT as UNKNOWN};
+use crate::scripting::digest::Digest;
+use crate::scripting::engine::NO_SCRIPT as UNKNOWN;
 use wire::resp::parse_integer;
 
 /// The flags of commands that run scripts: EVAL and related ones, and their read-only forms.
@@ -85,7 +86,7 @@ fn eval_ro(call: &mut Call<'_>) -> Done {
 fn eval_text(call: &mut Call<'_>, is_readonly: bool) -> Done {
     let keys = count_of_keys(call, NOT_AN_INTEGER)?;
     call.alone(|call| {
-        let mut engine = call.shared.scripts.lock();
+        let mut engine = call.server.scripts.lock();
         let (digest, flags) = engine.load(call, call.arg(1), false)?;
         engine.eval(call, (&digest, flags), keys, is_readonly)
     })
@@ -103,7 +104,7 @@ fn eval_known(call: &mut Call<'_>, is_readonly: bool) -> Done {
     let digest = read_digest(call.arg(1)).ok_or(UNKNOWN)?;
     let keys = count_of_keys(call, NOT_AN_INTEGER)?;
     call.alone(|call| {
-        let mut engine = call.shared.scripts.lock();
+        let mut engine = call.server.scripts.lock();
         let flags = engine.flags(&digest).ok_or(UNKNOWN)?;
         engine.eval(call, (&digest, flags), keys, is_readonly)
     })
@@ -116,13 +117,13 @@ fn read_digest(text: &[u8]) -> Option<Digest> {
 }
 
 fn load(call: &mut Call<'_>) -> Done {
-    let (digest, _) = call.shared.scripts.lock().load(call, call.arg(2), true)?;
+    let (digest, _) = call.server.scripts.lock().load(call, call.arg(2), true)?;
     call.out.bulk(&digest);
     Ok(())
 }
 
 fn exists(call: &mut Call<'_>) -> Done {
-    let engine = call.shared.scripts.lock();
+    let engine = call.server.scripts.lock();
     call.out.array(call.args.len() - 2);
     for text in call.args.iter_from(2) {
         let is_known = read_digest(text).is_some_and(|digest| engine.knows(&digest));
@@ -135,12 +136,12 @@ fn flush(call: &mut Call<'_>) -> Done {
     if call.args.len() > 3 || call.args.len() == 3 && !call.is(2, "sync") && !call.is(2, "async") {
         return Err(Failure::err("SCRIPT FLUSH only support SYNC|ASYNC option"));
     }
-    call.shared.scripts.lock().flush(call);
+    call.server.scripts.lock().flush(call);
     call.ok()
 }
 
 fn kill(call: &mut Call<'_>) -> Done {
-    call.shared.kill_script(false)?;
+    call.server.kill_script(false)?;
     call.ok()
 }
 

@@ -1,17 +1,17 @@
 //! Sets: commands that add, remove, look up, draw and walk members.
 
-use super::draw::{draw, prng};
-use super::elements::{
+use super::collection_steps::{
     change, change_each, count_at, len, look, look_each, remove_each, reply_len, walk,
 };
 use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::Trace;
 use super::list::shows;
+use super::random_member::{draw, prng};
 use super::scan_options::ScanOptions;
 use super::{Access, Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::collection::set::{self, Set};
-use crate::collection::{STEP_ELEMENTS, View};
-use crate::notify;
+use crate::server::audience;
+use crate::values::collection::set::{self, Set};
+use crate::values::collection::{STEP_ELEMENTS, View};
 
 const GROUP: &str = "set";
 
@@ -72,14 +72,14 @@ fn sadd(call: &mut Call<'_>) -> Done {
         Ok(is_new)
     })?;
     if added > 0 {
-        call.event(notify::SET, "sadd", call.arg(1));
+        call.event(audience::SET, "sadd", call.arg(1));
     }
     call.out.integer(added);
     Ok(())
 }
 
 fn srem(call: &mut Call<'_>) -> Done {
-    remove_each::<Set>(call, (notify::SET, "srem"), set::remove)
+    remove_each::<Set>(call, (audience::SET, "srem"), set::remove)
 }
 
 fn contains(call: &Call<'_>, at: usize, member: &[u8], trace: Trace) -> Result<bool, Failure> {
@@ -96,7 +96,7 @@ fn smove(call: &mut Call<'_>) -> Done {
 fn move_member(call: &Call<'_>, member: &[u8]) -> Result<bool, Failure> {
     let is_there = contains(call, 1, member, Trace::None)?;
     // Checks that the destination is a set, even if nothing is moved.
-    if call.shared.store.peek(&call.key_at(1), call.now, |_| ()).is_some() {
+    if call.server.store.peek(&call.key_at(1), call.now, |_| ()).is_some() {
         len::<Set>(call, &call.key_at(2))?;
     }
     let is_same = call.arg(1) == call.arg(2);
@@ -107,9 +107,9 @@ fn move_member(call: &Call<'_>, member: &[u8]) -> Result<bool, Failure> {
             Ok((is_new, is_new))
         })?;
         change::<Set, _>(call, &call.key_at(1), true, |held| Ok((set::remove(held, member), ())))?;
-        call.lost(notify::SET, "srem", call.arg(1));
+        call.lost(audience::SET, "srem", call.arg(1));
         if is_new {
-            call.event(notify::SET, "sadd", call.arg(2));
+            call.event(audience::SET, "sadd", call.arg(2));
         }
     }
     Ok(is_there)
@@ -142,7 +142,7 @@ fn take(call: &Call<'_>, count: u64, mut visit: impl FnMut(&[u8]) -> bool) -> Re
         }
     }
     if taken > 0 {
-        call.lost(notify::SET, "spop", call.arg(1));
+        call.lost(audience::SET, "spop", call.arg(1));
     }
     Ok(taken)
 }

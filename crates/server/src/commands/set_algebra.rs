@@ -1,13 +1,13 @@
 //! Set operations: intersection, union and difference.
 
 use super::budget::Budget;
-use super::elements::{key_count, len, look, look_each, replace, together, walk};
+use super::collection_steps::{key_count, len, look, look_each, replace, together, walk};
 use super::flag::{DENY_OOM, READ, WRITE};
 use super::hash_steps::Trace;
 use super::{ALL_KEYS, Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
-use crate::collection::STEP_ELEMENTS;
-use crate::collection::set::{self, Set};
-use crate::notify;
+use crate::server::audience;
+use crate::values::collection::STEP_ELEMENTS;
+use crate::values::collection::set::{self, Set};
 use std::collections::HashSet;
 use std::ops::Range;
 use store::Key;
@@ -151,7 +151,7 @@ fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
     let stored = together(call, count, |call| {
         let budget = Budget::store(call, &call.key_at(1));
         let found = members(call, keys, algebra, budget)?;
-        replace::<Set>(call, call.arg(1), &found, (notify::SET, event))?;
+        replace::<Set>(call, call.arg(1), &found, (audience::SET, event))?;
         Ok(found.len())
     })?;
     call.out.integer(stored as i64);

@@ -2,8 +2,8 @@
 
 use super::flag::ADMIN;
 use super::{Call, Command, Done, Failure};
-use crate::shared::Shared;
-use crate::slowlog::SlowLog;
+use crate::server::Server;
+use crate::services::slow_log::SlowLog;
 use wire::resp::{Reply, parse_integer, split_line};
 
 /// The commands of this file.
@@ -76,11 +76,11 @@ impl Kind {
         }
     }
 
-    const fn log(self, shared: &Shared) -> &SlowLog {
+    const fn log(self, server: &Server) -> &SlowLog {
         match self {
-            Self::Slow => &shared.slowlog,
-            Self::LargeRequest => &shared.large_requests,
-            Self::LargeReply => &shared.large_replies,
+            Self::Slow => &server.slowlog,
+            Self::LargeRequest => &server.large_requests,
+            Self::LargeReply => &server.large_replies,
         }
     }
 }
@@ -104,7 +104,7 @@ fn show(call: &mut Call<'_>, count: i64, kind: Kind) -> Done {
     if count < -1 {
         return Err("ERR count should be greater than or equal to -1".into());
     }
-    let entries = kind.log(call.shared).newest(usize::try_from(count).unwrap_or(usize::MAX));
+    let entries = kind.log(call.server).newest(usize::try_from(count).unwrap_or(usize::MAX));
     call.out.array(entries.len());
     for entry in entries {
         call.out.array(6);
@@ -122,12 +122,12 @@ fn show(call: &mut Call<'_>, count: i64, kind: Kind) -> Done {
 }
 
 fn len(call: &mut Call<'_>, kind: Kind) -> Done {
-    call.out.integer(kind.log(call.shared).len() as i64);
+    call.out.integer(kind.log(call.server).len() as i64);
     Ok(())
 }
 
 fn reset(call: &mut Call<'_>, kind: Kind) -> Done {
-    kind.log(call.shared).reset();
+    kind.log(call.server).reset();
     call.ok()
 }
 

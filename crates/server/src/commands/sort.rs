@@ -7,15 +7,15 @@
 //! ```
 
 use super::budget::Budget;
-use super::elements::{all, replace, together};
+use super::collection_steps::{all, replace, together};
 use super::flag::{DENY_OOM, READ, WRITE};
 use super::{Access, Call, Command, Done, Failure, NOT_AN_INTEGER, ONE_KEY, SYNTAX, access};
-use crate::collection::list::List;
-use crate::collection::set::Set;
-use crate::collection::zset::{self, Zset};
-use crate::hash::View;
-use crate::notify;
-use crate::value::{self, LIST, SET, WRONG_TYPE, ZSET};
+use crate::server::audience;
+use crate::values::collection::list::List;
+use crate::values::collection::set::Set;
+use crate::values::collection::zset::{self, Zset};
+use crate::values::hash::View;
+use crate::values::text_value::{self, LIST, SET, WRONG_TYPE, ZSET};
 use std::cmp::Ordering;
 use store::{Item, TREE};
 use wire::resp::{parse_double, parse_integer};
@@ -119,7 +119,7 @@ impl<'a> Asked<'a> {
     fn elements(&self, call: &Call<'_>) -> Result<Vec<Vec<u8>>, Failure> {
         let kind = |item: &Item<'_>| item.kind & !TREE;
         let (key, now) = (call.key_at(1), call.now);
-        let kind = call.shared.store.peek(&key, now, kind);
+        let kind = call.server.store.peek(&key, now, kind);
         // With GET the elements are only intermediate, so the limit of a reply bounds them, not the
         // room at the destination.
         let mut budget = if self.gets.is_empty() { self.budget(call) } else { Budget::reply(call) };
@@ -243,20 +243,20 @@ fn value_of<R>(
     let key = [&pattern[..star], element, key].concat();
     let mut f = Some(f);
     let mut show = |value: Option<&[u8]>| f.take().map(|f| f(value));
-    let found = call.shared.store.get(&call.key(&key), call.now, |item| match arrow {
+    let found = call.server.store.get(&call.key(&key), call.now, |item| match arrow {
         Some(at) => {
             let field = &pattern[at + 2..];
             let value = View::of(item).and_then(|hash| hash.find(field, call.now.unix_ms));
             show(value.map(|(value, _)| value))
         }
-        None => show(value::string(item).ok()),
+        None => show(text_value::string(item).ok()),
     });
     found.flatten().or_else(|| show(None)).expect("it is shown once, found or not")
 }
 
 fn sort(call: &mut Call<'_>, may_store: bool) -> Done {
     let asked = Asked::of(call, may_store)?;
-    let count = call.shared.store.peek(&call.key_at(1), call.now, |item| {
+    let count = call.server.store.peek(&call.key_at(1), call.now, |item| {
         item.tree().map_or(item.value.len(), |tree| tree.len() as usize)
     });
     let stored = together(call, count.unwrap_or(0) as u64, |call| {
@@ -272,7 +272,7 @@ fn sort(call: &mut Call<'_>, may_store: bool) -> Done {
                 takes
             });
             budget.check()?;
-            replace::<List>(call, to, &bodies, (notify::LIST, "sortstore"))?;
+            replace::<List>(call, to, &bodies, (audience::LIST, "sortstore"))?;
             return Ok(Some(bodies.len()));
         }
         call.out.array(elements.len() * asked.gets.len().max(1));

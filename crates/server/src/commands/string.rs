@@ -1,14 +1,14 @@
 //! Strings: commands that read and write values.
 
+use super::expiry_args::{Expiry, ends};
 use super::flag::{BRIEF, DENY_OOM, FAST, READ, UNTRACED, WRITE};
-use super::life::{Life, ends};
 use super::{
     ALL_KEYS, Access, Call, Command, Done, Failure, KEY_VALUES, NOT_AN_INTEGER, ONE_KEY, SYNTAX,
     access, wrong_number,
 };
-use crate::notify;
-use crate::room::{self, Room};
-use crate::value::{STRING, WRONG_TYPE, rewrite, string};
+use crate::call::size_check::{self, Room};
+use crate::server::audience;
+use crate::values::text_value::{STRING, WRONG_TYPE, rewrite, string};
 use base::Micros;
 use std::ops::Range;
 use store::{Change, Item, Key};
@@ -122,9 +122,9 @@ fn reply_value(call: &mut Call<'_>, bytes: &[u8]) -> bool {
         }
     };
     let found = if call.session.no_touch || bytes == TIE_BREAKER {
-        call.shared.store.peek(&key, call.now, read)
+        call.server.store.peek(&key, call.now, read)
     } else {
-        call.shared.store.get(&key, call.now, read)
+        call.server.store.get(&key, call.now, read)
     };
     if found.is_none() {
         call.out.null();
@@ -168,7 +168,7 @@ struct Options<'a> {
     get: bool,
     /// The cost of a miss in microseconds, as a hint of the client.
     cost: Option<Micros>,
-    life: Option<(Life, &'a [u8])>,
+    life: Option<(Expiry, &'a [u8])>,
 }
 
 /// Reads the options from argument `first` on. SET and GETEX have different ones.
@@ -190,7 +190,7 @@ fn options<'a>(call: &Call<'a>, first: usize, is_set: bool) -> Result<Options<'a
             at += 2;
             continue;
         }
-        match (Life::named(call.arg(at)), next) {
+        match (Expiry::named(call.arg(at)), next) {
             (Some(life), Some(value)) if one_life(life) => {
                 found.life = Some((life, value));
                 at += 2;
@@ -213,8 +213,8 @@ fn set(call: &mut Call<'_>) -> Done {
     // Only a SET without NX, XX, GET or KEEPTTL lets the store decline the value.
     let offered = Key { may_be_declined: true, ..key };
     if call.args.len() == 3 {
-        call.shared.store.set(&offered, value, None, call.now)?;
-        call.event(notify::STRING, "set", call.arg(1));
+        call.server.store.set(&offered, value, None, call.now)?;
+        call.event(audience::STRING, "set", call.arg(1));
         return call.ok();
     }
     let options = options(call, 3, true)?;
@@ -227,9 +227,9 @@ fn set(call: &mut Call<'_>) -> Done {
     if plain && expires.is_none_or(|at| at > now_ms) {
         match options.cost {
             Some(cost) => {
-                call.shared.store.set_with_hint(&offered, value, expires, cost, call.now)?;
+                call.server.store.set_with_hint(&offered, value, expires, cost, call.now)?;
             }
-            None => call.shared.store.set(&offered, value, expires, call.now)?,
+            None => call.server.store.set(&offered, value, expires, call.now)?,
         }
         tell_set(call, call.arg(1), expires);
         return call.ok();
@@ -247,8 +247,8 @@ fn set(call: &mut Call<'_>) -> Done {
         (change(value, expires.or(kept), now_ms), (true, old))
     };
     let (done, old) = match options.cost {
-        Some(cost) => call.shared.store.update_with_hint(&key, cost, call.now, update)?,
-        None => call.shared.store.update(&key, call.now, update)?,
+        Some(cost) => call.server.store.update_with_hint(&key, cost, call.now, update)?,
+        None => call.server.store.update(&key, call.now, update)?,
     };
     if done {
         tell_set(call, call.arg(1), expires);
@@ -263,31 +263,31 @@ fn set(call: &mut Call<'_>) -> Done {
 
 /// Sends the notifications for a written key, and for its expiry if it has one.
 fn tell_set(call: &Call<'_>, key: &[u8], expires: Option<u64>) {
-    call.event(notify::STRING, "set", key);
+    call.event(audience::STRING, "set", key);
     if expires.is_some() {
-        call.event(notify::GENERIC, "expire", key);
+        call.event(audience::GENERIC, "expire", key);
     }
 }
 
-fn set_for(call: &mut Call<'_>, life: Life, command: &str) -> Done {
+fn set_for(call: &mut Call<'_>, life: Expiry, command: &str) -> Done {
     let now_ms = call.now.unix_ms;
     let expires = ends(life, call.arg(2), now_ms, command)?;
-    call.shared.store.set(&call.key_at(1), call.arg(3), Some(expires), call.now)?;
+    call.server.store.set(&call.key_at(1), call.arg(3), Some(expires), call.now)?;
     tell_set(call, call.arg(1), Some(expires));
     call.ok()
 }
 
 fn setex(call: &mut Call<'_>) -> Done {
-    set_for(call, Life::Seconds, "setex")
+    set_for(call, Expiry::Seconds, "setex")
 }
 
 fn psetex(call: &mut Call<'_>) -> Done {
-    set_for(call, Life::Millis, "psetex")
+    set_for(call, Expiry::Millis, "psetex")
 }
 
 fn setnx(call: &mut Call<'_>) -> Done {
     let value = call.arg(2);
-    let set = call.shared.store.update(&call.key_at(1), call.now, |item| match item {
+    let set = call.server.store.update(&call.key_at(1), call.now, |item| match item {
         Some(_) => (Change::Keep, false),
         None => (Change::set(value, None), true),
     })?;
@@ -321,7 +321,7 @@ fn unless_wrong<'v>(taken: &Taken, change: Change<'v>) -> Change<'v> {
 
 fn getset(call: &mut Call<'_>) -> Done {
     let value = call.arg(2);
-    let store = &call.shared.store;
+    let store = &call.server.store;
     let old = store.get_and_update(&call.key_at(1), call.now, |item| {
         let old = taken(item);
         (unless_wrong(&old, Change::set(value, None)), old)
@@ -333,13 +333,13 @@ fn getset(call: &mut Call<'_>) -> Done {
 }
 
 fn getdel(call: &mut Call<'_>) -> Done {
-    let store = &call.shared.store;
+    let store = &call.server.store;
     let old = store.get_and_update(&call.key_at(1), call.now, |item| {
         let old = taken(item);
         (unless_wrong(&old, Change::Remove), old)
     })?;
     if matches!(old, Ok(Some(_))) {
-        call.event(notify::GENERIC, "del", call.arg(1));
+        call.event(audience::GENERIC, "del", call.arg(1));
     }
     reply_taken(call, old)
 }
@@ -348,7 +348,7 @@ fn getex(call: &mut Call<'_>) -> Done {
     let options = options(call, 2, false)?;
     let now_ms = call.now.unix_ms;
     let expires = options.life.map(|(life, value)| ends(life, value, now_ms, "getex")).transpose();
-    let store = &call.shared.store;
+    let store = &call.server.store;
     let mut had_life = false;
     let value = store.get_and_update(&call.key_at(1), call.now, |item| {
         had_life = item.is_some_and(|item| item.expires.is_some());
@@ -365,10 +365,10 @@ fn getex(call: &mut Call<'_>) -> Done {
         match expires {
             // A wrong time is an error only if the key holds a string.
             Err(wrong) => return Err(wrong),
-            Ok(Some(at)) if at <= now_ms => call.event(notify::GENERIC, "del", call.arg(1)),
-            Ok(Some(_)) => call.event(notify::GENERIC, "expire", call.arg(1)),
+            Ok(Some(at)) if at <= now_ms => call.event(audience::GENERIC, "del", call.arg(1)),
+            Ok(Some(_)) => call.event(audience::GENERIC, "expire", call.arg(1)),
             Ok(None) if options.persist && had_life => {
-                call.event(notify::GENERIC, "persist", call.arg(1));
+                call.event(audience::GENERIC, "persist", call.arg(1));
             }
             Ok(None) => {}
         }
@@ -385,7 +385,7 @@ fn check_pairs(call: &Call<'_>, name: &str) -> Done {
 fn check_room(call: &Call<'_>) -> Done {
     let pairs = || (1..call.args.len()).step_by(2);
     let bytes = |at| store::charge(call.arg(at).len(), call.arg(at + 1).len(), false) as usize;
-    if room::is_small(pairs().map(bytes).sum()) {
+    if size_check::is_small(pairs().map(bytes).sum()) {
         return Ok(());
     }
     let mut needs: Vec<(Key<'_>, u64)> = vec![];
@@ -403,7 +403,7 @@ fn check_room(call: &Call<'_>) -> Done {
         if room.check_growth(need).is_err() {
             // The items that they replace may free enough room.
             let own = pairs().map(|at| call.key_at(at)).filter(|own| own.tenant == key.tenant);
-            let held = |key| call.shared.store.peek(&key, call.now, |item| item.charge().0);
+            let held = |key| call.server.store.peek(&key, call.now, |item| item.charge().0);
             let left: u64 = own.filter_map(held).sum();
             room.check_growth(need.saturating_sub(left))?;
         }
@@ -414,7 +414,7 @@ fn check_room(call: &Call<'_>) -> Done {
 fn set_pairs(call: &Call<'_>) -> Done {
     check_room(call)?;
     for at in (1..call.args.len()).step_by(2) {
-        call.shared.store.set(&call.key_at(at), call.arg(at + 1), None, call.now)?;
+        call.server.store.set(&call.key_at(at), call.arg(at + 1), None, call.now)?;
         tell_set(call, call.arg(at), None);
     }
     Ok(())
@@ -431,7 +431,7 @@ fn msetnx(call: &mut Call<'_>) -> Done {
     let absent = call.alone(|call| {
         let absent = (1..call.args.len())
             .step_by(2)
-            .all(|at| call.shared.store.peek(&call.key_at(at), call.now, |_| ()).is_none());
+            .all(|at| call.server.store.peek(&call.key_at(at), call.now, |_| ()).is_none());
         if absent { set_pairs(call).map(|()| true) } else { Ok(false) }
     })?;
     call.out.integer(i64::from(absent));
@@ -448,7 +448,7 @@ pub(super) fn check_len(call: &Call<'_>, len: usize) -> Done {
 
 /// The room for a value of a key, of at least `len` bytes.
 pub(super) fn room(call: &Call<'_>, key: &Key<'_>, len: usize) -> Room {
-    Room::of(call.shared, call.view, key.tenant, len)
+    Room::of(call.server, call.view, key.tenant, len)
 }
 
 fn append(call: &mut Call<'_>) -> Done {
@@ -456,7 +456,7 @@ fn append(call: &mut Call<'_>) -> Done {
     let key = call.key_at(1);
     let room = room(call, &key, bytes.len());
     let max = call.view.settings.proto_max_bulk_len.0;
-    let len = call.shared.store.update(&key, call.now, |item| {
+    let len = call.server.store.update(&key, call.now, |item| {
         let old = match item.map_or(Ok(&b""[..]), string) {
             Ok(old) => old,
             Err(wrong) => return (Change::Keep, Err(wrong.into())),
@@ -470,21 +470,21 @@ fn append(call: &mut Call<'_>) -> Done {
         }
         let change = match item {
             Some(item) if item.kind != STRING => {
-                rewrite(Some(item), [old, bytes].concat(), || call.shared.next_cas())
+                rewrite(Some(item), [old, bytes].concat(), || call.server.next_cas())
             }
             _ => Change::Append(bytes),
         };
         (change, Ok(len))
     })??;
     check_len(call, len)?;
-    call.event(notify::STRING, "append", call.arg(1));
+    call.event(audience::STRING, "append", call.arg(1));
     call.out.integer(len as i64);
     Ok(())
 }
 
 fn strlen(call: &mut Call<'_>) -> Done {
     let len = |item: &Item<'_>| string(item).map(<[u8]>::len);
-    let len = call.shared.store.peek(&call.key_at(1), call.now, len);
+    let len = call.server.store.peek(&call.key_at(1), call.now, len);
     call.out.integer(len.unwrap_or(Ok(0))? as i64);
     Ok(())
 }
@@ -493,7 +493,7 @@ fn getrange(call: &mut Call<'_>) -> Done {
     let (start, end) = (call.integer(2)?, call.integer(3)?);
     let key = call.key_at(1);
     let out = &mut call.out;
-    let found = call.shared.store.get(&key, call.now, |item| {
+    let found = call.server.store.get(&key, call.now, |item| {
         let value = string(item)?;
         let len = value.len() as i64;
         let clamp = |at: i64| if at < 0 { (len + at).max(0) } else { at };
@@ -522,7 +522,7 @@ fn setrange(call: &mut Call<'_>) -> Done {
     let key = call.key_at(1);
     let end = offset + bytes.len();
     let ((), len) = splice(call, &key, offset..end, |part| part.copy_from_slice(bytes))?;
-    call.event(notify::STRING, "setrange", call.arg(1));
+    call.event(audience::STRING, "setrange", call.arg(1));
     call.out.integer(len as i64);
     Ok(())
 }
@@ -537,7 +537,7 @@ pub(super) fn splice<R>(
     f: impl FnOnce(&mut [u8]) -> R,
 ) -> Result<(R, usize), Failure> {
     let room = room(call, key, at.end);
-    call.shared.store.update(key, call.now, |item| {
+    call.server.store.update(key, call.now, |item| {
         let old = match item.map_or(Ok(&b""[..]), string) {
             Ok(old) => old,
             Err(wrong) => return (Change::Keep, Err(wrong.into())),
@@ -556,7 +556,7 @@ pub(super) fn splice<R>(
         value.extend_from_slice(old);
         value.resize(len, 0);
         let result = f(&mut value[at]);
-        (rewrite(item, value, || call.shared.next_cas()), Ok((result, len)))
+        (rewrite(item, value, || call.server.next_cas()), Ok((result, len)))
     })?
 }
 
@@ -569,7 +569,7 @@ pub(super) fn modify<R>(
     f: impl FnOnce(&mut Vec<u8>) -> (bool, R),
 ) -> Result<R, Failure> {
     let room = room(call, key, long);
-    call.shared.store.update(key, call.now, |item| {
+    call.server.store.update(key, call.now, |item| {
         let old = match item.map_or(Ok(&b""[..]), string) {
             Ok(old) => old,
             Err(wrong) => return (Change::Keep, Err(wrong.into())),
@@ -582,7 +582,7 @@ pub(super) fn modify<R>(
         value.extend_from_slice(old);
         let (changed, result) = f(&mut value);
         let change =
-            if changed { rewrite(item, value, || call.shared.next_cas()) } else { Change::Keep };
+            if changed { rewrite(item, value, || call.server.next_cas()) } else { Change::Keep };
         (change, Ok(result))
     })?
 }

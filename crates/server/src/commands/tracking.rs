@@ -1,11 +1,11 @@
 //! CLIENT TRACKING and related commands: invalidations for keys that a client caches.
-//! `crate::tracking` knows which client has read which key.
+//! `crate::services::tracking` knows which client has read which key.
 
 use super::flag::{CARRIES, READ, WRITE};
 use super::{Call, Command, Done, Failure, SYNTAX, find, get};
-use crate::removals;
+use crate::background::removal_events;
+use crate::services::tracking::{Tracker, tell_of};
 use crate::session::{Mute, Tracks};
-use crate::tracking::{Tracker, tell_of};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
@@ -57,7 +57,7 @@ impl Options {
                     return Err("ERR A client can only redirect to a single other client".into());
                 }
                 let id = call.integer(at)?;
-                let client = u64::try_from(id).ok().filter(|&id| call.shared.clients.has(id));
+                let client = u64::try_from(id).ok().filter(|&id| call.server.clients.has(id));
                 let missing = "ERR The client ID you want redirect to does not exist";
                 options.redirect = client.ok_or(missing)?;
             } else if call.is(at, "prefix") && has_value {
@@ -165,9 +165,9 @@ fn tracking(call: &mut Call<'_>) -> Done {
     let Options { redirect, opt_in, opt_out, no_loop, .. } = options;
     let tenants = call.session.reachable(call.view);
     let tracker = Tracker { redirect, no_loop, prefixes: prefixes.clone(), tenants };
-    call.shared.tracking.join(call.session.client.id, tracker);
+    call.server.tracking.join(call.session.client.id, tracker);
     // Removals are noted from here on.
-    removals::tell(call.shared);
+    removal_events::tell(call.server);
     let tracks = Tracks { redirect, prefixes, opt_in, opt_out, no_loop, caching: None };
     let client = &call.session.client;
     client.redirect.store(redirect as i64, Ordering::Relaxed);
@@ -184,7 +184,7 @@ pub(super) fn stop(call: &mut Call<'_>) {
         let client = &call.session.client;
         client.redirect.store(-1, Ordering::Relaxed);
         client.broadcast.store(false, Ordering::Relaxed);
-        call.shared.tracking.leave(client.id);
+        call.server.tracking.leave(client.id);
     }
 }
 
@@ -222,7 +222,7 @@ fn info(call: &mut Call<'_>) -> Done {
     let tracks = call.session.tracks.as_deref();
     let mut flags = vec![if tracks.is_some() { "on" } else { "off" }];
     if let Some(tracks) = tracks {
-        let broken = tracks.redirect > 0 && !call.shared.clients.has(tracks.redirect);
+        let broken = tracks.redirect > 0 && !call.server.clients.has(tracks.redirect);
         for (flag, on) in [
             ("bcast", tracks.prefixes.is_some()),
             ("optin", tracks.opt_in),
@@ -279,8 +279,8 @@ pub(crate) fn before(call: &Call<'_>) {
     {
         let (id, key) = (call.session.client.id, call.arg(at));
         let (max, tenant) = (call.view.settings.tracking_max_keys, call.session.owners.of(key));
-        call.shared.tracking.remember(call.shared, max, id, tenant, key);
-        removals::note_death(call.shared, max, &call.key(key), call.now);
+        call.server.tracking.remember(call.server, max, id, tenant, key);
+        removal_events::note_death(call.server, max, &call.key(key), call.now);
     }
 }
 
@@ -305,7 +305,7 @@ pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
         let (id, key) = (call.session.client.id, call.arg(at));
         let max = call.view.settings.tracking_max_keys;
         let tenant = call.session.owners.of(key);
-        if call.shared.tracking.tell_others(call.shared, id, tenant, key) {
+        if call.server.tracking.tell_others(call.server, id, tenant, key) {
             // The invalidation goes behind the reply and before the next one, unless the reply is
             // part of another or is not sent.
             let session = &*call.session;
@@ -313,8 +313,8 @@ pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
             let is_muted = session.blocked.as_ref().is_some_and(|wait| wait.is_muted);
             let is_sent = session.mute == Mute::No && !is_muted;
             let at_once = is_whole && is_sent && session.protocol == Protocol::Resp3;
-            tell_of(call.shared, id, key, at_once.then_some(&mut call.out));
+            tell_of(call.server, id, key, at_once.then_some(&mut call.out));
         }
-        removals::note_death(call.shared, max, &call.key(key), call.now);
+        removal_events::note_death(call.server, max, &call.key(key), call.now);
     }
 }

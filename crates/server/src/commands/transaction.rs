@@ -9,10 +9,11 @@ use super::flag::{
     ABORTS, ALLOW_BUSY, DENY_OOM, FAST, NO_EXEC, NO_SCRIPT, UNEVEN, UNQUEUED, UNTRACED,
 };
 use super::{
-    ALL_KEYS, Call, Command, Databases, Done, Failure, OUT_OF_MEMORY, access, get, is_full, within,
+    ALL_KEYS, Call, Command, Databases, Done, Failure, OUT_OF_MEMORY, access, get, is_full,
 };
-use crate::hash::View;
+use crate::execute::nested;
 use crate::session::{Transaction, Watched};
+use crate::values::hash::View;
 use base::hash;
 use std::sync::atomic::Ordering;
 use store::Key;
@@ -107,7 +108,7 @@ fn exec(call: &mut Call<'_>) -> Done {
 fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched) -> Done {
     let unchanged = watched.iter().all(|((db, bytes), seen)| {
         let tenant = call.session.owners.of(bytes);
-        let key = call.shared.store.key(tenant, *db, bytes);
+        let key = call.server.store.key(tenant, *db, bytes);
         look(call, &key) == *seen
     });
     if !unchanged {
@@ -129,7 +130,7 @@ fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched)
                 args: command,
                 out: call.out.reborrow(),
                 session: &mut *call.session,
-                shared: call.shared,
+                server: call.server,
                 view: call.view,
                 now: call.now,
             };
@@ -173,7 +174,7 @@ fn run(call: &mut Call<'_>) -> Done {
         let name = get(number).name.to_ascii_uppercase();
         return Err(Failure::err(&format!("{name} isn't allowed for a DENY BLOCKING client")));
     }
-    within::counted(call, number)
+    nested::counted(call, number)
 }
 
 fn discard(call: &mut Call<'_>) -> Done {
@@ -186,7 +187,7 @@ fn discard(call: &mut Call<'_>) -> Done {
 
 /// A hash of a key's contents, without expired fields; `None` without a key.
 fn look(call: &Call<'_>, key: &Key<'_>) -> Option<u64> {
-    call.shared.store.peek(key, call.now, |item| {
+    call.server.store.peek(key, call.now, |item| {
         let other = || item.tree().map_or(0, |tree| hash::mix(tree.stamp()));
         let print = View::of(item).map_or_else(other, |hash| hash.print(call.now.unix_ms));
         let value = if item.tree().is_some() { b"" } else { item.value };

@@ -1,14 +1,14 @@
 //! Sorted sets: members and their scores.
 
-use super::draw::{draw, prng};
-use super::elements::{change, change_each, look, look_each, remove_each, reply_len};
+use super::collection_steps::{change, change_each, look, look_each, remove_each, reply_len};
 use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::Trace;
+use super::random_member::{draw, prng};
 use super::scan_options::ScanOptions;
 use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::collection::zset::{self, Zset};
-use crate::collection::{Held, View};
-use crate::notify;
+use crate::server::audience;
+use crate::values::collection::zset::{self, Zset};
+use crate::values::collection::{Held, View};
 use wire::resp::{Encoder, Protocol, format_double, parse_double};
 
 pub(super) const GROUP: &str = "sorted-set";
@@ -174,7 +174,7 @@ fn zadd(call: &mut Call<'_>) -> Done {
     })?;
     if changed > 0 {
         let event = if options.increments { "zincr" } else { "zadd" };
-        call.event(notify::ZSET, event, call.arg(1));
+        call.event(audience::ZSET, event, call.arg(1));
     }
     match (options.increments, last) {
         (true, Some(score)) => call.out.double(score),
@@ -192,13 +192,13 @@ fn zincrby(call: &mut Call<'_>) -> Done {
         let outcome = put(held, options, member, by)?;
         Ok((outcome.is_changed, outcome))
     })?;
-    call.event(notify::ZSET, "zincr", call.arg(1));
+    call.event(audience::ZSET, "zincr", call.arg(1));
     call.out.double(outcome.score.unwrap_or(by));
     Ok(())
 }
 
 fn zrem(call: &mut Call<'_>) -> Done {
-    remove_each::<Zset>(call, (notify::ZSET, "zrem"), zset::remove)
+    remove_each::<Zset>(call, (audience::ZSET, "zrem"), zset::remove)
 }
 
 fn reply_score(call: &mut Call<'_>, score: Option<f64>) {

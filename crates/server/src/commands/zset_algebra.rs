@@ -1,14 +1,14 @@
 //! Operations on sorted sets: unions, intersections and differences, with weights.
 
 use super::budget::Budget;
-use super::elements::{len, replace, together, walk};
+use super::collection_steps::{len, replace, together, walk};
 use super::flag::{DENY_OOM, READ, WRITE};
 use super::zset::{GROUP, Pair, reply_pairs};
 use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
-use crate::collection::set::Set;
-use crate::collection::zset::{self, Zset};
-use crate::notify;
-use crate::value::SET;
+use crate::server::audience;
+use crate::values::collection::set::Set;
+use crate::values::collection::zset::{self, Zset};
+use crate::values::text_value::SET;
 use std::collections::HashMap;
 use store::{Item, TREE};
 use wire::resp::parse_double;
@@ -183,7 +183,7 @@ impl Asked {
 /// Whether a key holds a set. Each of its members has the score 1.
 fn is_set(call: &Call<'_>, at: usize) -> bool {
     let is_set = |item: &Item<'_>| item.kind & !TREE == SET;
-    call.shared.store.peek(&call.key_at(at), call.now, is_set).unwrap_or(false)
+    call.server.store.peek(&call.key_at(at), call.now, is_set).unwrap_or(false)
 }
 
 /// The number of keys at argument `at`; the keys follow it.
@@ -241,7 +241,7 @@ fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
         let pairs = asked.pairs(call, algebra, budget)?;
         let bodies = pairs.iter().map(|(member, score)| zset::body(member, *score));
         let bodies: Vec<_> = bodies.collect();
-        replace::<Zset>(call, call.arg(1), &bodies, (notify::ZSET, event))?;
+        replace::<Zset>(call, call.arg(1), &bodies, (audience::ZSET, event))?;
         Ok(bodies.len())
     })?;
     call.out.integer(stored as i64);

@@ -1,13 +1,13 @@
 //! Sorted sets: commands that remove members at the lower or upper end.
 
-use super::elements::{change, count_at, key_count, len, together};
+use super::collection_steps::{change, count_at, key_count, len, together};
 use super::flag::{FAST, WRITE};
 use super::list_move::pop_count;
 use super::zset::{GROUP, pair, pairs_begin};
 use super::{Call, Command, Done, Failure, NO_KEY, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::collection::STEP_ELEMENTS;
-use crate::collection::zset::{self, Zset};
-use crate::notify;
+use crate::server::audience;
+use crate::values::collection::STEP_ELEMENTS;
+use crate::values::collection::zset::{self, Zset};
 use std::ops::Range;
 use store::Key;
 
@@ -75,7 +75,7 @@ pub(super) fn take(
         }
     }
     if taken > 0 {
-        call.lost(notify::ZSET, end.event(), key.bytes);
+        call.lost(audience::ZSET, end.event(), key.bytes);
     }
     Ok(taken)
 }

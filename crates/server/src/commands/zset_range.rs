@@ -1,14 +1,14 @@
 //! Sorted sets: ranges of members by position, by score or by name.
 
 use super::budget::Budget;
-use super::elements::{change, len, look, replace, together, walk};
+use super::collection_steps::{change, len, look, replace, together, walk};
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::hash_steps::Trace;
 use super::zset::{GROUP, pair, pairs_begin};
 use super::{Access, Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
-use crate::collection::View;
-use crate::collection::zset::{self, Edge, Zset};
-use crate::notify;
+use crate::server::audience;
+use crate::values::collection::View;
+use crate::values::collection::zset::{self, Edge, Zset};
 use store::Key;
 
 /// The commands of this file.
@@ -240,7 +240,7 @@ fn zrangestore(call: &mut Call<'_>) -> Done {
         })?;
         budget.check()?;
         bodies.sort_unstable();
-        replace::<Zset>(call, call.arg(1), &bodies, (notify::ZSET, "zrangestore"))?;
+        replace::<Zset>(call, call.arg(1), &bodies, (audience::ZSET, "zrangestore"))?;
         Ok(bodies.len())
     })?;
     call.out.integer(stored as i64);
@@ -277,7 +277,7 @@ fn remove(call: &mut Call<'_>, by: By) -> Done {
             By::Score => "zremrangebyscore",
             By::Name => "zremrangebylex",
         };
-        call.lost(notify::ZSET, event, call.arg(1));
+        call.lost(audience::ZSET, event, call.arg(1));
     }
     call.out.integer(removed as i64);
     Ok(())

@@ -1,8 +1,9 @@
 //! flush_all, verbosity, version, quit, shutdown, cache_memlimit, refresh_certs.
 
 use super::lru::short;
-use super::{Ask, BAD_FORMAT, BAD_LIFE, Done, Event, UNKNOWN};
-use crate::config::Error;
+use super::request::{Ask, BAD_EXPIRY, BAD_FORMAT, Done, UNKNOWN};
+use crate::facts::memcached_events::Event;
+use crate::settings::config::Error;
 use base::Bytes;
 use wire::memcached::parse_signed;
 
@@ -14,7 +15,7 @@ pub(super) fn flush_all(ask: &mut Ask<'_>) -> Done {
     let seconds = match ask.request.get(1) {
         None => 0,
         Some(b"noreply") if ask.request.len() == 2 => 0,
-        Some(word) => parse_signed(word).ok_or(BAD_LIFE)?,
+        Some(word) => parse_signed(word).ok_or(BAD_EXPIRY)?,
     };
     let is_short = i32::try_from(seconds).is_ok();
     ask.count(Event::CmdFlush);
@@ -22,16 +23,16 @@ pub(super) fn flush_all(ask: &mut Ask<'_>) -> Done {
         return Err("CLIENT_ERROR flush_all not allowed");
     }
     if !is_short {
-        return Err(BAD_LIFE);
+        return Err(BAD_EXPIRY);
     }
     let tenants = ask.session.reachable(ask.view);
     // The last request counts: it replaces one that still waits.
-    ask.shared.forget_flushes(&tenants);
-    if let super::Life::Until(at) = super::Life::of(seconds, ask.now) {
-        ask.shared.flush_later(at, tenants);
+    ask.server.forget_flushes(&tenants);
+    if let super::request::Expiry::Until(at) = super::request::Expiry::of(seconds, ask.now) {
+        ask.server.flush_later(at, tenants);
     } else {
         for tenant in tenants {
-            ask.shared.flush(store::Scope::tenant(tenant));
+            ask.server.flush(store::Scope::tenant(tenant));
         }
     }
     ask.line("OK")
@@ -63,7 +64,7 @@ pub(super) fn shutdown(ask: &mut Ask<'_>) -> Done {
     }
     tracing::warn!("shutdown by client {}", ask.session.client.address);
     ask.session.closing = true;
-    ask.shared.stop();
+    ask.server.stop();
     Ok(())
 }
 
@@ -72,7 +73,7 @@ pub(super) fn refresh_certs(ask: &mut Ask<'_>) -> Done {
     if ask.view.tls.is_none() {
         return Err("SERVER_ERROR ssl is not enabled");
     }
-    let read_anew = ask.shared.change(|settings| -> Result<(), Error> {
+    let read_anew = ask.server.change(|settings| -> Result<(), Error> {
         settings.files_generation += 1;
         Ok(())
     });
@@ -95,7 +96,7 @@ pub(super) fn cache_memlimit(ask: &mut Ask<'_>) -> Done {
         }
         _ => {}
     }
-    let changed = ask.shared.change(|settings| -> Result<(), Error> {
+    let changed = ask.server.change(|settings| -> Result<(), Error> {
         settings.maxmemory = Bytes(megabytes << 20);
         Ok(())
     });

@@ -4,8 +4,9 @@
 //! value is `USER PASSWORD`. The pairs come from a file, or from the users of the configuration. So
 //! a tenant that matches a user has its clients here too.
 
-use super::{Ask, BAD_CHUNK, Done, ERROR, Event};
-use crate::config::Error;
+use super::request::{Ask, BAD_CHUNK, Done, ERROR};
+use crate::facts::memcached_events::Event;
+use crate::settings::config::Error;
 use wire::memcached::Data;
 
 const REFUSED: &str = "CLIENT_ERROR authentication failure";
@@ -51,7 +52,7 @@ impl Tokens {
         // Every pair is compared, so that the time does not reveal which names exist.
         let mut found = false;
         for (name, known) in &self.pairs {
-            let same = crate::config::is_equal(known.as_bytes(), password);
+            let same = crate::settings::config::is_equal(known.as_bytes(), password);
             found |= same && name == user;
         }
         found
@@ -84,7 +85,7 @@ pub(super) fn admit(ask: &mut Ask<'_>) -> Done {
     });
     let Some(name) = known else {
         ask.count(Event::AuthErrors);
-        ask.session.back_off(ask.shared, ask.view);
+        ask.session.back_off(ask.server, ask.view);
         return Err(REFUSED);
     };
     ask.session.set_user(Some(name.to_owned()), ask.view);

@@ -4,8 +4,8 @@
 //! It is off until a client switches it on or the settings name the byte. Then every request takes
 //! one lock.
 
-use super::{Ask, Done};
-use crate::config::Settings;
+use super::request::{Ask, Done};
+use crate::settings::config::Settings;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -61,15 +61,15 @@ impl Detail {
 }
 
 pub(super) fn get(ask: &Ask<'_>, key: &[u8], hit: bool) {
-    ask.shared.detail.add(ask, key, if hit { &[GET, HIT] } else { &[GET] });
+    ask.server.detail.add(ask, key, if hit { &[GET, HIT] } else { &[GET] });
 }
 
 pub(super) fn set(ask: &Ask<'_>, key: &[u8]) {
-    ask.shared.detail.add(ask, key, &[SET]);
+    ask.server.detail.add(ask, key, &[SET]);
 }
 
 pub(super) fn delete(ask: &Ask<'_>, key: &[u8]) {
-    ask.shared.detail.add(ask, key, &[DELETE]);
+    ask.server.detail.add(ask, key, &[DELETE]);
 }
 
 /// `stats detail on|off|dump`.
@@ -77,7 +77,7 @@ pub(super) fn command(ask: &mut Ask<'_>) -> Done {
     if !ask.view.settings.memcached_dump {
         return Err("CLIENT_ERROR stats detail not allowed");
     }
-    let detail = &ask.shared.detail;
+    let detail = &ask.server.detail;
     match ask.request.get(2) {
         Some(b"on") => detail.on.store(true, Ordering::Relaxed),
         Some(b"off") => detail.on.store(false, Ordering::Relaxed),

@@ -6,9 +6,9 @@
 
 use super::lru::{CLASSES, short};
 use super::meta::seconds_left;
-use super::{Ask, BAD_FORMAT, Done, UNKNOWN};
-use crate::ages::Ages;
-use crate::value::Text;
+use super::request::{Ask, BAD_FORMAT, Done, UNKNOWN};
+use crate::services::idle_time::IdleTimes;
+use crate::values::text_value::Text;
 use std::io::Write;
 use store::{Item, Now, ScanItem, Scope};
 use wire::memcached::{decode_key, encode_key};
@@ -69,7 +69,7 @@ fn listed(classes: &[u8]) -> Option<Vec<u64>> {
     numbers.collect()
 }
 
-type Print = fn(&mut Vec<u8>, &ScanItem<'_>, &Text<'_>, Now, &Ages);
+type Print = fn(&mut Vec<u8>, &ScanItem<'_>, &Text<'_>, Now, &IdleTimes);
 
 /// Writes all items of some classes. There is one class here.
 fn crawl(ask: &mut Ask<'_>, classes: &[u8], print: Print, end: &str) -> Done {
@@ -79,7 +79,7 @@ fn crawl(ask: &mut Ask<'_>, classes: &[u8], print: Print, end: &str) -> Done {
     };
     if listed.contains(&1) {
         // Computed before the walk, because the walk holds locks that the counters need.
-        let (now, ages, bound) = (ask.now, Ages::at(ask.shared, ask.now), ask.bound);
+        let (now, ages, bound) = (ask.now, IdleTimes::at(ask.server, ask.now), ask.bound);
         walk(ask, |found, text, out| {
             print(out, found, text, now, &ages);
             out.len() <= bound
@@ -94,7 +94,7 @@ fn walk(ask: &mut Ask<'_>, mut print: impl FnMut(&ScanItem<'_>, &Text<'_>, &mut 
     let scope = Scope { tenant: ask.session.owners.only(), db: Some(ask.session.db) };
     let (mut cursor, mut goes_on) = (0, true);
     loop {
-        cursor = ask.shared.store.scan(scope, cursor, STEP, ask.now, |found| {
+        cursor = ask.server.store.scan(scope, cursor, STEP, ask.now, |found| {
             let text = Text::of(&found.item);
             let mine = ask.session.owners.of(found.key) == found.tenant;
             if let Some(text) = text.filter(|_| mine && goes_on) {
@@ -108,7 +108,7 @@ fn walk(ask: &mut Ask<'_>, mut print: impl FnMut(&ScanItem<'_>, &Text<'_>, &mut 
     *ask.out = out;
 }
 
-fn mgdump(out: &mut Vec<u8>, found: &ScanItem<'_>, _: &Text<'_>, _: Now, _: &Ages) {
+fn mgdump(out: &mut Vec<u8>, found: &ScanItem<'_>, _: &Text<'_>, _: Now, _: &IdleTimes) {
     out.extend_from_slice(b"mg ");
     if is_word(found.key) {
         out.extend_from_slice(found.key);
@@ -119,7 +119,7 @@ fn mgdump(out: &mut Vec<u8>, found: &ScanItem<'_>, _: &Text<'_>, _: Now, _: &Age
     out.extend_from_slice(b"\r\n");
 }
 
-fn metadump(out: &mut Vec<u8>, found: &ScanItem<'_>, text: &Text<'_>, now: Now, ages: &Ages) {
+fn metadump(out: &mut Vec<u8>, found: &ScanItem<'_>, text: &Text<'_>, now: Now, ages: &IdleTimes) {
     out.extend_from_slice(b"key=");
     escaped(out, found.key);
     let item = &found.item;
@@ -184,11 +184,11 @@ pub(super) fn debug(ask: &mut Ask<'_>) -> Done {
         let read = text.is_some_and(|text| text.was_read(item.hits, 0));
         (item.expires, item.idle, cas, read, item.charge().0)
     };
-    let Some((expires, idle, cas, read, size)) = ask.shared.store.peek(&key, ask.now, look) else {
+    let Some((expires, idle, cas, read, size)) = ask.server.store.peek(&key, ask.now, look) else {
         return ask.line("EN");
     };
     let left = expires.map_or(-1, |at| seconds_left(at, ask.now) as i64);
-    let idle = Ages::at(ask.shared, ask.now).of(idle);
+    let idle = IdleTimes::at(ask.server, ask.now).of(idle);
     let fetched = if read { "yes" } else { "no" };
     ask.out.extend_from_slice(b"ME ");
     ask.out.extend_from_slice(word);

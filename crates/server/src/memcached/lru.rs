@@ -1,7 +1,7 @@
 //! `slabs` and `lru`, which tune memcached's slabs and lists. Larder has neither. A request that
 //! memcached accepts is answered `OK` and changes nothing; one that it refuses is refused.
 
-use super::{Ask, BAD_FORMAT, Done, UNKNOWN};
+use super::request::{Ask, BAD_FORMAT, Done, UNKNOWN};
 use wire::memcached::{parse_signed, parse_unsigned};
 
 /// The number of classes that memcached may have: one more than their highest number.

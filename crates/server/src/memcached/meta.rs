@@ -3,7 +3,7 @@
 //! Flags that ask for a value are answered in the order of the request.
 
 use super::meta_flags::Flags;
-use crate::value::Text;
+use crate::values::text_value::Text;
 use std::io::Write;
 use store::{Item, Now};
 

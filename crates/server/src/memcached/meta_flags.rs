@@ -4,7 +4,7 @@
 //! So a verb accepts letters without a meaning for it (`ms … t`), and their tokens are checked as
 //! well. A letter that is missing in the table of its verb is refused.
 
-use super::{Ask, BAD_FORMAT, KEY_MAX, UNKNOWN};
+use super::request::{Ask, BAD_FORMAT, KEY_MAX, UNKNOWN};
 use std::borrow::Cow;
 use wire::memcached::{decode_key, parse_signed, parse_unsigned};
 

@@ -6,9 +6,11 @@
 
 use super::meta::{Answer, Shown, ends_before};
 use super::meta_flags::{Flags, MG};
-use super::{Ask, Done, Event, Life, refused, retrieve};
-use crate::ages::Ages;
-use crate::value::{FRESH, Text};
+use super::request::{Ask, Done, Expiry, refused};
+use super::retrieve;
+use crate::facts::memcached_events::Event;
+use crate::services::idle_time::IdleTimes;
+use crate::values::text_value::{FRESH, Text};
 use store::{Change, Item};
 
 /// The outcome of a read.
@@ -33,11 +35,11 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
     let flags = Flags::read(ask, 2, MG)?;
     let bytes = flags.key(ask)?;
     let key = ask.key(&bytes)?;
-    let shared = ask.shared;
+    let server = ask.server;
     // Computed before the read, which resets the idle time.
     let idle_s = if flags.has(b'l') {
-        let idle = shared.store.peek(&key, ask.now, |item| item.idle).unwrap_or_default();
-        Ages::at(shared, ask.now).of(idle)
+        let idle = server.store.peek(&key, ask.now, |item| item.idle).unwrap_or_default();
+        IdleTimes::at(server, ask.now).of(idle)
     } else {
         0
     };
@@ -53,7 +55,7 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
     let mut read = None;
     if silent {
         // Most of these reads change nothing, so a read without an effect on recency suffices.
-        let peeked = shared.store.peek(&key, ask.now, |item| {
+        let peeked = server.store.peek(&key, ask.now, |item| {
             let mark = out.len();
             let (change, read) = reading.found(Some(item), out);
             if change != Change::Keep {
@@ -68,16 +70,16 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
         read
     } else {
         let found = |item: Option<&Item<'_>>| reading.found(item, out);
-        let read = shared.store.get_and_update(&key, ask.now, found);
+        let read = server.store.get_and_update(&key, ask.now, found);
         read.map_err(|error| refused(ask, error))?
     };
     if read.won && read.size.is_some() {
-        shared.store.fetch_begins(&key, ask.now);
+        server.store.fetch_begins(&key, ask.now);
     }
     ask.count(Event::CmdMeta);
     retrieve::counted(ask, &key, read.size);
     if let Some(seconds) = flags.seconds(b'T').filter(|_| read.size.is_some()) {
-        ask.tell_life(Life::of(seconds, ask.now), &key);
+        ask.notify_expiry(Expiry::of(seconds, ask.now), &key);
         ask.count(Event::CmdTouch);
         ask.count(Event::TouchHits);
     }
@@ -100,7 +102,7 @@ impl Reading<'_, '_> {
             }
             // An empty value holds the place of the value until the client stores it.
             let held = Text { cas: self.cas, token_sent: true, ..FRESH };
-            let place = Item::outside(b"", crate::value::STRING, None);
+            let place = Item::outside(b"", crate::values::text_value::STRING, None);
             let (expires, _) = self.head(&held, &place, true, out);
             self.tail(&held, b" W", out);
             let change = if is_over(expires) { Change::Keep } else { held.held(expires) };
@@ -162,7 +164,7 @@ impl Reading<'_, '_> {
         let mut recache = false;
         for word in answer.flags.order() {
             let life =
-                |letter| Life::of(answer.flags.seconds(letter).unwrap_or_default(), now).ends();
+                |letter| Expiry::of(answer.flags.seconds(letter).unwrap_or_default(), now).ends();
             match word.first() {
                 Some(b'T') => shown.expires = life(b'T'),
                 Some(b'N') if made => shown.expires = life(b'N'),

@@ -3,10 +3,11 @@
 use super::meta::Answer;
 use super::meta_flags::{Flags, MA};
 use super::number::{NO_NUMBER, moved, number_of, numbered};
+use super::request::{Ask, BAD_FORMAT, Done, Expiry, refused};
 use super::write::kept;
-use super::{Ask, BAD_FORMAT, Done, Event, Life, refused};
-use crate::notify;
-use crate::value::{FRESH, Text};
+use crate::facts::memcached_events::Event;
+use crate::server::audience;
+use crate::values::text_value::{FRESH, Text};
 use store::Change;
 
 /// The outcome of a change.
@@ -32,12 +33,12 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
     };
     let by = flags.unsigned(b'D').unwrap_or(1);
     let initial = flags.unsigned(b'J').unwrap_or(0);
-    let life = |letter| flags.seconds(letter).map(|seconds| Life::of(seconds, now).ends());
+    let life = |letter| flags.seconds(letter).map(|seconds| Expiry::of(seconds, now).ends());
     let (vivify, touch) = (life(b'N'), life(b'T'));
     let compare = flags.unsigned(b'C').filter(|&wanted| wanted > 0);
     let cas = flags.unsigned(b'E').unwrap_or_else(|| ask.next_cas());
     ask.count(Event::CmdMeta);
-    let outcome = ask.shared.store.update(&key, now, |item| {
+    let outcome = ask.server.store.update(&key, now, |item| {
         let Some((item, old)) = item.and_then(|item| Some((item, Text::of(item)?))) else {
             let Some(life) = vivify.filter(|_| item.is_none()) else {
                 return (Change::Keep, Ok(Outcome::NotFound));
@@ -66,7 +67,7 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
         (Outcome::Number(..) | Outcome::Exists, _) => {}
     }
     if matches!(outcome, Outcome::Number(..)) {
-        ask.tell(notify::STRING, "incrby", &key);
+        ask.tell(audience::STRING, "incrby", &key);
     }
     let answer = Answer { flags: &flags, key: ask.word(1)?, now };
     let (number, mut expires, cas, made) = match outcome {

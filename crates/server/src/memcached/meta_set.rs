@@ -2,10 +2,12 @@
 
 use super::meta::Answer;
 use super::meta_flags::{Flags, MD, MS};
+use super::request::{Ask, BAD_CHUNK, Done, Expiry, refused};
 use super::write::{Mode, Outcome, Write, Written, kept, too_large};
-use super::{Ask, BAD_CHUNK, Done, Event, Life, detail, refused, watch};
-use crate::notify;
-use crate::value::{FRESH, Text};
+use super::{detail, watch};
+use crate::facts::memcached_events::Event;
+use crate::server::audience;
+use crate::values::text_value::{FRESH, Text};
 use base::Micros;
 use store::Change;
 use wire::memcached::Data;
@@ -15,7 +17,7 @@ pub(super) fn set(ask: &mut Ask<'_>) -> Done {
     let bytes = flags.key(ask)?;
     let key = ask.key(&bytes)?;
     let now = ask.now;
-    let life = |letter| flags.seconds(letter).map(|seconds| Life::of(seconds, now));
+    let life = |letter| flags.seconds(letter).map(|seconds| Expiry::of(seconds, now));
     let mode = Mode::parse(flags.token(b'M'));
     let mode = mode.ok_or("CLIENT_ERROR invalid mode for ms M token")?;
     let data = match ask.request.data {
@@ -31,7 +33,7 @@ pub(super) fn set(ask: &mut Ask<'_>) -> Done {
             data,
             ..FRESH
         },
-        life: life(b'T').unwrap_or(Life::Forever),
+        life: life(b'T').unwrap_or(Expiry::Forever),
         compare: flags.unsigned(b'C'),
         invalidate: flags.has(b'I'),
         vivify: life(b'N'),
@@ -64,13 +66,13 @@ pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
     let key = ask.key(&bytes)?;
     let now = ask.now;
     let compare = flags.unsigned(b'C');
-    let life = flags.seconds(b'T').map(|seconds| Life::of(seconds, now).ends());
+    let life = flags.seconds(b'T').map(|seconds| Expiry::of(seconds, now).ends());
     let client_flags = flags.unsigned(b'F').unwrap_or_default() as u32;
     let (invalidate, empty) = (flags.has(b'I'), flags.has(b'x'));
     let (given, next) = (flags.unsigned(b'E'), ask.next_cas());
     ask.count(Event::CmdMeta);
     let mut size = 0;
-    let outcome = ask.shared.store.update(&key, now, |item| {
+    let outcome = ask.server.store.update(&key, now, |item| {
         let Some((item, old)) = item.and_then(|item| Some((item, Text::of(item)?))) else {
             // A collection is removed like any other value.
             let gone = item.is_some() && compare.is_none() && !invalidate;
@@ -98,8 +100,11 @@ pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
     let outcome = outcome.map_err(|error| refused(ask, error))?;
     let found = outcome == Outcome::Stored;
     if found {
-        let (class, event) =
-            if invalidate || empty { (notify::STRING, "set") } else { (notify::GENERIC, "del") };
+        let (class, event) = if invalidate || empty {
+            (audience::STRING, "set")
+        } else {
+            (audience::GENERIC, "del")
+        };
         ask.tell(class, event, &key);
     }
     if !found || !invalidate {

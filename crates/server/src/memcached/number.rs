@@ -1,8 +1,9 @@
 //! incr, decr.
 
-use super::{Ask, Done, Event, refused};
-use crate::notify;
-use crate::value::{FRESH, Text};
+use super::request::{Ask, Done, refused};
+use crate::facts::memcached_events::Event;
+use crate::server::audience;
+use crate::values::text_value::{FRESH, Text};
 use store::{Change, Item};
 use wire::memcached::parse_unsigned;
 
@@ -37,7 +38,7 @@ pub(super) fn add(ask: &mut Ask<'_>, up: bool) -> Done {
     let by = parse_unsigned(ask.word(2)?);
     let by = by.ok_or("CLIENT_ERROR invalid numeric delta argument")?;
     let cas = ask.next_cas();
-    let sum = ask.shared.store.update(&key, ask.now, |item| {
+    let sum = ask.server.store.update(&key, ask.now, |item| {
         let Some((item, old)) = item.and_then(|item| Some((item, Text::of(item)?))) else {
             return (Change::Keep, Ok(None));
         };
@@ -59,7 +60,7 @@ pub(super) fn add(ask: &mut Ask<'_>, up: bool) -> Done {
         (false, false) => Event::DecrMisses,
     });
     if sum.is_some() {
-        ask.tell(notify::STRING, "incrby", &key);
+        ask.tell(audience::STRING, "incrby", &key);
     }
     match sum {
         Some(sum) => ask.line(itoa::Buffer::new().format(sum)),

@@ -1,6 +1,6 @@
 //! The addresses of the protocol (`memcached-bind`), and the file that names its ports.
 
-use crate::config::{Error, Settings};
+use crate::settings::config::{Error, Settings};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 

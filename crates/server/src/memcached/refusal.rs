@@ -11,8 +11,8 @@
 //!  └──────┴────────┴───────┴────────┴─────┴─────────┴──────────┴────────┴──────┴──────
 //! ```
 
-use crate::quiet::Quiet;
-use crate::shared::Shared;
+use crate::server::Server;
+use crate::text::log_throttle::LogThrottle;
 
 const RESPONSE: u8 = 0x81;
 const UNKNOWN_COMMAND: u16 = 0x81;
@@ -30,12 +30,12 @@ pub(super) fn write(out: &mut Vec<u8>, opcode: u8, opaque: [u8; 4]) {
 
 /// The number of clients that used the binary protocol.
 #[derive(Debug, Default)]
-pub(crate) struct Binary(Quiet);
+pub(crate) struct Binary(LogThrottle);
 
 impl Binary {
     /// Counts a refused client, and logs the count at most once a minute.
-    pub(super) fn count(&self, shared: &Shared, address: &str) {
-        if let Some((since, refused)) = self.0.count(shared.clock.micros().0 / 1_000) {
+    pub(super) fn count(&self, server: &Server, address: &str) {
+        if let Some((since, refused)) = self.0.count(server.clock.micros().0 / 1_000) {
             tracing::warn!(
                 "client {address} closed: the binary protocol is not spoken here, the client must \
                  use the text protocol; {since} such connections since the last such line, \

@@ -1,8 +1,10 @@
 //! get, gets, gat, gats.
 
-use super::{Ask, BAD_LIFE, Done, Event, Life, detail, watch};
-use crate::notify;
-use crate::value::Text;
+use super::request::{Ask, BAD_EXPIRY, Done, Expiry};
+use super::{detail, watch};
+use crate::facts::memcached_events::Event;
+use crate::server::audience;
+use crate::values::text_value::Text;
 use store::{Change, Item, Key};
 
 /// Writes the block of an item, if it is a string. Returns the size of its data.
@@ -33,7 +35,7 @@ pub(super) fn counted(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     detail::get(ask, key.bytes, found.is_some());
     watch::fetch(ask, key, found);
     if found.is_none() {
-        ask.tell(notify::MISS, "keymiss", key);
+        ask.tell(audience::MISS, "keymiss", key);
     }
 }
 
@@ -46,35 +48,35 @@ pub(super) fn get(ask: &mut Ask<'_>, with_cas: bool) -> Done {
         let key = ask.key(word)?;
         let out = &mut *ask.out;
         let show = |item: &Item<'_>| show(out, word, item, with_cas);
-        let found = ask.shared.store.get(&key, ask.now, show).flatten();
+        let found = ask.server.store.get(&key, ask.now, show).flatten();
         counted(ask, &key, found);
     }
     ask.line("END")
 }
 
 pub(super) fn get_and_touch(ask: &mut Ask<'_>, with_cas: bool) -> Done {
-    let life = Life::parse(ask.word(1)?, ask.now).ok_or(BAD_LIFE)?;
+    let life = Expiry::parse(ask.word(1)?, ask.now).ok_or(BAD_EXPIRY)?;
     for word in ask.request.iter_from(2) {
         if ask.is_over() {
             break;
         }
         let key = ask.key(word)?;
         let out = &mut *ask.out;
-        let found = ask.shared.store.get_and_update(&key, ask.now, |item| {
+        let found = ask.server.store.get_and_update(&key, ask.now, |item| {
             let shown = item.and_then(|item| show(out, word, item, with_cas));
             let change = match life {
                 _ if shown.is_none() => Change::Keep,
-                Life::Over => Change::Remove,
+                Expiry::Over => Change::Remove,
                 life => Change::Expire(life.ends()),
             };
             (change, shown)
         });
-        let found = found.map_err(|error| super::refused(ask, error))?;
+        let found = found.map_err(|error| super::request::refused(ask, error))?;
         ask.count(Event::CmdTouch);
         ask.count(if found.is_some() { Event::TouchHits } else { Event::TouchMisses });
         counted(ask, &key, found);
         if found.is_some() {
-            ask.tell_life(life, &key);
+            ask.notify_expiry(life, &key);
         }
     }
     ask.line("END")

@@ -3,11 +3,12 @@
 //!
 //! The table of verbs names that command. A verb without one is denied.
 
+use super::request::{Ask, Done};
 use super::verbs::{Keys, Rights, Verb};
-use super::{Ask, Done};
-use crate::acl::{Denied, What};
-use crate::clock::Clock;
 use crate::commands::{self, flag};
+use crate::services::acl_log::What;
+use crate::services::clock::Clock;
+use crate::settings::acl::Denied;
 use std::borrow::Cow;
 use wire::memcached::decode_key;
 
@@ -76,7 +77,7 @@ pub(crate) fn tell_trackers(ask: &Ask<'_>) {
     let Some(verb) = writing(ask) else { return };
     for key in keys(ask, verb) {
         let tenant = ask.session.owners.of(&key);
-        ask.shared.tracking.changed(ask.shared, ask.session.client.id, tenant, &key);
+        ask.server.tracking.changed(ask.server, ask.session.client.id, tenant, &key);
     }
 }
 
@@ -84,7 +85,7 @@ pub(crate) fn tell_trackers(ask: &Ask<'_>) {
 #[cold]
 pub(crate) fn note_keys(ask: &Ask<'_>) {
     let Some(verb) = ask.request.get(0).and_then(Verb::find) else { return };
-    let Some(mut hottest) = ask.shared.stats.workers[ask.worker].hottest_now() else { return };
+    let Some(mut hottest) = ask.server.stats.workers[ask.worker].hottest_now() else { return };
     for key in keys(ask, verb) {
         hottest.note(ask.session.owners.of(&key), &key);
     }
@@ -128,5 +129,5 @@ fn log(ask: &Ask<'_>, verb: &Verb, denied: &Denied, key: &[u8]) {
     };
     let (now_ms, max) = (ask.now.micros.0 / 1_000, ask.view.settings.acllog_max_len);
     let unix_ms = Clock::unix_us() / 1_000;
-    ask.shared.acl_log.add(what, ask.session.client.line(now_ms), unix_ms, max);
+    ask.server.acl_log.add(what, ask.session.client.line(now_ms), unix_ms, max);
 }

@@ -5,9 +5,10 @@
 //! without a meaning here are left out.
 
 use super::admin::MEMCACHED_VERSION;
-use super::count::{Event, NAMES};
-use super::{Ask, Done, UNKNOWN, detail, dump};
-use crate::report::report;
+use super::request::{Ask, Done, UNKNOWN};
+use super::{detail, dump};
+use crate::facts::memcached_events::{Event, NAMES};
+use crate::observe::report::report;
 use ::report::facts;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -111,8 +112,8 @@ pub(super) fn stats(ask: &mut Ask<'_>) -> Done {
         Some(b"cachedump") => return dump::cachedump(ask),
         Some(b"sizes_enable" | b"sizes_disable") => ask.stat("sizes_status", "enabled"),
         Some(b"reset") => {
-            ask.shared.stats.reset(ask.shared.counters(), None);
-            ask.shared.detail.reset();
+            ask.server.stats.reset(ask.server.counters(), None);
+            ask.server.detail.reset();
             return ask.line("RESET");
         }
         Some(_) => return Err(UNKNOWN),
@@ -122,15 +123,15 @@ pub(super) fn stats(ask: &mut Ask<'_>) -> Done {
 
 /// The sums over all tenants.
 fn counters(ask: &Ask<'_>) -> Counters {
-    ask.shared.stats.totals(ask.shared.counters()).store
+    ask.server.stats.totals(ask.server.counters()).store
 }
 
 fn general(ask: &mut Ask<'_>) {
-    let shared = ask.shared;
-    let totals = shared.stats.totals(shared.counters());
-    let (user, system) = crate::housekeeping::cpu_seconds();
+    let server = ask.server;
+    let totals = server.stats.totals(server.counters());
+    let (user, system) = crate::background::housekeeping::cpu_seconds();
     let settings = &ask.view.settings;
-    let (used, limit) = shared.memory();
+    let (used, limit) = server.memory();
     ask.stat("pid", std::process::id());
     ask.stat("uptime", ask.now.micros.0 / 1_000_000);
     ask.stat("time", ask.now.unix_ms / 1_000);
@@ -140,23 +141,23 @@ fn general(ask: &mut Ask<'_>) {
     ask.stat("rusage_user", format_args!("{user:.6}"));
     ask.stat("rusage_system", format_args!("{system:.6}"));
     ask.stat("max_connections", settings.maxclients);
-    ask.stat("curr_connections", shared.clients.all().len());
-    ask.stat("connection_structures", shared.clients.all().len());
+    ask.stat("curr_connections", server.clients.all().len());
+    ask.stat("connection_structures", server.clients.all().len());
     ask.stat("total_connections", totals.connections);
     ask.stat("rejected_connections", totals.rejected_connections);
-    for (name, value) in NAMES.iter().zip(shared.stats.events()) {
+    for (name, value) in NAMES.iter().zip(server.stats.events()) {
         ask.stat(name, value);
     }
     ask.stat("get_expired", totals.store.misses_expired);
-    ask.stat("idle_kicks", shared.stats.idle_closed.load(Ordering::Relaxed));
-    ask.stat("log_watchers", shared.monitors.watchers());
+    ask.stat("idle_kicks", server.stats.idle_closed.load(Ordering::Relaxed));
+    ask.stat("log_watchers", server.monitors.watchers());
     ask.stat("bytes_read", totals.net_in);
     ask.stat("bytes_written", totals.net_out);
     ask.stat("limit_maxbytes", limit.0);
     ask.stat("accepting_conns", 1);
-    ask.stat("threads", shared.mailboxes.len());
+    ask.stat("threads", server.mailboxes.len());
     ask.stat("bytes", used.0);
-    ask.stat("curr_items", shared.store.len(Scope::ALL).items);
+    ask.stat("curr_items", server.store.len(Scope::ALL).items);
     ask.stat("total_items", totals.store.sets);
     ask.stat("expired", totals.store.expired);
     ask.stat("evictions", totals.store.evicted);
@@ -171,11 +172,11 @@ fn general(ask: &mut Ask<'_>) {
 
 fn items(ask: &mut Ask<'_>) {
     let counted = counters(ask);
-    ask.stat("items:1:number", ask.shared.store.len(Scope::ALL).items);
-    ask.stat("items:1:mem_requested", ask.shared.store.used().0);
+    ask.stat("items:1:number", ask.server.store.len(Scope::ALL).items);
+    ask.stat("items:1:mem_requested", ask.server.store.used().0);
     ask.stat("items:1:evicted", counted.evicted);
     ask.stat("items:1:reclaimed", counted.expired);
-    let refused = ask.shared.stats.events()[Event::StoreNoMemory as usize];
+    let refused = ask.server.stats.events()[Event::StoreNoMemory as usize];
     ask.stat("items:1:outofmemory", refused);
     ask.stat("items:1:crawler_reclaimed", counted.expired);
     for name in ABSENT_OF_ITEMS {
@@ -185,8 +186,8 @@ fn items(ask: &mut Ask<'_>) {
 
 fn slabs(ask: &mut Ask<'_>) {
     let counted = counters(ask);
-    let (used, limit) = ask.shared.memory();
-    let taken = ask.shared.store.len(Scope::ALL).items;
+    let (used, limit) = ask.server.memory();
+    let taken = ask.server.store.len(Scope::ALL).items;
     let chunk = used.0.checked_div(taken).map_or(CHUNK, |size| size.max(1));
     let total = limit.0.max(used.0) / chunk;
     ask.stat("1:chunk_size", chunk);
@@ -197,7 +198,7 @@ fn slabs(ask: &mut Ask<'_>) {
     ask.stat("1:free_chunks", total.saturating_sub(taken));
     ask.stat("1:free_chunks_end", 0);
     ask.stat("1:get_hits", counted.hits);
-    let events = ask.shared.stats.events();
+    let events = ask.server.stats.events();
     for event in [
         Event::CmdSet,
         Event::DeleteHits,
@@ -218,7 +219,7 @@ fn sizes(ask: &mut Ask<'_>) {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     let mut cursor = 0;
     loop {
-        cursor = ask.shared.store.scan(Scope::ALL, cursor, 1_000, ask.now, |found| {
+        cursor = ask.server.store.scan(Scope::ALL, cursor, 1_000, ask.now, |found| {
             let step = found.item.charge().0.div_ceil(SIZE_STEP) * SIZE_STEP;
             *counts.entry(step).or_default() += 1;
         });
@@ -238,7 +239,7 @@ fn settings(ask: &mut Ask<'_>) {
     let needs_auth = !ask.view.tokens.is_empty() || !settings.is_open();
     let path = settings.memcached_unixsocket.display().to_string();
     let delimiter = settings.memcached_delimiter.unwrap_or(detail::DELIMITER);
-    ask.stat("maxbytes", ask.shared.memory().1.0);
+    ask.stat("maxbytes", ask.server.memory().1.0);
     ask.stat("maxconns", settings.maxclients);
     ask.stat("tcpport", settings.memcached_port);
     ask.stat("udpport", 0);
@@ -248,7 +249,7 @@ fn settings(ask: &mut Ask<'_>) {
     ask.stat("umask", format_args!("{:o}", settings.unixsocketperm));
     ask.stat("num_threads", settings.io_threads);
     ask.stat("stat_key_prefix", char::from(delimiter));
-    ask.stat("detail_enabled", yes_no(ask.shared.detail.is_on()));
+    ask.stat("detail_enabled", yes_no(ask.server.detail.is_on()));
     ask.stat("cas_enabled", yes_no(settings.memcached_cas));
     ask.stat("tcp_backlog", settings.tcp_backlog);
     ask.stat("binding_protocol", "ascii");
@@ -266,7 +267,7 @@ fn settings(ask: &mut Ask<'_>) {
     ask.stat("memory_file", &settings.warm_restart_file);
     // The crawler here is the sweep of expired items, which always runs.
     ask.stat("lru_crawler", "yes");
-    ask.stat("lru_crawler_sleep", crate::housekeeping::PERIOD.as_micros());
+    ask.stat("lru_crawler_sleep", crate::background::housekeeping::PERIOD.as_micros());
     ask.stat("lru_maintainer_thread", "no");
     for name in
         ["lru_crawler_tocrawl", "hot_lru_pct", "warm_lru_pct", "hot_max_factor", "warm_max_factor"]
@@ -277,13 +278,13 @@ fn settings(ask: &mut Ask<'_>) {
 
 /// The numbers of the whole cache, as in `/metrics` and INFO.
 fn larder(ask: &mut Ask<'_>) {
-    for (name, number) in facts::of_server(&report(ask.shared)) {
+    for (name, number) in facts::of_server(&report(ask.server)) {
         ask.stat(name, facts::show(number));
     }
 }
 
 fn tenants(ask: &mut Ask<'_>) {
-    for tenant in &report(ask.shared).tenants {
+    for tenant in &report(ask.server).tenants {
         for (name, number) in facts::of_tenant(tenant) {
             let name = name.strip_prefix("tenant_").unwrap_or(&name);
             ask.stat(&format!("{}:{name}", tenant.name), facts::show(number));
@@ -294,19 +295,19 @@ fn tenants(ask: &mut Ask<'_>) {
 /// Every socket, with its state.
 fn connections(ask: &mut Ask<'_>) {
     let now_ms = ask.now.micros.0 / 1_000;
-    let shared = ask.shared;
-    for (fd, address) in &shared.sockets {
+    let server = ask.server;
+    for (fd, address) in &server.sockets {
         ask.print(format_args!(
             "STAT {fd}:addr {address}\r\nSTAT {fd}:state conn_listening\r\n\
              STAT {fd}:secs_since_last_cmd {}\r\n",
             now_ms / 1_000
         ));
     }
-    for client in shared.clients.all() {
+    for client in server.clients.all() {
         let idle = now_ms.saturating_sub(client.last_ms.load(Ordering::Relaxed)) / 1_000;
         let state = if client.id == ask.session.client.id {
             "conn_parse_cmd"
-        } else if shared.monitors.has(client.id) {
+        } else if server.monitors.has(client.id) {
             "conn_watch"
         } else if client.output.load(Ordering::Relaxed) > 0 {
             "conn_mwrite"

@@ -1,10 +1,12 @@
 //! set, add, replace, append, prepend, cas; delete, touch.
 
+use super::request::refused;
+use super::request::{Ask, BAD_CHUNK, BAD_EXPIRY, BAD_FORMAT, Done, Expiry};
 use super::write::{Mode, Write, too_large};
-use super::{Ask, BAD_CHUNK, BAD_FORMAT, BAD_LIFE, Done, Event, Life};
-use super::{detail, refused, watch};
-use crate::notify;
-use crate::value::{FRESH, Text};
+use super::{detail, watch};
+use crate::facts::memcached_events::Event;
+use crate::server::audience;
+use crate::values::text_value::{FRESH, Text};
 use store::Change;
 use wire::memcached::{Data, parse_unsigned};
 
@@ -21,7 +23,7 @@ fn write(ask: &mut Ask<'_>, mode: Mode, compare: Option<u64>) -> Done {
     let verb = if compare.is_some() { "cas" } else { mode.verb() };
     let key = ask.key(ask.word(1)?)?;
     let flags = parse_unsigned(ask.word(2)?).ok_or(BAD_FORMAT)? as u32;
-    let life = Life::parse(ask.word(3)?, ask.now).ok_or(BAD_FORMAT)?;
+    let life = Expiry::parse(ask.word(3)?, ask.now).ok_or(BAD_FORMAT)?;
     let data = match ask.request.data {
         Data::Block(data) => data,
         // A cas keeps the old value.
@@ -40,22 +42,22 @@ fn write(ask: &mut Ask<'_>, mode: Mode, compare: Option<u64>) -> Done {
 pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
     let key = ask.key(ask.word(1)?)?;
     let size = ask.removed_size(&key);
-    let found = ask.shared.store.delete(&key, ask.now);
+    let found = ask.server.store.delete(&key, ask.now);
     ask.count(if found { Event::DeleteHits } else { Event::DeleteMisses });
     detail::delete(ask, key.bytes);
     if found {
         watch::deleted(ask, &key, "delete", size);
-        ask.tell(notify::GENERIC, "del", &key);
+        ask.tell(audience::GENERIC, "del", &key);
     }
     ask.line(if found { "DELETED" } else { "NOT_FOUND" })
 }
 
 pub(super) fn touch(ask: &mut Ask<'_>) -> Done {
     let key = ask.key(ask.word(1)?)?;
-    let life = Life::parse(ask.word(2)?, ask.now).ok_or(BAD_LIFE)?;
-    let found = ask.shared.store.update(&key, ask.now, |item| {
+    let life = Expiry::parse(ask.word(2)?, ask.now).ok_or(BAD_EXPIRY)?;
+    let found = ask.server.store.update(&key, ask.now, |item| {
         let change = match life {
-            Life::Over => Change::Remove,
+            Expiry::Over => Change::Remove,
             life => Change::Expire(life.ends()),
         };
         match item.and_then(Text::of) {
@@ -67,7 +69,7 @@ pub(super) fn touch(ask: &mut Ask<'_>) -> Done {
     ask.count(Event::CmdTouch);
     ask.count(if found { Event::TouchHits } else { Event::TouchMisses });
     if found {
-        ask.tell_life(life, &key);
+        ask.notify_expiry(life, &key);
     }
     ask.line(if found { "TOUCHED" } else { "NOT_FOUND" })
 }

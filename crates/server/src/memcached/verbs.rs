@@ -5,8 +5,9 @@
 //! is not in the list. A flag that is not in a verb's table is refused.
 
 use super::meta_flags::{self as flags, Flag};
+use super::request::{Ask, Done};
 use super::write::Mode;
-use super::{Ask, Done, admin, dump, lru, meta_get, meta_number, meta_set, number};
+use super::{admin, dump, lru, meta_get, meta_number, meta_set, number};
 use super::{retrieve, stats, storage, watch};
 
 /// The words of a request that are keys.

@@ -11,15 +11,15 @@
 //! waiting ones, it gets their number (`skipped=N`).
 
 use super::dump::escaped;
+use super::request::{Ask, Done, Expiry};
 use super::write::Outcome;
-use super::{Ask, Done, Life};
-use crate::ages::Ages;
-use crate::clients::Client;
-use crate::clock::Clock;
-use crate::listen::Speaks;
-use crate::monitors::{CONNEVENTS, DELETIONS, EVICTIONS, FETCHERS, MUTATIONS};
-use crate::removals;
-use crate::shared::Shared;
+use crate::background::removal_events;
+use crate::net::acceptor::Speaks;
+use crate::server::Server;
+use crate::services::clients::Client;
+use crate::services::clock::Clock;
+use crate::services::idle_time::IdleTimes;
+use crate::services::monitors::{CONNEVENTS, DELETIONS, EVICTIONS, FETCHERS, MUTATIONS};
 use base::Filter;
 use std::io::Write;
 use store::{Key, Removal};
@@ -74,28 +74,28 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
         wants = FETCHERS;
     }
     let client = &ask.session.client;
-    ask.shared.monitors.join(client.id, client.place, wants, Filter::ALL);
+    ask.server.monitors.join(client.id, client.place, wants, Filter::ALL);
     if wants & EVICTIONS != 0 {
         // Evictions are noted from here on.
-        removals::tell(ask.shared);
+        removal_events::tell(ask.server);
     }
     ask.session.watching = true;
     ask.line("OK")
 }
 
 /// The beginning of a line: the time, the number of the line, and the kind of event.
-fn head(shared: &Shared, kind: &str) -> Vec<u8> {
+fn head(server: &Server, kind: &str) -> Vec<u8> {
     let now = Clock::unix_us();
-    let (seconds, micros, gid) = (now / 1_000_000, now % 1_000_000, shared.monitors.next_line());
+    let (seconds, micros, gid) = (now / 1_000_000, now % 1_000_000, server.monitors.next_line());
     format!("ts={seconds}.{micros:06} gid={gid} type={kind}").into_bytes()
 }
 
 /// Shows that a client has connected, or that it has disconnected and why.
-pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
-    if !shared.monitors.is_wanted(CONNEVENTS) || client.speaks != Speaks::Memcached {
+pub(crate) fn connection(server: &Server, client: &Client, left: Option<&str>) {
+    if !server.monitors.is_wanted(CONNEVENTS) || client.speaks != Speaks::Memcached {
         return;
     }
-    let mut line = head(shared, if left.is_some() { "conn_close" } else { "conn_new" });
+    let mut line = head(server, if left.is_some() { "conn_close" } else { "conn_new" });
     let (ip, port) = client.address.rsplit_once(':').unwrap_or((&client.address, "0"));
     let (ip, transport) = if client.listener == 0 { ("unix", "local") } else { (ip, "tcp") };
     let _ = write!(line, " rip={ip} rport={port} transport={transport}");
@@ -103,36 +103,36 @@ pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
         let _ = write!(line, " reason={reason}");
     }
     let _ = writeln!(line, " cfd={}", client.fd);
-    shared.monitors.show(shared, CONNEVENTS, None, &line);
+    server.monitors.show(server, CONNEVENTS, None, &line);
 }
 
 /// Shows that an item was evicted.
-pub(crate) fn eviction(shared: &Shared, left: &Removal) {
-    if !shared.monitors.is_wanted(EVICTIONS) {
+pub(crate) fn eviction(server: &Server, left: &Removal) {
+    if !server.monitors.is_wanted(EVICTIONS) {
         return;
     }
-    let mut line = head(shared, "eviction");
+    let mut line = head(server, "eviction");
     line.extend_from_slice(b" key=");
     escaped(&mut line, &left.key);
-    let now = shared.clock.now();
+    let now = server.clock.now();
     let fetched = if left.hits > 0 { "yes" } else { "no" };
     let ttl = left.expires.map(|at| at.saturating_sub(now.unix_ms) / 1_000);
     let ttl = ttl.map_or_else(|| "-1".to_owned(), |seconds| seconds.to_string());
-    let (idle, size) = (Ages::at(shared, now).of(left.idle), left.size);
+    let (idle, size) = (IdleTimes::at(server, now).of(left.idle), left.size);
     let _ = writeln!(line, " fetch={fetched} ttl={ttl} la={idle} clsid=1 size={size}");
-    shared.monitors.show(shared, EVICTIONS, None, &line);
+    server.monitors.show(server, EVICTIONS, None, &line);
 }
 
 /// The beginning of a line about a key.
 fn begin(ask: &Ask<'_>, kind: &str, key: &[u8]) -> Vec<u8> {
-    let mut line = head(ask.shared, kind);
+    let mut line = head(ask.server, kind);
     line.extend_from_slice(b" key=");
     escaped(&mut line, key);
     line
 }
 
 pub(super) fn fetch(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
-    if !ask.shared.monitors.is_wanted(FETCHERS) {
+    if !ask.server.monitors.is_wanted(FETCHERS) {
         return;
     }
     let mut line = begin(ask, "item_get", key.bytes);
@@ -140,7 +140,7 @@ pub(super) fn fetch(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     let (class, size) = (u8::from(found.is_some()), found.unwrap_or(0));
     let fd = ask.session.client.fd;
     let _ = writeln!(line, " status={status} clsid={class} cfd={fd} size={size}");
-    ask.shared.monitors.show(ask.shared, FETCHERS, None, &line);
+    ask.server.monitors.show(ask.server, FETCHERS, None, &line);
 }
 
 /// Shows a store command, with the size of the value in bytes.
@@ -149,26 +149,26 @@ pub(super) fn store(
     key: &Key<'_>,
     verb: &str,
     status: Status,
-    life: Life,
+    life: Expiry,
     size: usize,
 ) {
-    if !ask.shared.monitors.is_wanted(MUTATIONS) {
+    if !ask.server.monitors.is_wanted(MUTATIONS) {
         return;
     }
     let mut line = begin(ask, "item_store", key.bytes);
     let ttl = life.ends().map_or(0, |at| at.saturating_sub(ask.now.unix_ms) / 1_000);
     let (status, fd) = (status.word(), ask.session.client.fd);
     let _ = writeln!(line, " status={status} cmd={verb} ttl={ttl} clsid=1 cfd={fd} size={size}");
-    ask.shared.monitors.show(ask.shared, MUTATIONS, None, &line);
+    ask.server.monitors.show(ask.server, MUTATIONS, None, &line);
 }
 
 /// Shows the removal of a value of `size` bytes.
 pub(super) fn deleted(ask: &Ask<'_>, key: &Key<'_>, verb: &str, size: usize) {
-    if !ask.shared.monitors.is_wanted(DELETIONS) {
+    if !ask.server.monitors.is_wanted(DELETIONS) {
         return;
     }
     let mut line = begin(ask, "deleted", key.bytes);
     let fd = ask.session.client.fd;
     let _ = writeln!(line, " cmd={verb} clsid=1 cfd={fd} size={size}");
-    ask.shared.monitors.show(ask.shared, DELETIONS, None, &line);
+    ask.server.monitors.show(ask.server, DELETIONS, None, &line);
 }

@@ -1,9 +1,11 @@
 //! Writes of items, by text and meta commands.
 
-use super::{Ask, Event, Life, TOO_LARGE, detail, refused, watch};
-use crate::notify;
-use crate::room::Room;
-use crate::value::Text;
+use super::request::{Ask, Expiry, TOO_LARGE, refused};
+use super::{detail, watch};
+use crate::call::size_check::Room;
+use crate::facts::memcached_events::Event;
+use crate::server::audience;
+use crate::values::text_value::Text;
 use base::Micros;
 use store::{Change, Item, Key, Now};
 
@@ -81,13 +83,13 @@ impl Mode {
 pub(super) struct Write<'a> {
     pub(super) mode: Mode,
     pub(super) new: Text<'a>,
-    pub(super) life: Life,
+    pub(super) life: Expiry,
     /// The cas that the item must have.
     pub(super) compare: Option<u64>,
     /// A write with an older cas stores the value as stale, instead of being refused.
     pub(super) invalidate: bool,
     /// The expiry of an item that append or prepend creates.
-    pub(super) vivify: Option<Life>,
+    pub(super) vivify: Option<Expiry>,
     /// The cost of a miss, as a hint of the client.
     pub(super) cost: Option<Micros>,
 }
@@ -112,7 +114,7 @@ impl Write<'_> {
         detail::set(ask, key.bytes);
         let (mut before, mut was_there) = (None, false);
         // The check comes before the value is joined or copied, so a refused write takes no memory.
-        let room = Room::of(ask.shared, ask.view, key.tenant, self.new.data.len());
+        let room = Room::of(ask.server, ask.view, key.tenant, self.new.data.len());
         let write = |item: Option<&Item<'_>>| {
             let old = item.and_then(Text::of).map(|old| old.data.len());
             (before, was_there) = (old, item.is_some());
@@ -123,7 +125,7 @@ impl Write<'_> {
             let (change, written) = self.apply(ask, item);
             (change, Ok(written))
         };
-        let store = &ask.shared.store;
+        let store = &ask.server.store;
         // Only a write without a condition lets the store decline the value.
         let is_plain = self.mode == Mode::Set && self.compare.is_none();
         let offered = Key { may_be_declined: is_plain, ..*key };
@@ -156,21 +158,21 @@ impl Write<'_> {
     /// of Redis.
     fn tell(&self, ask: &Ask<'_>, key: &Key<'_>, was_there: bool) {
         if self.mode.joins() && was_there {
-            return ask.tell(notify::STRING, "append", key);
+            return ask.tell(audience::STRING, "append", key);
         }
         let life = if self.mode.joins() { self.vivify.unwrap_or(self.life) } else { self.life };
-        if life == Life::Over {
+        if life == Expiry::Over {
             if was_there {
-                ask.tell_life(life, key);
+                ask.notify_expiry(life, key);
             }
             return;
         }
-        ask.tell(notify::STRING, "set", key);
-        if life != Life::Forever {
-            ask.tell_life(life, key);
+        ask.tell(audience::STRING, "set", key);
+        if life != Expiry::Forever {
+            ask.notify_expiry(life, key);
         }
         if !was_there {
-            ask.tell(notify::NEW, "new", key);
+            ask.tell(audience::NEW, "new", key);
         }
     }
 
@@ -254,10 +256,10 @@ pub(super) fn kept(text: &Text<'_>, expires: Option<u64>, now: Now) -> Change<'s
 /// Refuses data that are too large. Returns the line of the error.
 pub(super) fn too_large(ask: &Ask<'_>, key: &Key<'_>, removes: bool, verb: &str) -> &'static str {
     // A reader could otherwise take the old value for the refused one.
-    if removes && ask.shared.store.delete(key, ask.now) {
-        ask.tell(notify::GENERIC, "del", key);
+    if removes && ask.server.store.delete(key, ask.now) {
+        ask.tell(audience::GENERIC, "del", key);
     }
     ask.count(Event::StoreTooLarge);
-    watch::store(ask, key, verb, watch::Status::TooLarge, Life::Forever, 0);
+    watch::store(ask, key, verb, watch::Status::TooLarge, Expiry::Forever, 0);
     TOO_LARGE
 }

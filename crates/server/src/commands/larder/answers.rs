@@ -3,7 +3,7 @@
 
 use super::{document, lines, number_of, wants_json};
 use crate::commands::{Call, Done, Failure, SYNTAX};
-use crate::report::{report, report_of};
+use crate::observe::report::{report, report_of};
 use ::report::finding::Severity;
 use ::report::sizing::{Need, Sizing};
 use ::report::{Report, Tenant, claim, finding, say};
@@ -27,7 +27,7 @@ pub(super) fn advise(call: &mut Call<'_>) -> Done {
         3 if call.is(2, "json") => (false, true),
         _ => (true, wants_json(call, 3)?),
     };
-    let report = report(call.shared);
+    let report = report(call.server);
     let only = if tenant { Some(tenant_of(call, &report, 2)?.name.clone()) } else { None };
     if as_json {
         let mut found = finding::all(&report);
@@ -50,7 +50,7 @@ pub(super) fn advise(call: &mut Call<'_>) -> Done {
 
 pub(super) fn why(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 3)?;
-    let report = report(call.shared);
+    let report = report(call.server);
     let tenant = tenant_of(call, &report, 2)?;
     if as_json {
         let missed = Cause::ALL.map(|cause| (cause.name(), tenant.recent.missed_for(cause)));
@@ -77,7 +77,7 @@ pub(super) fn why(call: &mut Call<'_>) -> Done {
 pub(super) fn memory(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 4)?;
     let wanted = ratio(&call.text(3))?;
-    let report = report(call.shared);
+    let report = report(call.server);
     let tenant = tenant_of(call, &report, 2)?;
     if as_json {
         let need = Sizing::of(tenant).map(|sizing| (sizing.need(wanted), sizing.end()));
@@ -97,7 +97,7 @@ pub(super) fn memory(call: &mut Call<'_>) -> Done {
 
 pub(super) fn size(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 3)?;
-    let report = report(call.shared);
+    let report = report(call.server);
     let wanted = memory_of(&call.text(2), report.server.maxmemory)?;
     if as_json {
         let claims = claim::of_maxmemory(&report, wanted);
@@ -149,7 +149,7 @@ fn ratio(text: &str) -> Result<f64, Failure> {
 
 pub(super) fn policies(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
-    let report = report(call.shared);
+    let report = report(call.server);
     if as_json {
         document(call, &serde_json::to_value(&report.policies).unwrap_or_default());
         return Ok(());
@@ -166,8 +166,8 @@ pub(super) fn history(call: &mut Call<'_>) -> Done {
         _ => Some(back(&call.text(2))?),
     };
     let as_json = wants_json(call, if seconds.is_some() { 3 } else { 2 })?;
-    let history = call.shared.lock_history().clone();
-    let report = report_of(call.shared, &history);
+    let history = call.server.lock_history().clone();
+    let report = report_of(call.server, &history);
     let since = report.server.now_unix_s.saturating_sub(seconds.unwrap_or(HISTORY_S));
     if as_json {
         let series = |name: Option<&str>| json!(history.since(name, since));
@@ -209,7 +209,7 @@ pub(super) fn whole(call: &mut Call<'_>) -> Done {
     if !as_json {
         return Err(SYNTAX.into());
     }
-    let report = report(call.shared);
+    let report = report(call.server);
     document(call, &serde_json::to_value(&*report).unwrap_or_default());
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! LARDER CURVE: the miss ratio of a tenant at every size.
 
 use super::{POINTS, document, lines, number_of, wants_json};
+use crate::background::pilot;
 use crate::commands::{Call, Done, Failure};
-use crate::pilot;
-use crate::report::report;
+use crate::observe::report::report;
 use ::report::say;
 use base::Bytes;
 use curve::MissRatioCurve;
@@ -27,10 +27,10 @@ pub(super) fn curve(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 3)?;
     let name = call.text(2).into_owned();
     let number = number_of(call, &name)?;
-    let shown = call.shared.published.shown();
+    let shown = call.server.published.shown();
     let found = shown.curves.iter().find(|(tenant, _)| *tenant == number);
     let candidates = found.map_or(&[][..], |(_, candidates)| candidates);
-    let sizes = sizes(candidates, pilot::memory(call.shared).1);
+    let sizes = sizes(candidates, pilot::memory(call.server).1);
     if as_json {
         let points = |curve: &MissRatioCurve| -> Vec<(u64, f64)> {
             sizes.iter().map(|&size| (size.0, curve.at(size).0)).collect()
@@ -60,7 +60,7 @@ pub(super) fn curve(call: &mut Call<'_>) -> Done {
             "the loop is off: CONFIG SET maxmemory-policy auto recipe auto switches it on"
         }));
     }
-    let report = report(call.shared);
+    let report = report(call.server);
     let tenant = report.tenant(&name).filter(|tenant| tenant.curve.is_some());
     let text = tenant.map_or_else(Vec::new, |tenant| say::curve(&report, tenant));
     lines(call, &text);

@@ -5,7 +5,6 @@
 mod answers;
 mod curve;
 mod plan;
-mod price;
 mod tenants;
 mod tides;
 
@@ -172,6 +171,6 @@ pub(super) fn number_of(call: &Call<'_>, name: &str) -> Result<TenantId, Failure
     })
 }
 
-pub(super) fn share(part: Bytes, whole: Bytes) -> f64 {
+pub(crate) fn share(part: Bytes, whole: Bytes) -> f64 {
     if whole.0 > 0 { part.as_f64() / whole.as_f64() } else { 0.0 }
 }

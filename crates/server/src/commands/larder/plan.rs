@@ -1,30 +1,31 @@
 //! LARDER PLAN and EPOCHS: the plan in force, and the outcome of each epoch.
 
-use super::{document, lines, price, ratio, wants_json};
+use super::{document, lines, ratio, wants_json};
+use crate::background::pilot;
 use crate::commands::{Call, Done};
-use crate::pilot;
-use crate::report::report;
+use crate::observe::prices;
+use crate::observe::report::report;
 use ::report::plans;
 use base::Bytes;
 use serde_json::json;
 
 pub(super) fn plan(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
-    let shown = call.shared.published.shown();
+    let shown = call.server.published.shown();
     let recipe = pilot::recipe_of(&call.view.settings);
     if as_json {
         let status = match &shown.status {
             Some(status) => {
                 let mut value = serde_json::to_value(status).unwrap_or_default();
                 if recipe.has_prices() {
-                    value["price"] = price::document(&report(call.shared), &status.prices);
+                    value["price"] = prices::document(&report(call.server), &status.prices);
                 }
                 value
             }
             None => json!({
                 "recipe": recipe.to_string(),
                 "epoch": 0,
-                "memory": pilot::memory(call.shared).1.0,
+                "memory": pilot::memory(call.server).1.0,
                 "rate": 0.0,
                 "samples": 0,
                 "dropped": 0,
@@ -53,7 +54,7 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
                 text.push("There is no limit to divide: set maxmemory.".to_owned());
             }
             if recipe.has_prices() {
-                text.extend(price::lines(&report(call.shared), &status.prices));
+                text.extend(prices::lines(&report(call.server), &status.prices));
             }
             if let Some(epoch) = status.history.last() {
                 text.push(plans::decision(epoch));
@@ -68,7 +69,7 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
 /// The epochs that the pilot remembers, the newest last.
 pub(super) fn epochs(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
-    let shown = call.shared.published.shown();
+    let shown = call.server.published.shown();
     let epochs = shown.status.as_ref().map_or(&[][..], |status| &status.history);
     if as_json {
         document(call, &serde_json::to_value(epochs).unwrap_or_default());

@@ -1,24 +1,24 @@
 //! LARDER TENANTS: the memory and the requests of each tenant.
 
 use super::{document, lines, share, wants_json};
+use crate::background::pilot;
 use crate::commands::{Call, Done};
-use crate::pilot;
-use crate::report::report;
+use crate::observe::report::report;
 use ::report::{Tenant, say};
 use base::{Bytes, TenantId};
 use serde_json::{Value, json};
 
 pub(super) fn tenants(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
-    let report = report(call.shared);
+    let report = report(call.server);
     if as_json {
-        let (used, _) = pilot::memory(call.shared);
-        let shown = call.shared.published.shown();
+        let (used, _) = pilot::memory(call.server);
+        let shown = call.server.published.shown();
         let all = report.tenants.iter().enumerate().map(|(at, tenant)| {
             let id = at as TenantId;
             let k = shown
                 .pool(id)
-                .map_or_else(|| call.shared.store.evictor(id).k, |(_, evictor)| evictor.k);
+                .map_or_else(|| call.server.store.evictor(id).k, |(_, evictor)| evictor.k);
             row(tenant, used, k)
         });
         document(call, &Value::from(all.collect::<Vec<_>>()));

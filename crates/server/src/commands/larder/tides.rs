@@ -1,8 +1,8 @@
 //! LARDER DUMP, LOAD and TIDES: items that are on the disk, and tenants with a periodic load.
 
 use super::{lines, number_of, wants_json};
+use crate::background::dump::{Shown, Transfer};
 use crate::commands::{Call, Done, Failure};
-use crate::transfer::{Shown, Transfer};
 use base::{Bytes, TenantId};
 use serde_json::{Value, json};
 use tune::periodic::Turn;
@@ -31,7 +31,7 @@ fn ask(call: &mut Call<'_>, turn: Turn, answer: &str) -> Done {
         _ => return Err(crate::commands::SYNTAX.into()),
     };
     for tenant in tenants {
-        call.shared.transfers.ask(tenant, turn);
+        call.server.transfers.ask(tenant, turn);
     }
     call.out.simple(answer);
     Ok(())
@@ -41,7 +41,7 @@ pub(super) fn tides(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
     let all = call.view.names.iter().enumerate().map(|(number, name)| {
         let number = number as TenantId;
-        (name, call.shared.transfers.shown(number), call.shared.store.away(number))
+        (name, call.server.transfers.shown(number), call.server.store.away(number))
     });
     if as_json {
         let document: Vec<Value> = all

@@ -6,7 +6,7 @@ mod table;
 pub(crate) use process::Process;
 
 use super::admin::MEMCACHED_VERSION;
-use crate::config::Error;
+use crate::settings::config::Error;
 use std::fmt::Write;
 use table::{Act, ELSEWHERE, FLAGS, Flag, Value, WORDS};
 

@@ -3,7 +3,7 @@
 //! The changes are made before any thread, port or file is opened, as in memcached. So the port and
 //! the files are opened with that user's permissions.
 
-use crate::config::Error;
+use crate::settings::config::Error;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::{User, geteuid, initgroups, setgid, setuid};
@@ -23,7 +23,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Makes the changes, except for the background (`background.rs`).
+    /// Makes the changes, except for the background (`process/daemonize.rs`).
     pub(crate) fn carry_out(&self) -> Result<(), Error> {
         let failed = |what: &str, error: nix::Error| Error(format!("{what}: {error}"));
         if self.core_dumps {

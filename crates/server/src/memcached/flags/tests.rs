@@ -1,7 +1,7 @@
 //! memcached's command line: flags that are applied, refused, or only named in the log.
 
 use super::*;
-use crate::config::{Level, Settings};
+use crate::settings::config::{Level, Settings};
 use base::Bytes;
 
 fn asked(line: &str) -> Result<Asked, Error> {

@@ -1,0 +1,100 @@
+//! Loading: reads the last block of the last file first, so that the warmest items return first.
+
+use super::Transfer;
+use super::dump::each;
+use super::file::DumpFile;
+use crate::server::Server;
+use crate::values::collection;
+use base::TenantId;
+use std::time::Instant;
+use store::{Error, Item, Key, Loaded, Saved};
+use tune::tenant::Finders;
+
+/// A load in progress.
+#[derive(Debug)]
+pub(super) struct Loading {
+    tenant: TenantId,
+    files: Vec<DumpFile>,
+    begun: Instant,
+    pub(super) transfer: Transfer,
+}
+
+impl Loading {
+    pub(super) fn begin(
+        server: &Server,
+        tenant: TenantId,
+        by: &'static str,
+        files: Vec<DumpFile>,
+    ) -> Self {
+        let at_s = server.clock.micros().as_f64() / 1e6;
+        let transfer = Transfer { by, at_s, ..Transfer::default() };
+        Self { tenant, files, begun: Instant::now(), transfer }
+    }
+
+    /// The bytes still on the disk.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().map(DumpFile::bytes).sum()
+    }
+
+    /// Loads a block. Returns whether there are more.
+    pub(super) fn step(&mut self, server: &Server) -> bool {
+        let Some(file) = self.files.last_mut() else { return false };
+        match file.take() {
+            None => _ = self.files.pop(),
+            Some((_, Err(why))) => {
+                tracing::warn!("a dump lost items: {why}");
+                self.transfer.torn += 1;
+            }
+            Some((number, Ok(payload))) => self.bring_back(server, number, &payload),
+        }
+        !self.files.is_empty()
+    }
+
+    /// Loads the items of a block. Settings cannot change meanwhile, so no item returns under a
+    /// rule that no longer holds.
+    fn bring_back(&mut self, server: &Server, number: u64, payload: &[u8]) {
+        let _unchanged = server.lock_changes();
+        let view = server.view();
+        let mut finders = Finders::new(view.tenants());
+        let Self { tenant, transfer, .. } = self;
+        transfer.bytes += payload.len() as u64;
+        each(server, *tenant, payload, |key, entry| {
+            if !finders.find(*tenant, entry.db, entry.key) {
+                server.store.revoke(key, number);
+                transfer.outdated += 1;
+                return;
+            }
+            let saved = entry.saved(0, |accesses| accesses);
+            match bring_back(server, key, number, &saved) {
+                Ok(Loaded::Back) => transfer.items += 1,
+                Ok(Loaded::Here) => transfer.here += 1,
+                Ok(Loaded::Outdated) => transfer.outdated += 1,
+                Err(_) => transfer.refused += 1,
+            }
+        });
+    }
+
+    /// The outcome. The rest of the tenant's files is dropped.
+    pub(super) fn end(mut self, server: &Server) -> Transfer {
+        server.store.forget_away(self.tenant);
+        self.transfer.seconds = self.begun.elapsed().as_secs_f64();
+        self.transfer
+    }
+}
+
+/// Loads an item. A collection that is too long for one piece becomes a tree.
+fn bring_back(
+    server: &Server,
+    key: &Key<'_>,
+    block: u64,
+    saved: &Saved<'_>,
+) -> Result<Loaded, Error> {
+    let (store, now) = (&server.store, server.clock.now());
+    let item = Item::outside(saved.value, saved.kind, saved.expires);
+    match collection::grown(store, key, &item, now)? {
+        Some((mut loose, note)) => {
+            store.load_tree(key, block, &Saved { value: &note, ..*saved }, &mut loose, now)
+        }
+        None => store.load(key, block, saved, now),
+    }
+}

@@ -1,0 +1,9 @@
+//! Background threads: the pilot, the history, housekeeping, dumps and restarts.
+
+pub(crate) mod dump;
+pub(crate) mod history_writer;
+pub(crate) mod housekeeping;
+pub(crate) mod pilot;
+pub(crate) mod process_memory;
+pub(crate) mod removal_events;
+pub(crate) mod warm;

@@ -1,0 +1,227 @@
+//! Blocked connections: they try again when woken, and wait at most until their timeout.
+
+use super::connection::Connection;
+use super::worker::{End, Worker};
+use crate::commands::{self, Call};
+use crate::services::blocked_clients::WaitKey;
+use crate::services::pubsub::Kind;
+use crate::session::Mute;
+use crate::settings::cluster::Cluster;
+use std::sync::atomic::Ordering;
+use store::Entered;
+use wire::resp::{Decoder, Encoder, Limits};
+use wire::slots::slot;
+
+/// The time until a client that may not try now tries again, in milliseconds.
+pub(super) const LATER_MS: u64 = 10;
+
+const UNBLOCKED: &[u8] = b"UNBLOCKED client unblocked via CLIENT UNBLOCK";
+
+impl Worker {
+    /// Notes the timeout of the connection's blocked command, if it has one.
+    pub(super) fn note_blocked(&mut self, at: usize, connection: &Connection) {
+        if let Some(wait) = &connection.session.blocked
+            && wait.until_ms < u64::MAX
+        {
+            self.work.timeouts.insert((wait.until_ms, at, connection.session.client.id));
+        }
+    }
+
+    /// Ends a blocked connection whose client has closed its side.
+    pub(super) fn stays(connection: &Connection) -> Result<(), End> {
+        let is_over = connection.session.blocked.is_some() && connection.read_closed;
+        if is_over { Err(End::Gone) } else { Ok(()) }
+    }
+
+    /// Lets a client try again, because a key that it waits for is ready.
+    pub(super) fn attempts(&mut self, at: usize, id: u64) {
+        if !self.is(at, id) {
+            return;
+        }
+        let Some(mut connection) = self.work.connections[at].take() else { return };
+        self.attempt(at, &mut connection);
+        self.keep_unless_served(at, connection);
+    }
+
+    /// Repeats the blocked command of a connection. Its reply, if any, is in the output.
+    fn attempt(&mut self, at: usize, connection: &mut Connection) {
+        let session = &mut connection.session;
+        let Some(mut wait) = session.blocked.take() else { return };
+        let now = self.server.clock.now();
+        self.now_ms = now.micros.0 / 1_000;
+        let pause = &self.server.pause;
+        let is_paused = pause.until(self.now_ms).is_some() && pause.holds(true);
+        if is_paused || self.enter() == Entered::Not {
+            self.work.postponed.push((at, session.client.id));
+            session.blocked = Some(wait);
+            return;
+        }
+        let bound = self.bound(connection);
+        let session = &mut connection.session;
+        let (server, view) = (&*self.server, &*self.view);
+        server.blocked.tries(&wait.keys, session.client.id);
+        let command = std::mem::take(&mut wait.command);
+        session.blocked = Some(wait);
+        session.follow(view);
+        let (mut decoder, limits) =
+            (Decoder::default(), Limits { bulk_max: u64::MAX, stranger: false });
+        if let Ok(Some(args)) = decoder.decode(&command, &limits) {
+            let out = Encoder::new(&mut self.output, session.protocol).bounded(bound);
+            let now = server.clock.now();
+            commands::run_again(&mut Call { args, out, session, server, view, now });
+            if let Some(wait) = &mut session.blocked {
+                wait.took_us += server.clock.micros().0 - now.micros.0;
+            }
+        }
+        server.gate.leave(self.number);
+        if self.output.len() > bound {
+            session.overflow();
+        }
+        if let Some(wait) = &mut session.blocked {
+            wait.command = command;
+        }
+    }
+
+    /// Lets a connection continue if it has its reply. Otherwise it stays blocked.
+    fn keep_unless_served(&mut self, at: usize, mut connection: Box<Connection>) {
+        if self.output.is_empty() || connection.session.blocked.is_none() {
+            self.work.connections[at] = Some(connection);
+            return;
+        }
+        self.note_waited(&mut connection);
+        let overflows = connection.session.overflows();
+        let is_muted = self.end_wait(at, &mut connection);
+        if overflows {
+            self.overflows(&connection);
+            self.keep(at, connection, true);
+            return;
+        }
+        if is_muted || connection.session.mute == Mute::Always {
+            self.output.clear();
+        }
+        self.server.tracking.tell_pending(&self.server);
+        // The reply is written first. Then the commands behind it run.
+        let result = self.reply(at, &mut connection);
+        let result = result.and_then(|()| self.received(at, &mut connection, &[]));
+        self.keep(at, connection, result.is_err());
+    }
+
+    /// Logs a blocked command that took long or has a large reply.
+    fn note_waited(&mut self, connection: &mut Connection) {
+        let (server, view, reply) = (&*self.server, &*self.view, self.output.len());
+        let session = &mut connection.session;
+        let Some(wait) = &session.blocked else { return };
+        let is_large = reply as u64 >= view.settings.large_from();
+        let took_us = wait.took_us;
+        if !view.settings.is_slow(took_us) && !is_large {
+            return;
+        }
+        let (mut decoder, limits) =
+            (Decoder::default(), Limits { bulk_max: u64::MAX, stranger: false });
+        let command = wait.command.clone();
+        let Ok(Some(args)) = decoder.decode(&command, &limits) else { return };
+        let words: Vec<&[u8]> = args.iter_from(0).collect();
+        commands::note_slow(server, view, &session.client, &words, took_us, 1);
+        if is_large {
+            let out = Encoder::new(&mut self.output, session.protocol);
+            let now = server.clock.now();
+            commands::note_large(&Call { args, out, session, server, view, now }, 0, reply);
+        }
+    }
+
+    /// Ends a connection's wait, and wakes the next client of each of its keys. Returns whether the
+    /// client wants no reply.
+    pub(super) fn end_wait(&mut self, at: usize, connection: &mut Connection) -> bool {
+        let Some(wait) = connection.session.unblock() else { return false };
+        let id = connection.session.client.id;
+        self.work.timeouts.remove(&(wait.until_ms, at, id));
+        self.server.end_wait(&wait.keys, id, self.server.clock.now());
+        wait.is_muted
+    }
+
+    /// Ends a client's wait because of its timeout or CLIENT UNBLOCK.
+    pub(super) fn unblock(&mut self, at: usize, id: u64, is_error: bool) {
+        if !self.is(at, id) {
+            return;
+        }
+        let Some(connection) = self.work.connections[at].take() else { return };
+        if connection.session.blocked.is_some() {
+            let mut out = Encoder::new(&mut self.output, connection.session.protocol);
+            if is_error {
+                out.error(UNBLOCKED);
+                self.count_failed(&connection, UNBLOCKED);
+            } else {
+                out.null_array();
+            }
+        }
+        self.keep_unless_served(at, connection);
+    }
+
+    /// After a change of slots, redirects the clients that wait for keys of moved slots, and ends
+    /// subscriptions to shard channels of these slots.
+    pub(super) fn leave_slots(&mut self) {
+        let Some(cluster) = self.view.cluster.clone() else { return };
+        for at in 0..self.work.connections.len() {
+            self.send_on(at, &cluster);
+            self.leave_channels(at, &cluster);
+        }
+    }
+
+    fn send_on(&mut self, at: usize, cluster: &Cluster) {
+        let Some(connection) = &self.work.connections[at] else { return };
+        let session = &connection.session;
+        let Some(wait) = &session.blocked else { return };
+        let Err(elsewhere) = cluster.check(wait.keys.iter().map(WaitKey::bytes)) else { return };
+        let failure = commands::redirect(&self.view, &session.client, elsewhere);
+        self.count_failed(connection, failure.text());
+        Encoder::new(&mut self.output, session.protocol).error(failure.text());
+        if let Some(connection) = self.work.connections[at].take() {
+            self.keep_unless_served(at, connection);
+        }
+    }
+
+    /// Counts a failure of a client's blocked command.
+    fn count_failed(&self, connection: &Connection, text: &[u8]) {
+        let number = connection.session.client.command.load(Ordering::Relaxed);
+        self.counters().commands[usize::from(number)].failed.add(1);
+        self.server.stats.error(text);
+    }
+
+    fn leave_channels(&mut self, at: usize, cluster: &Cluster) {
+        let Some(connection) = &mut self.work.connections[at] else { return };
+        let session = &mut connection.session;
+        let Some(all) = &mut session.subscriptions else { return };
+        let is_gone = |name: &&Vec<u8>| !cluster.is_mine(slot(name));
+        let gone: Vec<_> = all.sharded.iter().filter(is_gone).cloned().collect();
+        let mut out = Encoder::new(&mut self.output, session.protocol);
+        let before = all.sharded.len();
+        all.sharded.retain(|name| cluster.is_mine(slot(name)));
+        for (name, at) in gone.iter().zip(1..) {
+            self.server.pubsub.unsubscribe(Kind::Sharded, name, session.client.id);
+            out.push(3);
+            out.bulk(b"sunsubscribe");
+            out.bulk(name);
+            out.integer((before - at) as i64);
+        }
+        session.client.sharded.store(all.sharded.len() as u64, Ordering::Relaxed);
+        if all.is_empty() {
+            session.subscriptions = None;
+        }
+        if !gone.is_empty() {
+            self.push(at);
+        }
+    }
+
+    /// Lets the postponed clients try again, and ends the waits that are over.
+    pub(super) fn wake_blocked(&mut self) {
+        for (at, id) in std::mem::take(&mut self.work.postponed) {
+            self.attempts(at, id);
+        }
+        while let Some(&(until_ms, at, id)) = self.work.timeouts.first()
+            && until_ms <= self.now_ms
+        {
+            self.work.timeouts.pop_first();
+            self.unblock(at, id, false);
+        }
+    }
+}

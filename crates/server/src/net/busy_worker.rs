@@ -1,0 +1,112 @@
+//! Standing in: while a script runs, its worker's other clients are told that the server is busy.
+//!
+//! A script occupies its thread, and so everything that the thread's event loop would serve. Before
+//! a command that may run a script, the work of the loop is handed to a second [`Worker`], which
+//! stands by. A script that runs for longer than `busy-reply-threshold` calls [`serve_meanwhile`]
+//! from time to time. Then the stand-in takes the arrived requests and replies to them, outside of
+//! any batch, as the workers of other threads do: BUSY, except to commands that may end the script.
+//! It puts aside everything about the script's own client. When the script ends, the work goes
+//! back, and the loop continues.
+
+use super::worker::{Work, Worker};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Entered;
+
+thread_local! {
+    /// The worker that stands in for that of this thread.
+    static STANDBY: RefCell<Option<Worker>> = const { RefCell::new(None) };
+}
+
+/// Serves the clients of this thread, if a script has kept them waiting for too long.
+pub(crate) fn serve_meanwhile() {
+    let Some(mut worker) = STANDBY.take() else { return };
+    if worker.server.is_busy(&worker.view) {
+        worker.stand_in();
+    }
+    STANDBY.set(Some(worker));
+}
+
+/// The work that the stand-in gives back.
+pub(super) fn take_back_work() -> Work {
+    let Some(mut worker) = STANDBY.take() else { return Work::default() };
+    for message in std::mem::take(&mut worker.work.postponed_mail) {
+        worker.server.mailboxes[worker.number].send(message);
+    }
+    std::mem::take(&mut worker.work)
+}
+
+impl Worker {
+    /// Hands the work over. From here on another worker may stand in, while a command runs for the
+    /// client at this place.
+    pub(super) fn lend_work(&mut self, at: usize) {
+        STANDBY.set(Some(Self {
+            number: self.number,
+            driver: Rc::clone(&self.driver),
+            server: Arc::clone(&self.server),
+            view: Arc::clone(&self.view),
+            work: std::mem::take(&mut self.work),
+            output: vec![],
+            now_ms: self.now_ms,
+            ticked_ms: self.ticked_ms,
+            batches: self.batches,
+            stands_in_for: Some(at),
+        }));
+    }
+
+    /// Begins a batch of commands. A worker that stands in gets none.
+    pub(super) fn enter(&self) -> Entered {
+        match self.stands_in_for {
+            Some(_) => Entered::Not,
+            None => self.server.enter(&self.view, self.number),
+        }
+    }
+
+    /// Ends a batch of commands.
+    pub(super) fn leave(&self) {
+        if self.stands_in_for.is_none() {
+            self.server.gate.leave(self.number);
+        }
+    }
+
+    /// Replies to the arrived requests, without waiting.
+    fn stand_in(&mut self) {
+        if self.wait(Duration::ZERO).is_err() {
+            // The loop itself will end for the same reason, later.
+            return;
+        }
+        // Everything about the script's client stays as it is, in its order.
+        let away = self.stands_in_for;
+        let work = &mut self.work;
+        let batch = std::mem::take(&mut work.batch).into_iter();
+        let (arrivals, others) = batch.partition(|arrival| Some(arrival.place.at) == away);
+        work.batch = others;
+        let again = std::mem::take(&mut work.again).into_iter();
+        let (mut again, others): (VecDeque<_>, _) = again.partition(|at| Some(*at) == away);
+        work.again = others;
+        let mut events = VecDeque::new();
+        // A message may have started the script, and others wait behind it.
+        self.mail();
+        while let Some(event) = self.next_event() {
+            if event.at().is_some() && event.at() == away {
+                events.push_back(event);
+            } else {
+                self.event(event);
+            }
+        }
+        for at in std::mem::take(&mut self.work.again) {
+            self.ready(at, false, false);
+        }
+        self.carry_out();
+        self.gather();
+        self.send_gathered();
+        self.end_sent();
+        self.work.batch = arrivals;
+        self.work.again.append(&mut again);
+        events.append(&mut self.work.events);
+        self.work.events = events;
+    }
+}

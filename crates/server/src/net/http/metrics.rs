@@ -1,0 +1,171 @@
+//! The metrics of this server: those of its report, and those that only a server has.
+
+use crate::background::dump;
+use crate::observe::report::report;
+use crate::server::Server;
+use base::{Bytes, TenantId};
+use dashboard::metrics::{Page, facts, status};
+use std::sync::atomic::Ordering;
+
+/// The whole text of the metrics.
+pub(super) fn text(server: &Server) -> String {
+    let mut page = Page::default();
+    server_facts(server, &mut page);
+    memory(server, &mut page);
+    traffic(server, &mut page);
+    saves(server, &mut page);
+    pauses(server, &mut page);
+    if let Some(known) = &server.published.shown().status {
+        status(known, &mut page);
+    }
+    facts(&report(server), &mut page);
+    transfers(server, &mut page);
+    page.text()
+}
+
+fn server_facts(server: &Server, page: &mut Page) {
+    let view = server.view();
+    page.metric("info", "gauge", "What runs, always 1.");
+    let labels = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("policy", &view.settings.maxmemory_policy.name()),
+        ("recipe", &view.settings.recipe.to_string()),
+    ];
+    page.sample("info", &labels, 1);
+    page.gauge("clients_max", "Clients that may be connected.", view.settings.maxclients);
+    let (user, system) = crate::background::housekeeping::cpu_seconds();
+    page.metric("cpu_seconds_total", "counter", "Time of processors.");
+    page.sample("cpu_seconds_total", &[("mode", "user")], user);
+    page.sample("cpu_seconds_total", &[("mode", "system")], system);
+}
+
+fn memory(server: &Server, page: &mut Page) {
+    let reserve = server.store.reserve();
+    page.gauge("memory_reserve_bytes", "Of that, set aside for the allocator.", reserve.0);
+    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+    let clients = server.clients.all();
+    let buffers: u64 = clients.iter().map(|c| load(&c.input) + load(&c.output)).sum();
+    page.gauge("client_buffer_bytes", "Unfinished commands and unread replies.", buffers);
+}
+
+fn traffic(server: &Server, page: &mut Page) {
+    let totals = server.stats.since_start(server.counters());
+    page.counter("connections_total", "Connections accepted.", totals.connections);
+    page.counter(
+        "connections_rejected_total",
+        "Connections above maxclients.",
+        totals.rejected_connections,
+    );
+    page.counter("received_bytes_total", "Bytes from clients.", totals.net_in);
+    page.counter("sent_bytes_total", "Bytes to clients.", totals.net_out);
+    let called = || totals.commands.iter().enumerate().filter(|(_, c)| c.calls + c.rejected > 0);
+    page.metric("commands_total", "counter", "Commands carried out.");
+    for (number, counted) in called() {
+        let name = crate::commands::name_of(number as u16);
+        page.sample("commands_total", &[("command", name)], counted.calls);
+    }
+    page.metric("commands_failed_total", "counter", "Commands answered with an error.");
+    for (number, counted) in called().filter(|(_, c)| c.failed + c.rejected > 0) {
+        let name = crate::commands::name_of(number as u16);
+        let failed = counted.failed + counted.rejected;
+        page.sample("commands_failed_total", &[("command", name)], failed);
+    }
+    page.metric(
+        "commands_seconds_total",
+        "counter",
+        "Time of commands, estimated from a sample of them.",
+    );
+    for (number, counted) in called().filter(|(_, c)| c.timed > 0) {
+        let name = crate::commands::name_of(number as u16);
+        let seconds = counted.micros() as f64 / 1e6;
+        page.sample("commands_seconds_total", &[("command", name)], seconds);
+    }
+    page.metric("errors_total", "counter", "Error replies by their first word.");
+    for (code, count) in server.stats.errors() {
+        page.sample("errors_total", &[("code", &code)], count);
+    }
+    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+    page.metric("clients_cut_total", "counter", "Clients closed at a limit of their buffers.");
+    let (query, output) = (&server.stats.query_limit_closed, &server.stats.output_limit_closed);
+    page.sample("clients_cut_total", &[("buffer", "query")], load(query));
+    page.sample("clients_cut_total", &[("buffer", "output")], load(output));
+}
+
+/// Counts of warm-restart files and copies.
+fn saves(server: &Server, page: &mut Page) {
+    let (saved, failed) = server.warm.saves();
+    page.metric("saves_total", "counter", "Warm-restart files and copies that were written.");
+    page.sample("saves_total", &[("result", "saved")], saved);
+    page.sample("saves_total", &[("result", "failed")], failed);
+    let is_failing = u8::from(server.warm.is_failing());
+    page.gauge(
+        "save_failing",
+        "1 where the last of them failed, or the first will; else 0.",
+        is_failing,
+    );
+}
+
+/// The time that operations took to make room, for all operations of both protocols.
+fn pauses(server: &Server, page: &mut Page) {
+    /// The upper ends of the buckets, in nanoseconds.
+    const ENDS: [u64; 12] = [
+        500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
+        10_000_000,
+    ];
+    let pauses = server.store.pauses();
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let help = "Time that operations spent evicting, those that did.";
+    page.metric("eviction_pause_seconds", "histogram", help);
+    for end in ENDS {
+        let label = seconds(end).to_string();
+        page.sample("eviction_pause_seconds_bucket", &[("le", &label)], pauses.within(end));
+    }
+    page.sample("eviction_pause_seconds_bucket", &[("le", "+Inf")], pauses.count);
+    page.sample("eviction_pause_seconds_sum", &[], seconds(pauses.nanos));
+    page.sample("eviction_pause_seconds_count", &[], pauses.count);
+    page.gauge("eviction_pause_max_seconds", "The longest.", seconds(pauses.nanos_max));
+    let help = "Victims of a single operation, at most: items or pages.";
+    page.gauge("eviction_pause_max_victims", help, pauses.victims_max);
+}
+
+/// Reads one number of a tenant's transfers.
+type Show = fn(&dump::Shown) -> u64;
+
+/// Dumps and loads, if the settings allow any.
+fn transfers(server: &Server, page: &mut Page) {
+    let view = server.view();
+    if view.settings.dump_max == Bytes(0) {
+        return;
+    }
+    let all: Vec<_> = (0..view.names.len() as TenantId)
+        .map(|id| (&view.names[usize::from(id)], server.transfers.shown(id), server.store.away(id)))
+        .collect();
+    let help = "From one peak to the next, where a load has a period.";
+    page.metric("tide_period_seconds", "gauge", help);
+    for (tenant, shown, _) in &all {
+        if let Some(period) = shown.period_s {
+            page.sample("tide_period_seconds", &[("tenant", tenant)], period);
+        }
+    }
+    page.metric("dump_items", "gauge", "Items with a good copy on the disk.");
+    for (tenant, _, (items, _)) in &all {
+        page.sample("dump_items", &[("tenant", tenant)], items);
+    }
+    page.metric("dump_index_bytes", "gauge", "Memory that tells them from outdated ones.");
+    for (tenant, _, (_, index)) in &all {
+        page.sample("dump_index_bytes", &[("tenant", tenant)], index.0);
+    }
+    let read: [(&str, &str, &str, Show); 5] = [
+        ("dump_disk_bytes", "gauge", "Disk that dumps take.", |shown| shown.disk),
+        ("dumps_total", "counter", "Dumps that ended.", |shown| shown.dumps),
+        ("dumped_items_total", "counter", "Items they copied.", |shown| shown.dumped),
+        ("loads_total", "counter", "Loads that ended.", |shown| shown.loads),
+        ("loaded_items_total", "counter", "Items they brought back.", |shown| shown.loaded),
+    ];
+    for (name, kind, help, of) in read {
+        page.metric(name, kind, help);
+        for (tenant, shown, _) in &all {
+            page.sample(name, &[("tenant", tenant)], of(shown));
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Replies: written, gathered with those of other clients, or kept for a client that reads slowly.
+
+use super::acceptor::Speaks;
+use super::connection::Connection;
+use super::driver::Place;
+use super::worker::{End, OUTPUT, Worker};
+use crate::services::pubsub::Publication;
+use crate::session::{Session, Subscriptions};
+use crate::settings::config::OutputLimit;
+use std::sync::atomic::Ordering;
+use wire::resp::Encoder;
+
+/// Replies are written early once they have this many bytes.
+pub(super) const WRITE_EARLY: usize = 256 << 10;
+/// The bytes of replies that may wait, be gathered, or be written in one turn. Beyond this, the
+/// client's next command is held back.
+pub(super) const REPLIES_MAX: usize = 1 << 20;
+/// The bytes of replies that `client-output-buffer-limit` does not count. In Redis each client has
+/// a buffer of this size in any case. So a small reply never disconnects a client, however low the
+/// limit is.
+const UNCOUNTED: usize = 16 << 10;
+/// The bytes of lines that may wait for a watcher of memcached's protocol, as in memcached.
+const WATCHER_MAX: usize = 256 << 10;
+/// Longer replies are not gathered: compared with them the call that writes them costs little.
+const GATHER_MAX: usize = 32 << 10;
+/// The largest number of connections whose gathered replies wait for each other.
+const GATHERED_MAX: usize = 64;
+
+/// Publishes the bytes that wait for a client, for other threads.
+fn note_output(connection: &Connection) {
+    connection.session.client.output.store(connection.waiting() as u64, Ordering::Relaxed);
+}
+
+impl Worker {
+    /// Writes the replies, or gathers them.
+    pub(super) fn reply(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
+        if self.output.is_empty() {
+            return Ok(());
+        }
+        if connection.session.backs_off() {
+            connection.held.append(&mut self.output);
+            let (until, id) = (connection.session.waits_until_ms, connection.session.client.id);
+            self.work.backing_off.push((until, at, id));
+            return Ok(());
+        }
+        let (counters, len) = (self.counters(), self.output.len());
+        counters.writes.add(1);
+        let is_small = len <= GATHER_MAX && self.driver().pushes(&connection.stream);
+        if connection.is_gathered || is_small && connection.waiting() == 0 {
+            counters.net_out.add(len as u64);
+            connection.session.client.net_out.add(len as u64);
+            if !connection.is_gathered {
+                self.work.gathered.push(at);
+            }
+            connection.gather(&mut self.output, || self.driver.borrow_mut().spare());
+            return Ok(());
+        }
+        let sent = connection.send(&self.output)?;
+        counters.net_out.add(sent as u64);
+        connection.session.client.net_out.add(sent as u64);
+        self.output.clear();
+        if self.output.capacity() > 4 * WRITE_EARLY {
+            self.output = Vec::with_capacity(OUTPUT);
+        }
+        if connection.waiting() > 0 {
+            self.wait_for_room(at, connection)?;
+            note_output(connection);
+            self.check_output(connection)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for a report when the socket accepts more bytes.
+    fn wait_for_room(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
+        if !connection.awaits_room {
+            connection.awaits_room = true;
+            let place = Place { at, id: connection.session.client.id };
+            self.driver().watch_room(&mut connection.stream, place, true)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the waiting replies, as far as the socket accepts them.
+    pub(super) fn flush(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
+        let sent = connection.flush()?;
+        self.counters().net_out.add(sent as u64);
+        self.counters().writes.add(1);
+        note_output(connection);
+        if sent > 0 {
+            // A client that reads its replies is not idle.
+            let now_ms = self.server.clock.micros().0 / 1_000;
+            connection.session.client.last_ms.store(now_ms, Ordering::Relaxed);
+        }
+        if connection.waiting() > 0 {
+            self.wait_for_room(at, connection)?;
+            return self.check_output(connection);
+        }
+        if std::mem::take(&mut connection.awaits_room) {
+            let place = Place { at, id: connection.session.client.id };
+            self.driver().watch_room(&mut connection.stream, place, false)?;
+        }
+        if connection.session.closing { Err(End::Closed) } else { Ok(()) }
+    }
+
+    /// Hands the gathered replies to the driver, except those of a client whose script runs.
+    pub(super) fn gather(&mut self) {
+        let mut driver = self.driver.borrow_mut();
+        let (connections, away) = (&mut self.work.connections, self.stands_in_for);
+        self.work.gathered.retain(|&at| {
+            if let Some(connection) = &mut connections[at]
+                && connection.is_gathered
+            {
+                let replies = connection.take_gathered();
+                let place = Place { at, id: connection.session.client.id };
+                driver.gather(&connection.stream, place, replies);
+            }
+            Some(at) == away
+        });
+    }
+
+    /// Sends the gathered replies if many clients wait for them.
+    pub(super) fn flush_if_many(&mut self) {
+        if self.work.gathered.len() < GATHERED_MAX {
+            return;
+        }
+        self.gather();
+        self.send_gathered();
+    }
+
+    /// Sends the replies that the driver has gathered.
+    pub(super) fn send_gathered(&mut self) {
+        let flushed = self.driver.borrow_mut().flush(&mut self.work.events);
+        if let Err(error) = flushed {
+            tracing::error!(%error, "worker {} cannot send", self.number);
+        }
+        self.keep_unsent();
+    }
+
+    /// Keeps gathered replies that sockets did not accept, until they accept more.
+    pub(super) fn keep_unsent(&mut self) {
+        loop {
+            let Some((place, replies, written)) = self.driver().unsent() else { break };
+            self.with(place, |worker, at, connection| {
+                connection.keep_unsent(replies, written);
+                worker.flush(at, connection)
+            });
+        }
+    }
+
+    /// Holds back the commands of a client if too many bytes of replies wait for it, until the
+    /// client has read them or they are sent. Returns whether it did.
+    pub(super) fn hold_back_behind(&mut self, at: usize, connection: &mut Connection) -> bool {
+        if connection.backlog() <= REPLIES_MAX {
+            return false;
+        }
+        connection.session.hold_back();
+        if connection.waiting() == 0 {
+            // Gathered replies are sent before the next turn.
+            self.work.again.push_back(at);
+        }
+        true
+    }
+
+    /// The limit for the bytes that may wait for a client.
+    fn output_limit(&self, session: &Session) -> OutputLimit {
+        let settings = &self.view.settings;
+        if session.listens() { settings.output_pubsub } else { settings.output_normal }
+    }
+
+    /// The number of bytes in the output above which the client's limit is exceeded. It takes the
+    /// replies into account that wait already. A reply ends there while it is written.
+    pub(super) fn bound(&self, connection: &Connection) -> usize {
+        match self.output_limit(&connection.session).hard.0 {
+            0 => usize::MAX,
+            hard => {
+                let most = usize::try_from(hard).unwrap_or(usize::MAX).saturating_add(UNCOUNTED);
+                most.saturating_sub(connection.backlog())
+            }
+        }
+    }
+
+    /// Ends a connection with a reply above its limit. None of the reply is sent.
+    #[cold]
+    pub(super) fn overflows(&mut self, connection: &Connection) -> End {
+        self.output = Vec::with_capacity(OUTPUT);
+        self.server.stats.output_limit_closed.fetch_add(1, Ordering::Relaxed);
+        let hard = self.output_limit(&connection.session).hard;
+        tracing::warn!(
+            "client {} closed: more than {hard} of replies would wait for it, above \
+             client-output-buffer-limit",
+            connection.session.client.address
+        );
+        End::Closed
+    }
+
+    /// Writes the replies so far, and holds back the following commands if the replies had many
+    /// bytes.
+    pub(super) fn reply_early(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+    ) -> Result<(), End> {
+        connection.replied += self.output.len();
+        self.reply(at, connection)?;
+        let waiting = connection.waiting();
+        if waiting.max(connection.replied) > REPLIES_MAX {
+            connection.session.hold_back();
+            if waiting == 0 {
+                self.work.again.push_back(at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Disconnects a client that reads its replies too slowly.
+    pub(super) fn check_output(&self, connection: &mut Connection) -> Result<(), End> {
+        let limit = self.output_limit(&connection.session);
+        let (waiting, now_ms) = (connection.waiting(), self.server.clock.micros().0 / 1_000);
+        let counted = waiting.saturating_sub(UNCOUNTED) as u64;
+        let mut over = limit.hard.0 > 0 && counted > limit.hard.0;
+        if limit.soft.0 > 0 && counted > limit.soft.0 {
+            let since = *connection.over_soft_since_ms.get_or_insert(now_ms);
+            over |= now_ms - since >= limit.seconds * 1_000;
+        } else {
+            connection.over_soft_since_ms = None;
+        }
+        if !over {
+            return Ok(());
+        }
+        self.server.stats.output_limit_closed.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(
+            "client {} closed: {waiting} bytes of replies wait for it, above \
+             client-output-buffer-limit",
+            connection.session.client.address
+        );
+        Err(End::Closed)
+    }
+
+    pub(super) fn publish(&mut self, at: usize, publication: &Publication) {
+        let Some(connection) = &self.work.connections[at] else { return };
+        let hears = |tenant| connection.session.reachable(&self.view).contains(&tenant);
+        // The message may have been on its way when the client ended the subscription.
+        let listens = |all: &Subscriptions| all.has(publication);
+        let is_there = connection.session.subscriptions.as_deref().is_some_and(listens);
+        if !is_there || !publication.of.is_none_or(hears) {
+            return;
+        }
+        let mut out = Encoder::new(&mut self.output, connection.session.protocol);
+        if let Some(pattern) = &publication.pattern {
+            out.push(4);
+            out.bulk(b"pmessage");
+            out.bulk(pattern);
+        } else {
+            out.push(3);
+            out.bulk(if publication.sharded { b"smessage" } else { b"message" });
+        }
+        out.bulk(&publication.channel);
+        out.bulk(&publication.message);
+        self.push(at);
+    }
+
+    /// Shows a line to a watching client. A watcher of memcached's protocol that reads too slowly
+    /// misses lines, and later gets their number.
+    pub(super) fn watched(&mut self, at: usize, line: &[u8]) {
+        let Some(connection) = &mut self.work.connections[at] else { return };
+        let waiting = connection.waiting();
+        let session = &mut connection.session;
+        if !session.watching {
+            // The line was on its way when the client stopped watching.
+            return;
+        }
+        if session.client.speaks == Speaks::Memcached {
+            if waiting > WATCHER_MAX {
+                session.skipped += 1;
+                return;
+            }
+            let skipped = std::mem::take(&mut session.skipped);
+            if skipped > 0 {
+                self.output.extend_from_slice(format!("skipped={skipped}\n").as_bytes());
+            }
+        }
+        self.output.extend_from_slice(line);
+        self.push(at);
+    }
+
+    /// Writes the contents of `self.output` to a client outside of its own requests.
+    pub(super) fn push(&mut self, at: usize) {
+        self.with_whoever(at, Self::reply);
+    }
+}

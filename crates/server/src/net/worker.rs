@@ -1,0 +1,400 @@
+//! A worker: one thread with one event loop, and the connections that it was handed.
+//!
+//! The loop waits by a [`Driver`]. The input of one wait is handled in small batches across
+//! connections. First the worker prefetches the key of each connection's first command. Then it
+//! runs each connection's complete commands in order, and replies. With epoll a reply is written at
+//! once. With io_uring the replies of all connections are sent together when the next wait begins.
+//! A single request waits for no other.
+//!
+//! Only the rest of an unfinished command is copied to its connection. A client that sends more
+//! than a buffer holds is read again after the others have had their turn.
+//!
+//! A client that reads more slowly than it sends requests has waiting replies. It is neither read
+//! nor served until they are sent. So the server holds at most
+//! [`REPLIES_MAX`](super::replies::REPLIES_MAX) and one more reply for it, and the rest of its commands
+//! stays in its own buffers. A client that reads as fast as it sends gives way to others after the
+//! same number of bytes.
+//!
+//! The clock is read once for the commands of one read.
+
+use super::acceptor::Speaks;
+use super::connection::{Connection, Stream};
+use super::driver;
+use super::driver::{Driver, Event, Place};
+use super::pipeline::Arrival;
+use crate::memcached;
+use crate::server::{Server, View};
+use crate::services::clients::Peer;
+use crate::services::mail::Message;
+use crate::services::pubsub;
+use crate::services::stats;
+use crate::session::Session;
+use mio::Poll;
+use std::cell::{RefCell, RefMut};
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use store::Entered;
+
+/// The interval between two looks for idle clients, in milliseconds.
+pub(super) const TICK_MS: u64 = 1_000;
+/// The initial room for the replies to one read, in bytes.
+pub(super) const OUTPUT: usize = 64 << 10;
+
+/// The reason why a connection ends.
+pub(super) enum End {
+    /// The client disconnected, or its socket failed.
+    Gone,
+    /// The server closes it.
+    Closed,
+}
+
+impl From<io::Error> for End {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+/// The connections of a worker, and the work to do for them.
+#[derive(Default)]
+pub(super) struct Work {
+    pub(super) connections: Vec<Option<Box<Connection>>>,
+    vacant: Vec<usize>,
+    /// Events that are not handled yet.
+    pub(super) events: VecDeque<Event>,
+    /// Bytes from clients that are not handled yet.
+    pub(super) batch: VecDeque<Arrival>,
+    /// Connections with gathered replies.
+    pub(super) gathered: Vec<usize>,
+    /// Connections that are closed after their gathered replies are sent.
+    pub(super) ending: Vec<Place>,
+    /// Connections with more to read when their turn ended.
+    pub(super) again: VecDeque<usize>,
+    /// Connections that sent a wrong password: the time they continue, their places and ids.
+    pub(super) backing_off: Vec<(u64, usize, u64)>,
+    /// Connections whose next command waits for the end of a pause: their places and ids.
+    pub(super) paused: Vec<(usize, u64)>,
+    /// Blocked connections with a timeout: its time, their places and ids.
+    pub(super) timeouts: BTreeSet<(u64, usize, u64)>,
+    /// Blocked connections that try again a little later: their places and ids.
+    pub(super) postponed: Vec<(usize, u64)>,
+    /// Messages that are not handled yet.
+    pub(super) mail: VecDeque<Message>,
+    /// Messages about the connection for which a script runs, kept until the script has ended.
+    pub(super) postponed_mail: Vec<Message>,
+}
+
+/// The event loop of one thread.
+pub(crate) struct Worker {
+    pub(super) number: usize,
+    pub(super) driver: Rc<RefCell<dyn Driver>>,
+    pub(super) server: Arc<Server>,
+    pub(super) view: Arc<View>,
+    pub(super) work: Work,
+    /// The replies to the commands that are running.
+    pub(super) output: Vec<u8>,
+    pub(super) now_ms: u64,
+    pub(super) ticked_ms: u64,
+    /// The number of batches of commands in this second.
+    pub(super) batches: u64,
+    /// The place of the client for which a script runs in this thread, if this worker stands in
+    /// meanwhile.
+    pub(super) stands_in_for: Option<usize>,
+}
+
+/// A worker that fails must not keep others waiting at the gate.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Worker {
+    /// A worker for the calling thread.
+    pub(crate) fn new(number: usize, poll: Poll, server: Arc<Server>) -> Self {
+        let driver = driver::choose(poll, number, &server);
+        if number == 0 {
+            server.note_driver(driver.borrow().name());
+        }
+        Self {
+            number,
+            driver,
+            view: server.view(),
+            server,
+            work: Work::default(),
+            output: Vec::with_capacity(OUTPUT),
+            now_ms: 0,
+            ticked_ms: 0,
+            batches: 0,
+            stands_in_for: None,
+        }
+    }
+
+    /// Serves until the server ends.
+    // The count of instructions begins and ends with this function, so it keeps its name.
+    #[inline(never)]
+    pub(crate) fn run(mut self) {
+        while !self.server.is_stopping() {
+            if let Err(error) = self.turn() {
+                tracing::error!(%error, "worker {} cannot wait for events and ends", self.number);
+                return;
+            }
+        }
+        for at in 0..self.work.connections.len() {
+            self.close(at);
+        }
+    }
+
+    /// Waits for events once, and handles all of them.
+    pub(super) fn turn(&mut self) -> io::Result<()> {
+        let is_idle = self.work.again.is_empty() && self.work.events.is_empty();
+        // A closing connection ends after its last replies are sent, which happens in this wait.
+        let is_idle = is_idle && self.work.ending.is_empty();
+        let wait = if is_idle { self.wait_ms() } else { 0 };
+        self.gather();
+        self.wait(Duration::from_millis(wait))?;
+        self.counters().polls.add(1);
+        if let Some(view) = self.server.newer(&self.view) {
+            let before = std::mem::replace(&mut self.view, view);
+            if before.cluster != self.view.cluster {
+                self.leave_slots();
+            }
+        }
+        let is_quiet = self.work.events.is_empty();
+        // Events that arrive meanwhile are for the next turn.
+        for _ in 0..self.work.events.len() {
+            let Some(event) = self.next_event() else { break };
+            self.event(event);
+        }
+        // A script may run for one of them: the others stay where its stand-in finds them.
+        for _ in 0..self.work.again.len() {
+            let Some(at) = self.work.again.pop_front() else { break };
+            self.ready(at, false, false);
+        }
+        self.carry_out();
+        self.end_sent();
+        if is_quiet || self.looks_at_time() {
+            self.now_ms = self.server.clock.micros().0 / 1_000;
+        }
+        self.wake_backed_off();
+        self.wake_paused();
+        self.wake_blocked();
+        self.tick();
+        Ok(())
+    }
+
+    /// Sends the gathered replies, and waits for events.
+    pub(super) fn wait(&mut self, most: Duration) -> io::Result<()> {
+        let mut driver = self.driver.borrow_mut();
+        driver.wait(most, &mut self.work.events)?;
+        drop(driver);
+        self.keep_unsent();
+        Ok(())
+    }
+
+    pub(super) fn driver(&self) -> RefMut<'_, dyn Driver> {
+        self.driver.borrow_mut()
+    }
+
+    /// Takes the next event. The bytes that a client sent are handled before its end, and while a
+    /// script may run for one of them, the event stays where the stand-in finds it.
+    pub(super) fn next_event(&mut self) -> Option<Event> {
+        let brings = |event: &Event| matches!(event, Event::Received(..) | Event::Ready(..));
+        if self.work.events.front().is_some_and(|event| !brings(event)) {
+            self.carry_out();
+        }
+        self.work.events.pop_front()
+    }
+
+    pub(super) fn event(&mut self, event: Event) {
+        match event {
+            Event::Received(place, bytes) => self.arrived(place, bytes),
+            Event::Ready(at, is_writable, is_closed) => self.ready(at, is_writable, is_closed),
+            Event::Mail => self.mail(),
+            Event::Closed(place) => self.with(place, Self::sends_no_more),
+            Event::Failed(place) => self.with(place, |_, _, _| Err(End::Gone)),
+            Event::Paused(place) => self.with(place, Self::receives_no_more),
+        }
+    }
+
+    pub(super) fn counters(&self) -> &stats::Worker {
+        &self.server.stats.workers[self.number]
+    }
+
+    /// Handles the messages in the mailbox.
+    pub(super) fn mail(&mut self) {
+        self.work.mail.append(&mut self.server.mailboxes[self.number].take());
+        while let Some(message) = self.work.mail.pop_front() {
+            if message.at().is_some() && message.at() == self.stands_in_for {
+                // This connection is busy and gets the message later.
+                self.work.postponed_mail.push(message);
+                continue;
+            }
+            match message {
+                Message::Connect(stream, peer) => self.connect(stream, peer),
+                Message::Kill(at, id) => {
+                    if self.is(at, id) {
+                        self.close(at);
+                    }
+                }
+                Message::Ready(at, id) => self.attempts(at, id),
+                Message::Unblock(at, id, is_error) => self.unblock(at, id, is_error),
+                Message::Users => self.check_users(),
+                Message::Publish(at, id, publication) => {
+                    if self.is(at, id) {
+                        self.publish(at, &publication);
+                    }
+                }
+                Message::Line(at, id, line) => {
+                    if self.is(at, id) {
+                        self.watched(at, &line);
+                    }
+                }
+                Message::Told(at, id, bytes) => {
+                    if self.is(at, id) {
+                        self.output.extend_from_slice(&bytes);
+                        self.push(at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Closes the clients whose user is gone, or that may not keep their subscriptions.
+    fn check_users(&mut self) {
+        for at in 0..self.work.connections.len() {
+            let Some(connection) = &mut self.work.connections[at] else { continue };
+            let session = &mut connection.session;
+            session.follow(&self.view);
+            if !session.may_stay(&self.view) {
+                self.close(at);
+            }
+        }
+    }
+
+    /// Whether the client with this id is still at this place.
+    pub(super) fn is(&self, at: usize, id: u64) -> bool {
+        let found = self.work.connections.get(at).and_then(Option::as_ref);
+        found.is_some_and(|connection| connection.session.client.id == id)
+    }
+
+    /// Calls `f` with the connection at a place, if it is still the same one. Closes the connection
+    /// if `f` returns an error.
+    pub(super) fn with(
+        &mut self,
+        place: Place,
+        f: impl FnOnce(&mut Self, usize, &mut Connection) -> Result<(), End>,
+    ) {
+        let found = self.work.connections.get_mut(place.at).and_then(Option::as_mut);
+        if !found.is_some_and(|connection| place.is_of(connection.session.client.id)) {
+            return;
+        }
+        self.with_whoever(place.at, f);
+    }
+
+    /// [`Self::with`] for any connection at this place.
+    pub(super) fn with_whoever(
+        &mut self,
+        at: usize,
+        f: impl FnOnce(&mut Self, usize, &mut Connection) -> Result<(), End>,
+    ) {
+        let Some(mut connection) = self.work.connections.get_mut(at).and_then(Option::take) else {
+            return;
+        };
+        let result = f(self, at, &mut connection);
+        self.work.connections[at] = Some(connection);
+        if result.is_err() {
+            // The rest of its replies must not reach the next client.
+            self.output.clear();
+            self.close(at);
+        }
+    }
+
+    pub(super) fn connect(&mut self, mut stream: Stream, peer: Peer) {
+        let now_ms = self.server.clock.micros().0 / 1_000;
+        let max = self.view.settings.maxclients;
+        let at = self.work.vacant.last().copied().unwrap_or(self.work.connections.len());
+        let (place, speaks) = (pubsub::Subscriber { worker: self.number, at }, peer.speaks);
+        let Some(client) = self.server.clients.connect(peer, place, now_ms, max) else {
+            self.server.stats.rejected_connections.fetch_add(1, Ordering::Relaxed);
+            let _ = stream.write(match speaks {
+                // Clients know the first line by heart; the second is for people who read on.
+                Speaks::Redis => b"-ERR max number of clients reached\r\n\
+                    -ERR maxclients is the setting\r\n"
+                    .as_slice(),
+                Speaks::Memcached => b"ERROR Too many open connections (maxclients)\r\n",
+            });
+            return;
+        };
+        self.server.stats.connections.fetch_add(1, Ordering::Relaxed);
+        if self.work.vacant.pop().is_none() {
+            self.work.connections.push(None);
+        }
+        let needs_token = speaks == Speaks::Memcached && !self.view.tokens.is_empty();
+        let session = Session::new(client, &self.view, needs_token);
+        memcached::show_connection(&self.server, &session.client, None);
+        let mut connection = Connection::new(stream, session);
+        let place = Place { at, id: connection.session.client.id };
+        let joined = self.driver().join(&mut connection.stream, place);
+        self.work.connections[at] = Some(Box::new(connection));
+        if let Err(error) = joined {
+            tracing::warn!(%error, "a connection cannot be watched and is closed");
+            self.close(at);
+        }
+    }
+
+    pub(super) fn close(&mut self, at: usize) {
+        let Some(mut connection) = self.work.connections[at].take() else { return };
+        let ending = connection.session.ending;
+        memcached::show_connection(&self.server, &connection.session.client, Some(ending));
+        self.end_wait(at, &mut connection);
+        let id = connection.session.client.id;
+        connection.session.unsubscribe_all(&self.server);
+        self.server.monitors.leave(id);
+        self.server.tracking.leave(id);
+        connection.end();
+        self.driver().leave(&mut connection.stream, Place { at, id });
+        self.server.clients.disconnect(id);
+        self.work.vacant.push(at);
+    }
+
+    /// Closes idle clients and frees memory, once a second.
+    fn tick(&mut self) {
+        let now_ms = self.now_ms;
+        if now_ms < self.ticked_ms + TICK_MS {
+            return;
+        }
+        self.ticked_ms = now_ms;
+        self.batches = 0;
+        if self.number == 0 {
+            if self.enter() != Entered::Not {
+                self.server.flush_due();
+                self.leave();
+            }
+            self.server.idle_clock.note(&self.server, now_ms);
+        }
+        let timeout_ms = self.view.settings.timeout * 1_000;
+        for at in 0..self.work.connections.len() {
+            let Some(mut connection) = self.work.connections[at].take() else { continue };
+            connection.shrink();
+            let idle_ms =
+                now_ms.saturating_sub(connection.session.client.last_ms.load(Ordering::Relaxed));
+            let idle = timeout_ms > 0 && idle_ms > timeout_ms && !connection.session.listens();
+            let idle = idle && connection.session.blocked.is_none();
+            let slow = connection.waiting() > 0 && self.check_output(&mut connection).is_err();
+            if idle {
+                let address = &connection.session.client.address;
+                tracing::debug!("client {address} is closed: idle for longer, above timeout");
+                connection.session.ending = "idle_timeout";
+                self.server.stats.idle_closed.fetch_add(1, Ordering::Relaxed);
+            }
+            self.work.connections[at] = Some(connection);
+            if idle || slow {
+                self.close(at);
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Reports about the server, gathered for commands, pages and metrics.
+
+pub(crate) mod prices;
+pub(crate) mod report;

@@ -1,0 +1,252 @@
+//! The report: every fact that LARDER, the dashboard, `larder top` and the metrics show, gathered
+//! from the store, the pilot and the history.
+
+use crate::background::housekeeping::machine_memory;
+use crate::background::pilot::{self, PilotSnapshot, SampleFacts};
+use crate::server::{Server, View};
+use crate::services::top_keys::TopKeys;
+use ::report::{
+    CostClass, Counters, Forecasts, History, HotKey, Recent, Report, Server as ServerFacts,
+    SizeClass, TENANTS_MAX, Tenant, plans, plays, sizing,
+};
+use base::{Bytes, Micros, TenantId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+use store::{PenaltyClassStats, TenantStats};
+use tune::Target;
+use tune::pilot::SIZES;
+use tune::tape::Played;
+
+/// The largest number of tenants with a division by size, because each needs a look at all shards.
+const SIZED_MAX: usize = 64;
+
+/// The largest number of hot keys for each tenant.
+const HOT_KEYS_MAX: usize = 8;
+
+/// The largest number of changes.
+const CHANGES_MAX: usize = 64;
+
+/// The last report, and the time that reports took in this second.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    second: u64,
+    spent: Duration,
+    last: Option<Arc<Report>>,
+}
+
+/// The current report. If reports have taken a twentieth of this second, it is the last one. So a
+/// client that asks all the time does not keep a worker from other clients.
+pub(crate) fn report(server: &Server) -> Arc<Report> {
+    const SPENT_MAX: Duration = Duration::from_millis(50);
+    let second = server.clock.micros().0 / 1_000_000;
+    let reports = || server.reports.lock().unwrap_or_else(PoisonError::into_inner);
+    {
+        let mut kept = reports();
+        if kept.second != second {
+            *kept = Reports { second, ..Reports::default() };
+        }
+        if let Some(last) = kept.last.as_ref().filter(|_| kept.spent >= SPENT_MAX) {
+            return Arc::clone(last);
+        }
+    }
+    let start = Instant::now();
+    let made = Arc::new(new_report(server));
+    let mut kept = reports();
+    kept.spent += start.elapsed();
+    kept.last = Some(Arc::clone(&made));
+    made
+}
+
+/// A report that is made now.
+pub(crate) fn new_report(server: &Server) -> Report {
+    // This is a copy, so that the pilot does not wait for this report.
+    let history = server.lock_history().clone();
+    report_of(server, &history)
+}
+
+/// A report that is made now, with this history.
+pub(crate) fn report_of(server: &Server, history: &History) -> Report {
+    let view = server.view();
+    let shown = server.published.shown();
+    let now_unix_s = server.clock.now().unix_ms / 1_000;
+    let mut hottest = TopKeys::default();
+    for worker in &server.stats.workers {
+        hottest.add(&worker.hottest());
+    }
+    let stats = server.store.all_stats();
+    let mut tenants = Vec::with_capacity(view.names.len());
+    let names: Vec<_> = view.names.iter().map(String::as_str).collect();
+    let shifts = history.shifts(&names, now_unix_s);
+    let recent_s = history.window_s(now_unix_s);
+    for (at, ((name, stats), shift)) in view.names.iter().zip(&stats).zip(shifts).enumerate() {
+        let id = at as TenantId;
+        let told = shown.told.get(at);
+        let mut tenant = tenant(&view, &shown, id, stats);
+        tenant.policy = policy_of(server, &view, &shown, id);
+        tenant.recent = history.recent(Some(name), now_unix_s, recent_s);
+        tenant.first_reads_fall = history.first_reads_fall(name, now_unix_s, recent_s);
+        tenant.used_before = history.used_before(name, now_unix_s, recent_s);
+        // One span for all figures: what a miss costs is of the same misses.
+        tenant.penalty_us = tenant.recent.miss_us().or(tenant.penalty_us);
+        tenant.shift = shift;
+        tenant.hot_keys = hottest.of(id).into_iter().take(HOT_KEYS_MAX).map(hot_key).collect();
+        tenant.twice_the_ttl = told.and_then(|told| told.twice_the_ttl);
+        if at < SIZED_MAX && tenant.used > 0 {
+            tenant.sizes = sizes(server, id, told);
+            tenant.costs = costs(server, id);
+        }
+        tenants.push(tenant);
+    }
+    let mut facts = server_facts(server, &view, &shown, now_unix_s);
+    facts.models += history.bytes() as u64;
+    let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();
+    // Totals are sums of rows; if tenants are very many, not all have a series.
+    let recent = if tenants.len() < TENANTS_MAX {
+        Recent::sum(tenants.iter().map(|tenant| &tenant.recent))
+    } else {
+        history.recent(None, now_unix_s, recent_s)
+    };
+    let mut report = Report {
+        server: facts,
+        recent,
+        tenants,
+        changes: changes.into_iter().rev().collect(),
+        forecasts: Forecasts::of(history.errors()),
+        ..Report::default()
+    };
+    // Claims rest on no load from before the last change.
+    let since = server.clock.micros().saturating_sub(Micros::from_secs(recent_s));
+    if let Some(replayed) = shown.replayed.as_ref().filter(|replayed| replayed.at > since) {
+        plays::take(&mut report, replayed, policy_name);
+    }
+    let saves: Vec<_> = report.tenants.iter().map(sizing::mib_saves_us).collect();
+    for (tenant, saves) in report.tenants.iter_mut().zip(saves) {
+        tenant.mib_saves_us = saves;
+    }
+    debug_assert_eq!(report.check(), Ok(()));
+    report
+}
+
+fn server_facts(
+    server: &Server,
+    view: &View,
+    shown: &PilotSnapshot,
+    now_unix_s: u64,
+) -> ServerFacts {
+    let settings = &view.settings;
+    let (used, divided) = pilot::memory(server);
+    let status = shown.status.as_ref();
+    let models = status.map_or(0, |status| status.model_bytes.0 + status.observer_bytes.0);
+    let offset = jiff::Zoned::now().offset().seconds();
+    ServerFacts {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        now_unix_s,
+        utc_offset_s: offset,
+        uptime_s: server.clock.micros().0 / 1_000_000,
+        recipe: pilot::recipe_of(settings).to_string(),
+        policy: settings.maxmemory_policy.name(),
+        maxmemory: settings.maxmemory.0,
+        divided: if settings.maxmemory == Bytes(0) { 0 } else { divided.0 },
+        used: used.0,
+        resident: server.resident().0,
+        machine: machine_memory(),
+        clients: server.clients.all().len() as u64,
+        refused: server.stats.errors().get("OOM").copied().unwrap_or_default(),
+        sampled: status.map_or(0.0, |status| status.rate),
+        models,
+    }
+}
+
+fn tenant(view: &View, shown: &PilotSnapshot, id: TenantId, stats: &TenantStats) -> Tenant {
+    let config = view.tenant(id);
+    let counters = &stats.counters;
+    let curve = shown.curves.iter().find(|(tenant, _)| *tenant == id);
+    Tenant {
+        used: stats.used.0,
+        budget: shown.own_pool(id).map(|budget| budget.0),
+        min: config.min.0,
+        max: config.max.map(|max| max.0),
+        weight: config.weight,
+        target: config.target.map(|target| match target {
+            Target::MissRatio(ratio) => ratio.to_string(),
+            Target::MeanUs(us) => format!("{us}us"),
+        }),
+        items: stats.len.items,
+        counters: Counters {
+            hits: counters.hits,
+            misses: counters.misses,
+            misses_expired: counters.misses_expired,
+            writes: counters.sets,
+            deletes: counters.deletes,
+            expired: counters.expired,
+            expired_swept: counters.expired_swept,
+            expired_for_room: counters.expired_for_room,
+            evicted: counters.evicted,
+            evicted_bytes: counters.evicted_bytes,
+            not_admitted: counters.not_admitted,
+        },
+        penalty_us: (stats.penalty.count >= 1.0).then(|| stats.penalty.mean.as_f64()),
+        curve: curve.and_then(|(_, candidates)| plans::curve(candidates)),
+        name: config.name,
+        ..Tenant::default()
+    }
+}
+
+fn policy_of(server: &Server, view: &View, shown: &PilotSnapshot, id: TenantId) -> String {
+    match shown.pool(id) {
+        Some((_, evictor)) => evictor.to_string(),
+        None if view.settings.maxmemory_policy.is_auto() => {
+            format!("{:?}", server.store.evictor(id).rank)
+        }
+        None => view.settings.maxmemory_policy.name(),
+    }
+}
+
+fn hot_key((key, share): (&[u8], f64)) -> HotKey {
+    HotKey { key: String::from_utf8_lossy(key).into_owned(), share }
+}
+
+/// Items and hits by powers of two of their size.
+fn sizes(server: &Server, id: TenantId, told: Option<&SampleFacts>) -> Vec<SizeClass> {
+    let mut all: BTreeMap<u32, SizeClass> = BTreeMap::new();
+    for class in server.store.size_class_stats(id, server.clock.now()) {
+        if class.items == 0 {
+            continue;
+        }
+        // Items with pages to themselves have no chunk size, so their mean size is used.
+        let size = if class.chunk.0 > 0 { class.chunk.0 } else { class.bytes.0 / class.items };
+        let power = size.max(1).ilog2();
+        let sum =
+            all.entry(power).or_insert(SizeClass { size: 2 << power, ..SizeClass::default() });
+        sum.used += class.bytes.0;
+        sum.items += class.items;
+    }
+    for (power, &hits) in told.map_or(&[0; SIZES][..], |told| &told.hits).iter().enumerate() {
+        if let Some(sum) = all.get_mut(&(power as u32)) {
+            sum.hits += u64::from(hits);
+        }
+    }
+    all.into_values().collect()
+}
+
+/// Misses and memory by the class of the cost of a miss.
+fn costs(server: &Server, id: TenantId) -> Vec<CostClass> {
+    let all = server.store.penalty_class_stats(id);
+    let known = all.iter().filter(|class| class.misses > 0 && class.class > 0);
+    let cost = |class: &PenaltyClassStats| CostClass {
+        us: base::penalty::of_class(class.class).as_f64(),
+        misses: class.misses,
+        used: class.used.0,
+    };
+    known.map(cost).collect()
+}
+
+/// The policy that was played, as `maxmemory-policy` takes it.
+fn policy_name(played: &Played) -> String {
+    let name = match played.scene.evictor.policy {
+        "klru" => "lru",
+        policy => policy,
+    };
+    format!("allkeys-{name}")
+}

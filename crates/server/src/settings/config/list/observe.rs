@@ -1,0 +1,111 @@
+//! Directives about logs and notifications.
+
+use crate::server::audience;
+use crate::settings::config::directive::When::Always;
+use crate::settings::config::directive::{Directive, Shape, join, number, word};
+use crate::settings::config::value::ratio;
+
+pub(super) const ALL: &[Directive] = &[
+    number!(
+        "latency-monitor-threshold",
+        Always,
+        latency_threshold_ms,
+        0..=1_000_000,
+        "Milliseconds from which on a time spent evicting is an event of LATENCY \
+         (eviction-cycle); 0 shows none."
+    ),
+    Directive::new(
+        "notify-keyspace-events",
+        Always,
+        "What becomes of keys and is told at channels: K at __keyspace@db__:key, E at \
+         __keyevent@db__:event; of the classes g (DEL, EXPIRE and such), $ (strings), h \
+         (hashes), x (expired), e (evicted), m (misses), n (new keys), A (all but the last \
+         two). Empty tells nothing.",
+        |settings| audience::show(settings.notify),
+        Shape::Word(|settings, word| {
+            settings.notify = audience::parse(word)?;
+            Ok(())
+        }),
+    ),
+    word!(
+        "latency-tracking",
+        Always,
+        latency_tracking,
+        "Whether some commands of each second are timed, for INFO commandstats and latencystats, \
+         and their keys noted for the busiest keys. With no commands are only counted."
+    ),
+    Directive::new(
+        "latency-tracking-info-percentiles",
+        Always,
+        "The percentiles of the times of commands that INFO latencystats shows.",
+        |settings| join(&settings.latency_percentiles),
+        Shape::Words(|settings, words| {
+            let wrong = "argument(s) must be numbers from 0 to 100";
+            let all = words.iter().map(|word| ratio(word, 0.0..=100.0, wrong));
+            settings.latency_percentiles = all.collect::<Result<_, _>>()?;
+            Ok(())
+        }),
+    ),
+    word!(
+        "slowlog-log-slower-than",
+        Always,
+        slowlog_slower_than,
+        "Microseconds above which a command is kept in the slow log; negative keeps none. \
+         Commands of a step or two that come in a pipeline are timed in groups of 16."
+    ),
+    number!(
+        "slowlog-max-len",
+        Always,
+        slowlog_max_len,
+        0..=1_000_000,
+        "Commands kept in the slow log."
+    ),
+    word!(
+        "commandlog-execution-slower-than",
+        Always,
+        slowlog_slower_than,
+        "Valkey's name of slowlog-log-slower-than."
+    ),
+    number!(
+        "commandlog-slow-execution-max-len",
+        Always,
+        slowlog_max_len,
+        0..=1_000_000,
+        "Valkey's name of slowlog-max-len."
+    ),
+    word!(
+        "commandlog-request-larger-than",
+        Always,
+        large_request,
+        "Bytes from which on a command is kept in the log of large requests; negative keeps \
+         none."
+    ),
+    number!(
+        "commandlog-large-request-max-len",
+        Always,
+        large_request_max_len,
+        0..=1_000_000,
+        "Commands kept in the log of large requests."
+    ),
+    word!(
+        "commandlog-reply-larger-than",
+        Always,
+        large_reply,
+        "Bytes of its reply from which on a command is kept in the log of large replies; \
+         negative keeps none."
+    ),
+    number!(
+        "commandlog-large-reply-max-len",
+        Always,
+        large_reply_max_len,
+        0..=1_000_000,
+        "Commands kept in the log of large replies."
+    ),
+    word!(
+        "loglevel",
+        Always,
+        loglevel,
+        "What is logged, at least: debug, verbose, notice, warning, or nothing."
+    ),
+    word!("logfile", Start, logfile, "Path of the log; empty is the standard error."),
+];

@@ -1,0 +1,80 @@
+//! Directives about users.
+
+use crate::settings::config::directive::When::Always;
+use crate::settings::config::directive::{Directive, Shape, choice, number, word};
+use crate::settings::config::{DEFAULT_USER, Settings};
+
+pub(super) const ALL: &[Directive] = &[
+    Directive::new(
+        "requirepass",
+        Always,
+        "The password of the user default; empty lets everybody in.",
+        |settings| {
+            let user = settings.user(DEFAULT_USER);
+            let still = user.is_some_and(|user| user.requires(&settings.requirepass));
+            if still { settings.requirepass.clone() } else { String::new() }
+        },
+        Shape::Word(|settings, word| {
+            let mut user = settings.user_or_new(DEFAULT_USER);
+            settings.requirepass = word.into();
+            user.require(&settings.requirepass);
+            settings.set_user(user);
+            Ok(())
+        }),
+    )
+    // Without a password here, the line of the user `default` defines its passwords.
+    .in_file(|settings| Some(settings.requirepass.clone()).filter(|password| !password.is_empty())),
+    Directive::new(
+        "user",
+        Always,
+        "A user in the words of Redis' ACL, such as user NAME on >PASSWORD ~app:* +@read. \
+         Repeatable; a line for a known name replaces it.",
+        show_users,
+        Shape::Named(|settings, words| {
+            let [name, rest @ ..] = words else { return Err("a user needs a name".into()) };
+            if name.contains([' ', '\0']) {
+                return Err("the name of a user has no spaces".into());
+            }
+            let mut user = settings.new_user(name);
+            user.apply(rest, &settings.acl_pubsub_default).map_err(|error| error.to_string())?;
+            settings.set_user(user);
+            Ok(())
+        }),
+    )
+    // With an aclfile, ACL SAVE writes the users instead.
+    .in_file(|settings| settings.aclfile.is_empty().then(|| show_users(settings))),
+    number!(
+        "auth-delay-max",
+        Always,
+        auth_delay_max,
+        0..=60_000,
+        "The longest time in milliseconds that the answer to a wrong password is held back: 25 \
+         ms after the first, twice as long after each one more from the same host; 0 answers \
+         at once."
+    ),
+    word!(
+        "aclfile",
+        Start,
+        aclfile,
+        "Path of a file of lines that begin with user, read when the server starts and by ACL \
+         LOAD, written by ACL SAVE. A relative path begins in dir."
+    ),
+    number!(
+        "acllog-max-len",
+        Always,
+        acllog_max_len,
+        0..=1_000_000,
+        "Refusals kept in the ACL log."
+    ),
+    choice!(
+        "acl-pubsub-default",
+        Always,
+        acl_pubsub_default,
+        ["resetchannels", "allchannels"],
+        "The channels of a user that is made anew from here on: none or all."
+    ),
+];
+
+fn show_users(settings: &Settings) -> String {
+    settings.users.iter().map(|user| user.line()).collect::<Vec<_>>().join("\n")
+}

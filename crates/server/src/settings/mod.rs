@@ -1,0 +1,7 @@
+//! Settings that an operator chooses: directives, users, the cluster and its limits.
+
+pub(crate) mod acl;
+pub(crate) mod cluster;
+pub mod config;
+pub(crate) mod memory_limit;
+pub(crate) mod pools;

@@ -1,0 +1,284 @@
+//! Sorted sets: members, each once, in the order of their scores.
+//!
+//! ```text
+//!   body                ┌───────┬─────────┐
+//!                       │ score │ member… │      the score so that bytes compare as numbers do
+//!                       └───────┴─────────┘
+//!
+//!   the tree            rank 0 ───────────── 2³¹ ─────────────── 2³²
+//!                       by member            by score
+//!                       a hash of it         the upper half of its score
+//! ```
+//!
+//! A tree has two orders, one after the other, and holds each body in both: by member, under a hash
+//! of the member, and by score. So each of these takes O(log n): to find the score of a member, the
+//! position of a score, and the member at a position. A cursor over members is a place in an order
+//! that does not depend on their scores.
+
+use super::{BY_SCORE, Grows, Held, Shape, View, by_member, flat};
+use crate::values::text_value::ZSET;
+use std::cmp::Ordering;
+use store::{Edit, Error, Probe, Tree};
+
+/// The size of a score in bytes.
+pub(super) const SCORE: usize = 8;
+/// The shape of sorted sets: the kind of their items, and how members are added to both orders.
+pub(crate) enum Zset {}
+
+impl Shape for Zset {
+    const KIND: u8 = ZSET;
+    /// One entry in the order of members, one in the order of scores.
+    const COPIES: usize = 2;
+
+    fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error> {
+        by_score(body, |probe| to.put(probe, body))?;
+        find_member(parts(body).1, |probe| to.put(probe, body))
+    }
+
+    /// The first half of the entries is in the order of members.
+    fn first(tree: &Tree) -> u64 {
+        tree.len() / 2
+    }
+}
+
+/// A score as bytes that compare like numbers. Minus zero becomes zero.
+fn ordered(score: f64) -> [u8; SCORE] {
+    let bits = (score + 0.0).to_bits();
+    let bits = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+    bits.to_be_bytes()
+}
+
+fn number(ordered: &[u8]) -> f64 {
+    let bits = ordered.first_chunk().map_or(1 << 63, |bytes| u64::from_be_bytes(*bytes));
+    f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
+}
+
+fn parts(body: &[u8]) -> (&[u8], &[u8]) {
+    body.split_at_checked(SCORE).unwrap_or_default()
+}
+
+/// The member and the score of a body.
+pub(crate) fn pair(body: &[u8]) -> (&[u8], f64) {
+    let (score, member) = parts(body);
+    (member, number(score))
+}
+
+/// The body for a member and its score.
+pub(crate) fn body(member: &[u8], score: f64) -> Vec<u8> {
+    [&ordered(score)[..], member].concat()
+}
+
+fn rank_of_score(score: &[u8]) -> u32 {
+    score.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes)) >> 1 | BY_SCORE
+}
+
+fn by_score<R>(wanted: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
+    let order = |body: &[u8]| -> Ordering { body.cmp(wanted) };
+    look(&Probe { rank: rank_of_score(wanted), order: &order })
+}
+
+fn find_member<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
+    let order = |body: &[u8]| -> Ordering { parts(body).1.cmp(member) };
+    look(&Probe { rank: by_member(member), order: &order })
+}
+
+/// Finds the body of a member.
+fn find<'a>(view: View<'a>, member: &[u8]) -> Option<&'a [u8]> {
+    match view {
+        View::Flat(bytes) => flat::bodies(bytes).find(|body| parts(body).1 == member),
+        View::Tree(tree) => find_member(member, |probe| tree.get(probe)).map(|entry| entry.body),
+    }
+}
+
+/// The score of a member.
+pub(crate) fn score(view: View<'_>, member: &[u8]) -> Option<f64> {
+    find(view, member).map(|body| pair(body).1)
+}
+
+/// The number of members before a member, and its score.
+pub(crate) fn position(view: View<'_>, member: &[u8]) -> Option<(u64, f64)> {
+    let body = find(view, member)?;
+    let before = match view {
+        View::Flat(bytes) => flat::bodies(bytes).take_while(|other| *other != body).count() as u64,
+        View::Tree(tree) => by_score(body, |probe| tree.position(probe)) - Zset::first(tree),
+    };
+    Some((before, pair(body).1))
+}
+
+/// A place between members.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Edge<'a> {
+    /// Before all.
+    Start,
+    /// Behind all.
+    End,
+    /// Before the first member with this score.
+    Score(f64),
+    /// Behind the last member with this score.
+    BehindScore(f64),
+    /// Before this member, in a set where all members have the same score.
+    Member(&'a [u8]),
+    /// Behind this member, in such a set.
+    BehindMember(&'a [u8]),
+}
+
+/// The number of members before a place.
+pub(crate) fn before(view: View<'_>, edge: Edge<'_>) -> u64 {
+    match edge {
+        Edge::Start => 0,
+        Edge::End => view.len::<Zset>(),
+        Edge::Score(score) => before_score(view, &ordered(score), Ordering::Greater),
+        Edge::BehindScore(score) => before_score(view, &ordered(score), Ordering::Less),
+        Edge::Member(member) => before_member(view, |other| other < member),
+        Edge::BehindMember(member) => before_member(view, |other| other <= member),
+    }
+}
+
+/// The number of members with a lower score. Members with the same score count if `equal` is
+/// `Less`.
+fn before_score(view: View<'_>, score: &[u8], equal: Ordering) -> u64 {
+    let order = |body: &[u8]| parts(body).0.cmp(score).then(equal);
+    match view {
+        View::Flat(bytes) => {
+            flat::bodies(bytes).take_while(|body| order(body) == Ordering::Less).count() as u64
+        }
+        View::Tree(tree) => {
+            let probe = Probe { rank: rank_of_score(score), order: &order };
+            tree.position(&probe) - Zset::first(tree)
+        }
+    }
+}
+
+/// The number of members before a place in the order of names. All members must have the same
+/// score.
+fn before_member(view: View<'_>, is_before: impl Fn(&[u8]) -> bool) -> u64 {
+    let (mut from, mut until) = (0, view.len::<Zset>());
+    while from < until {
+        let middle = from.midpoint(until);
+        if view.at::<Zset>(middle).is_some_and(|body| is_before(parts(body).1)) {
+            from = middle + 1;
+        } else {
+            until = middle;
+        }
+    }
+    from
+}
+
+/// Sets the score of a member, and adds the member if it is new.
+pub(crate) fn put(held: &mut Held<'_, '_, '_>, member: &[u8], score: f64) -> Result<(), Error> {
+    let old = find(held.view(), member).map(<[u8]>::to_vec);
+    let new = body(member, score);
+    if old.as_ref() == Some(&new) {
+        return Ok(());
+    }
+    match held {
+        Held::Flat(flat) => {
+            if let Some(old) = old {
+                let at = flat::bodies(flat.bytes()).position(|body| body == old);
+                flat.remove_span(at.map_or(u64::MAX, |at| at as u64), 1);
+            }
+            let before = flat::bodies(flat.bytes()).take_while(|body| *body < &new[..]).count();
+            flat.insert(before as u64, &new);
+        }
+        Held::Tree(edit) => {
+            let added = by_score(&new, |probe| edit.put(probe, None, &new));
+            let added =
+                added.and_then(|_| find_member(member, |probe| edit.put(probe, None, &new)));
+            if let Err(error) = added {
+                by_score(&new, |probe| edit.remove(probe));
+                return Err(error);
+            }
+            if let Some(old) = old {
+                by_score(&old, |probe| edit.remove(probe));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes a body from both orders.
+fn unlink(edit: &mut Edit<'_, '_>, body: &[u8]) {
+    by_score(body, |probe| edit.remove(probe));
+    find_member(parts(body).1, |probe| edit.remove(probe));
+}
+
+/// Removes a member. Returns whether it was in the set.
+pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
+    let Some(body) = find(held.view(), member).map(<[u8]>::to_vec) else { return false };
+    match held {
+        Held::Flat(flat) => {
+            let at = flat::bodies(flat.bytes()).position(|other| other == body);
+            flat.remove_span(at.map_or(u64::MAX, |at| at as u64), 1);
+        }
+        Held::Tree(edit) => unlink(edit, &body),
+    }
+    true
+}
+
+/// Removes `count` members from `position` on, or as many of them as one step may. Returns how many
+/// it removed.
+pub(crate) fn remove_span(held: &mut Held<'_, '_, '_>, position: u64, count: u64) -> u64 {
+    let mut bodies = vec![];
+    match held {
+        Held::Flat(flat) => return flat.remove_span(position, count),
+        Held::Tree(edit) => {
+            let view = edit.tree().map_or(View::EMPTY, View::Tree);
+            let most = count.min(super::STEP_ELEMENTS as u64);
+            view.walk::<Zset>(position, most, |body| {
+                bodies.push(body.to_vec());
+                true
+            });
+            for body in &bodies {
+                unlink(edit, body);
+            }
+        }
+    }
+    bodies.len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn scores_compare_as_bytes(a: f64, b: f64) {
+            prop_assume!(!a.is_nan() && !b.is_nan());
+            prop_assert_eq!(ordered(a).cmp(&ordered(b)), a.partial_cmp(&b).unwrap());
+            prop_assert_eq!(number(&ordered(a)), a);
+        }
+
+        /// Compares a tree with a map: scores, positions and both orders.
+        #[test]
+        fn a_tree_has_both_orders(
+            pairs in prop::collection::btree_map(
+                prop::collection::vec(any::<u8>(), 1..4), -4i8..4, 0..200),
+            edge in -5i8..5,
+        ) {
+            let model: BTreeMap<Vec<u8>, f64> =
+                pairs.into_iter().map(|(member, score)| (member, f64::from(score))).collect();
+            let mut tree = Tree::default();
+            for (member, score) in &model {
+                Zset::add(&mut tree, &body(member, *score)).unwrap();
+            }
+            let view = View::Tree(&tree);
+            let mut sorted: Vec<Vec<u8>> = model.iter().map(|(m, s)| body(m, *s)).collect();
+            sorted.sort();
+            prop_assert_eq!(view.len::<Zset>(), sorted.len() as u64);
+            for (at, wanted) in sorted.iter().enumerate() {
+                let (member, of) = pair(wanted);
+                prop_assert_eq!(view.at::<Zset>(at as u64), Some(&wanted[..]));
+                prop_assert_eq!(position(view, member), Some((at as u64, of)));
+                prop_assert_eq!(score(view, member), Some(of));
+            }
+            prop_assert_eq!(score(view, b"none"), None);
+            let edge = f64::from(edge);
+            let below = model.values().filter(|&&score| score < edge).count() as u64;
+            let until = model.values().filter(|&&score| score <= edge).count() as u64;
+            prop_assert_eq!(before(view, Edge::Score(edge)), below);
+            prop_assert_eq!(before(view, Edge::BehindScore(edge)), until);
+        }
+    }
+}
