@@ -4,7 +4,7 @@
 //! threads share one store (`net/worker.rs`), and one of them may run alone
 //! (`services/exclusive.rs`). An acceptor hands them connections (`net/acceptor.rs`), and a thread
 //! does the housekeeping (`background/housekeeping.rs`). All commands are in one table
-//! (`commands/mod.rs`), and all directives in another (`settings/config/list/`).
+//! (`families.rs`), and all directives in another (`settings/config/list/`).
 //!
 //! The folders are floors: a file uses names of lower floors only.
 //!
@@ -27,6 +27,7 @@ mod call;
 mod commands;
 mod execute;
 mod facts;
+mod families;
 mod memcached;
 mod net;
 mod observe;
@@ -39,7 +40,8 @@ mod settings;
 mod text;
 mod values;
 
-pub use facts::command_doc::{CommandDoc, about};
+pub use facts::CommandDoc;
+pub use families::about;
 pub use process::ping::{PingArgs, ping};
 pub use process::serve::{Args, run};
 pub use settings::config::{self, Error, Settings};
@@ -48,9 +50,9 @@ use background::{dump, housekeeping, pilot, process_memory, warm};
 use net::acceptor::{self, Acceptor, Bell};
 use net::http;
 use net::worker::Worker;
-use process::fd_limit;
 use server::Server;
 use services::mail::Mailbox;
+use settings::fd_limit;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -86,6 +88,7 @@ pub fn start(settings: Settings) -> Result<Handle, Error> {
 /// Starts a server with settings from `file`, which CONFIG REWRITE writes.
 fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error> {
     let failed = |error: std::io::Error| Error(format!("cannot start: {error}"));
+    families::install();
     settings.check()?;
     settings.check_start()?;
     settings.read_users()?;

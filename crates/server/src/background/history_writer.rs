@@ -5,10 +5,10 @@
 //! ratio that the report expects of each tenant for the next minute. The actual ratio is compared
 //! with it later.
 
-use super::pilot::recipe_of;
 use crate::observe::report;
 use crate::server::{Server, View};
 use crate::settings::config::TenantConfig;
+use crate::settings::pools::recipe_of;
 use ::report::claim::{self, Claim};
 use ::report::plans::Plans;
 use ::report::sizing::Sizing;

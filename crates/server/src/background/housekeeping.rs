@@ -1,16 +1,15 @@
 //! The housekeeping thread: expired items, a lowered memory limit, the clock's offset, rates.
 
-use super::removal_events;
 use crate::server::Server;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::{TimeVal, TimeValLike};
-use std::fs;
+use crate::server::removal_events;
+use crate::services::clock::SWEEP_PERIOD;
+use crate::settings::config::Error;
+use crate::settings::memory_limit;
+use base::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The time between two rounds.
-pub(crate) const PERIOD: Duration = Duration::from_millis(100);
 /// The number of entries and buckets that one sweep visits.
 const SWEEP_BUCKETS: usize = 16 << 10;
 /// The largest number of sweeps in a row, while the store is above a lowered limit or more items
@@ -22,7 +21,7 @@ pub(crate) fn run(server: &Arc<Server>) {
     let mut second = Instant::now();
     let mut last = rates(server);
     while !server.is_stopping() {
-        std::thread::park_timeout(PERIOD);
+        std::thread::park_timeout(SWEEP_PERIOD);
         server.clock.refresh();
         let began = Instant::now();
         for _ in 0..SWEEPS_MAX {
@@ -39,7 +38,7 @@ pub(crate) fn run(server: &Arc<Server>) {
             continue;
         }
         second = Instant::now();
-        crate::settings::memory_limit::follow(server);
+        follow_memory(server);
         let now = rates(server);
         for at in 0..now.len() {
             let rate = (now[at] - last[at]) as f64 / elapsed.as_secs_f64();
@@ -60,47 +59,22 @@ fn rates(server: &Server) -> [u64; 3] {
     sum
 }
 
-/// The number behind `name`, in bytes, in a file of lines `name: number kB`.
-fn kilobytes(path: &str, name: &str) -> u64 {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-    let number = line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok());
-    number.unwrap_or(0) << 10
-}
-
-/// Resident memory of the process in bytes; zero if the system does not tell.
-pub(crate) fn resident() -> u64 {
-    // Reads the shortest file with this number: it is read up to 200 times a second.
-    let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
-    pages.unwrap_or(0) * rustix::param::page_size() as u64
-}
-
-/// Memory of the machine in bytes; zero if the system does not tell.
-pub(crate) fn machine_memory() -> u64 {
-    kilobytes("/proc/meminfo", "MemTotal:")
-}
-
-/// User and system time of the process, in seconds.
-pub(crate) fn cpu_seconds() -> (f64, f64) {
-    let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
-    let used = getrusage(UsageWho::RUSAGE_SELF);
-    used.map_or((0.0, 0.0), |used| (seconds(used.user_time()), seconds(used.system_time())))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_machine_tells() {
-        assert!(resident() > 1 << 20);
-        assert!(machine_memory() > resident());
-        let before = cpu_seconds().0;
-        let mut x = 1u64;
-        while cpu_seconds().0 <= before {
-            x = base::hash::mix(x);
-        }
-        assert_ne!(x, 0);
+/// Sets `maxmemory` again if it is a share and the memory has changed.
+fn follow_memory(server: &Server) {
+    let view = server.view();
+    let Some(share) = view.settings.maxmemory_share else {
+        return;
+    };
+    let bytes = memory_limit::bytes_of(share);
+    if bytes == view.settings.maxmemory || bytes == Bytes(0) {
+        return;
+    }
+    let changed = server.change(|settings| -> Result<(), Error> {
+        settings.maxmemory = bytes;
+        Ok(())
+    });
+    match changed {
+        Ok(()) => tracing::info!("maxmemory is now {bytes}"),
+        Err(error) => tracing::warn!("maxmemory stays as it is: {error}"),
     }
 }

@@ -5,5 +5,4 @@ pub(crate) mod history_writer;
 pub(crate) mod housekeeping;
 pub(crate) mod pilot;
 pub(crate) mod process_memory;
-pub(crate) mod removal_events;
 pub(crate) mod warm;

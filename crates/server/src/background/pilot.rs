@@ -10,18 +10,17 @@
 
 use super::history_writer::Recorder;
 use crate::server::{Server, View};
-use crate::settings::config::Settings;
-use crate::settings::pools;
+use crate::services::published::{PilotSnapshot, SampleFacts};
+use crate::settings::pools::{self, recipe_of};
 use base::{Bytes, Micros, TenantId};
 use live::{Known, Live};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tune::periodic::Turn;
-use tune::pilot::{Replayed, SIZES, Status};
+use tune::pilot::Status;
 use tune::planner::guard;
-use tune::snapshot::Candidate;
-use tune::{Pilot, PoolStep, Recipe, recipe};
+use tune::{Pilot, Recipe};
 
 /// The number of looks at the store in an epoch: enough that the queues do not overflow.
 const LOOKS: u32 = 5;
@@ -32,78 +31,6 @@ const LOOK_MAX: Duration = Duration::from_millis(200);
 
 /// The seed of the models: the sample is the same in every run.
 const SEED: u64 = 1;
-
-/// The status that the pilot published last.
-#[derive(Debug, Default)]
-pub(crate) struct PublishedStatus(Mutex<Arc<PilotSnapshot>>);
-
-/// The results of the pilot at the end of an epoch.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PilotSnapshot {
-    /// The pilot's status; `None` while the loop is off.
-    pub(crate) status: Option<Status>,
-    /// The pools in force; empty while the loop is off.
-    pub(crate) pools: Vec<PoolStep>,
-    /// The curves of each tenant, one for each policy.
-    pub(crate) curves: Vec<(TenantId, Vec<Candidate>)>,
-    /// Further results of the sampled keys, by tenant.
-    pub(crate) told: Vec<SampleFacts>,
-    /// Plays of recent requests at other sizes and under other policies.
-    pub(crate) replayed: Option<Arc<Replayed>>,
-}
-
-/// Results of a tenant's sampled keys, beside its curves.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SampleFacts {
-    /// The share of reads of expired keys that twice the time to live would have answered.
-    pub(crate) twice_the_ttl: Option<f64>,
-    /// The number of sampled hits by the logarithm of the size.
-    pub(crate) hits: [u32; SIZES],
-}
-
-impl PublishedStatus {
-    /// The status that was published last.
-    pub(crate) fn shown(&self) -> Arc<PilotSnapshot> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn show(&self, shown: PilotSnapshot) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(shown);
-    }
-}
-
-impl PilotSnapshot {
-    /// The memory and the policy of a tenant's pool, or of all pools that are its own. `None` while
-    /// the loop is off, or if tenants share pools by size class.
-    pub(crate) fn pool(&self, tenant: TenantId) -> Option<(Bytes, tune::Evictor)> {
-        let own = |pool: &&PoolStep| {
-            pool.tenants == [tenant] || pool.tenants.contains(&tenant) && pool.class.is_none()
-        };
-        let evictor = self.pools.iter().find(own)?.evictor;
-        Some((self.pools.iter().filter(own).map(|pool| pool.budget).sum(), evictor))
-    }
-}
-
-impl PilotSnapshot {
-    /// The memory of the pools that belong to this tenant alone; `None` if it shares a pool.
-    pub(crate) fn own_pool(&self, tenant: TenantId) -> Option<Bytes> {
-        let own: Vec<_> = self.pools.iter().filter(|pool| pool.tenants == [tenant]).collect();
-        (!own.is_empty()).then(|| own.iter().map(|pool| pool.budget).sum())
-    }
-}
-
-/// The recipe in force: `static`, unless the policy is `auto`.
-pub(crate) fn recipe_of(settings: &Settings) -> Recipe {
-    if settings.maxmemory_policy.is_auto() {
-        return settings.recipe;
-    }
-    recipe::parse("static").unwrap_or(*recipe::ALL[0])
-}
-
-/// Whether the recipe steers the store; otherwise the store is a plain cache.
-pub(crate) fn is_steered(settings: &Settings) -> bool {
-    recipe_of(settings).steers()
-}
 
 /// The tenants of the settings, for the pilot.
 fn known(view: &View) -> Vec<Known> {
@@ -260,12 +187,6 @@ fn unsaid<'a>(known: &[String], notes: &'a [String]) -> Vec<&'a String> {
     };
     let known: Vec<_> = known.iter().map(words).collect();
     notes.iter().filter(|note| !known.contains(&words(note))).collect()
-}
-
-/// The memory in use, and the limit that is divided.
-pub(crate) fn memory(server: &Server) -> (Bytes, Bytes) {
-    let store = &server.store;
-    (store.used(), store.limit().saturating_sub(store.reserve()))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 //! stay within 3 % above the limit if the store were full and the ratio the same? If not, the
 //! reserve grows; otherwise it shrinks.
 
-use super::housekeeping::resident;
 use crate::server::Server;
+use crate::text::os::resident;
 use base::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

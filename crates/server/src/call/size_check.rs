@@ -5,6 +5,7 @@
 //! the length of its result checks it here first. A command that derives a value from the old one
 //! checks again when it sees the old value, before it builds the new one.
 
+use super::call::Call;
 use crate::server::{Server, View};
 use base::{Bytes, TenantId};
 use store::Error;
@@ -78,6 +79,14 @@ impl Room {
         }
         Ok(())
     }
+}
+
+/// Whether memory is too full for a command of `len` bytes: nothing can be evicted to make room, or
+/// the command is larger than the memory limit.
+pub(crate) fn is_full(call: &Call<'_>, len: usize) -> bool {
+    let ((used, limit), reserve) = (call.server.memory(), call.server.store.reserve());
+    let held = if call.server.nothing_leaves(call.view) { used.0 + reserve.0 } else { 0 };
+    limit.0 > 0 && held + len as u64 > limit.0
 }
 
 #[cfg(test)]

@@ -1,20 +1,17 @@
 //! ACL: users, their permissions, and refusals.
 
-use super::flag::{ADMIN, NO_SCRIPT, SECRET};
-use super::{
-    Call, Command, Databases, Done, Failure, Refused, find, find_subcommand, get, wrong_arguments,
-    wrong_number,
-};
-use crate::services::acl_log::What;
+use crate::call::{Call, Command, Done, Failure, wrong_arguments, wrong_number};
+use crate::facts::Facts;
+use crate::facts::flag::{ADMIN, NO_SCRIPT, SECRET};
+use crate::facts::table::{find, find_subcommand, get};
 use crate::services::clock::Clock;
 use crate::settings::acl::{self, Denied, Rules, WordError, category};
 use crate::settings::config::DEFAULT_USER;
 use ring::rand::{SecureRandom, SystemRandom};
-use std::sync::atomic::Ordering;
 use wire::resp::{Encoder, parse_integer};
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[Command::container("acl", SECRET | NO_SCRIPT, ACL).doc(
+pub(crate) const COMMANDS: &[Command] = &[Command::container("acl", SECRET | NO_SCRIPT, ACL).doc(
     "server",
     "6.0.0",
     "Who may come in, and what they may do.",
@@ -44,83 +41,6 @@ const ACL: &[Command] = &[
     Command::new("acl|help", 2, 0, help).doc("server", "6.0.0", "The subcommands of ACL."),
 ];
 
-impl Denied {
-    /// The part of the call that was refused, for the log.
-    fn object(self, number: u16, args: &[&[u8]]) -> Vec<u8> {
-        match self {
-            Self::Command => get(number).name.into(),
-            Self::Database(db) => named_database(number, args, db),
-            Self::Key(at) | Self::Channel(at) => args[at].to_vec(),
-        }
-    }
-
-    /// The error text for a client. It does not name the key or channel.
-    fn text(self, user: &str, number: u16) -> String {
-        match self {
-            Self::Command => {
-                format!("User {user} has no permissions to run the '{}' command", get(number).name)
-            }
-            Self::Database(_) => "No permissions to access database".into(),
-            Self::Key(_) => "No permissions to access a key".into(),
-            Self::Channel(_) => "No permissions to access a channel".into(),
-        }
-    }
-}
-
-/// The argument that names the refused database. For a command about the client's own database it
-/// is the command's name.
-fn named_database(number: u16, args: &[&[u8]], db: u32) -> Vec<u8> {
-    let place = match get(number).databases {
-        Databases::Enters(at) => Some(at),
-        Databases::Also(find) => find(args),
-        _ => None,
-    };
-    let named = place.and_then(|at| args.get(at)).copied();
-    let is_it = |arg: &&[u8]| parse_integer(arg) == Some(i64::from(db));
-    named.filter(is_it).unwrap_or(get(number).name.as_bytes()).to_vec()
-}
-
-/// Checks that the client's user may make this call. Called only for clients with limits, such as
-/// those that have not logged in.
-#[cold]
-pub(super) fn permit(call: &Call<'_>, number: u16) -> Result<(), Refused> {
-    if call.session.user.is_none() {
-        return Err(Refused::Stranger(number));
-    }
-    let args: Vec<&[u8]> = call.args.iter_from(0).collect();
-    call.session.permits(number, &args).map_err(|denied| Refused::Denied(number, denied))
-}
-
-/// Notes a refusal in the log. Returns the error for the client.
-pub(super) fn refuse(call: &Call<'_>, number: u16, denied: Denied) -> Failure {
-    // The client's last command stays EXEC, not a command that EXEC runs.
-    if !call.session.executing {
-        call.session.client.command.store(number, Ordering::Relaxed);
-    }
-    let args: Vec<&[u8]> = call.args.iter_from(0).collect();
-    let user = call.session.user.as_deref().unwrap_or_default();
-    note(call, denied.reason(), denied.object(number, &args), user);
-    format!("NOPERM {}", denied.text(user, number)).into_bytes().into()
-}
-
-/// Notes in the log that a client tried a wrong password for a user.
-pub(super) fn note_wrong(call: &Call<'_>, name: &[u8]) {
-    note(call, "auth", call.arg(0).to_vec(), &String::from_utf8_lossy(name));
-}
-
-fn note(call: &Call<'_>, reason: &'static str, object: Vec<u8>, user: &str) {
-    let in_multi = call.session.transaction.is_some() || call.session.executing;
-    let context = match in_multi {
-        _ if call.session.scripted => "lua",
-        true => "multi",
-        false => "toplevel",
-    };
-    let what = What { reason, context, object, user: user.to_owned() };
-    let (now_ms, max) = (call.now.micros.0 / 1_000, call.view.settings.acllog_max_len);
-    let line = call.session.client.line(now_ms);
-    call.server.acl_log.add(what, line, Clock::unix_us() / 1_000, max);
-}
-
 fn cat(call: &mut Call<'_>) -> Done {
     match call.args.len() {
         2 => {
@@ -134,8 +54,8 @@ fn cat(call: &mut Call<'_>) -> Done {
             if !category::NAMES.contains(&wanted.as_str()) {
                 return Err(Failure::err(&format!("Unknown category '{}'", call.text(2))));
             }
-            let numbers = 0..super::count() as u16;
-            let found: Vec<&Command> = numbers
+            let numbers = 0..crate::facts::table::count() as u16;
+            let found: Vec<&Facts> = numbers
                 .map(get)
                 .filter(|command| category::of(command).contains(&wanted.as_str()))
                 .collect();
@@ -275,13 +195,15 @@ fn dryrun(call: &mut Call<'_>) -> Done {
     let args: Vec<&[u8]> = call.args.iter_from(3).collect();
     let unknown = || Failure::err(&format!("Command '{}' not found", call.text(3)));
     let mut number = find(args[0]).ok_or_else(unknown)?;
-    if !get(number).subcommands.is_empty() && args.len() > 1 {
+    if get(number).has_subcommands && args.len() > 1 {
         number = find_subcommand(number, args[1]).ok_or_else(unknown)?;
     }
     if !get(number).accepts(args.len()) {
         return Err(wrong_number(get(number).name));
     }
-    let Err(denied) = user.check(number, &args, call.session.db) else { return call.ok() };
+    let Err(denied) = user.check(number, &args, call.session.db) else {
+        return call.ok();
+    };
     if let Denied::Database(db) = denied {
         let text = format!("User {} has no permissions to access database {db}", user.name);
         call.out.bulk(text.as_bytes());
@@ -329,7 +251,7 @@ fn log(call: &mut Call<'_>) -> Done {
             call.server.acl_log.reset();
             return call.ok();
         }
-        3 => parse_integer(call.arg(2)).ok_or(super::NOT_AN_INTEGER)?.max(0) as usize,
+        3 => parse_integer(call.arg(2)).ok_or(crate::call::NOT_AN_INTEGER)?.max(0) as usize,
         _ => return Err(wrong_arguments(call)),
     };
     let entries = call.server.acl_log.newest(count);

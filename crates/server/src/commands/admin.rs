@@ -1,13 +1,13 @@
 //! The server: time, role, end, and commands about persistence and replication.
 
-use super::flag::{ADMIN, ALLOW_BUSY, FAST, NO_MULTI, NO_SCRIPT};
-use super::{Call, Command, Done, NOT_AN_INTEGER, SYNTAX};
+use crate::call::{Call, Command, Done, NOT_AN_INTEGER, SYNTAX};
+use crate::facts::flag::{ADMIN, ALLOW_BUSY, FAST, NO_MULTI, NO_SCRIPT};
 use crate::services::clock::Clock;
 use crate::services::exclusive::BUSY;
 use wire::resp::parse_integer;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("time", 1, FAST, time).doc("server", "2.6.0", "The time of the machine."),
     Command::new("wait", 3, 0, wait).categories(&["connection"]).doc(
         "generic",

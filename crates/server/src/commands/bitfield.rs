@@ -1,14 +1,15 @@
 //! BITFIELD: strings as numbers of any width at any bit.
 
 use super::bits::bit_offset;
-use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::string::modify;
-use super::{Access, Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, FAST, READ, WRITE};
+use crate::facts::{Access, ONE_KEY, access};
 use wire::resp::parse_integer;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("bitfield", -2, WRITE | DENY_OOM, bitfield)
         .keys(ONE_KEY)
         .accesses(bitfield_access)
@@ -190,7 +191,7 @@ fn run(call: &mut Call<'_>, only_get: bool) -> Done {
         (changed, (changed, answers))
     })?;
     if changed {
-        call.event(audience::STRING, "setbit", call.arg(1));
+        call.event(event_classes::STRING, "setbit", call.arg(1));
     }
     call.out.array(answers.len());
     for answer in answers {

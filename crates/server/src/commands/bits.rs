@@ -1,9 +1,10 @@
 //! Strings as rows of bits. The highest bit of a byte is the first.
 
-use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::string::{room, splice};
-use super::{Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, FAST, READ, WRITE};
+use crate::facts::{Keys, ONE_KEY, access};
 use crate::values::text_value::string;
 use store::Item;
 use wire::resp::parse_integer;
@@ -11,7 +12,7 @@ use wire::resp::parse_integer;
 const GROUP: &str = "bitmap";
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("setbit", 4, WRITE | DENY_OOM, setbit).keys(ONE_KEY).doc(
         GROUP,
         "2.2.0",
@@ -81,7 +82,7 @@ fn setbit(call: &mut Call<'_>) -> Done {
         part[0] = part[0] & !mask | if on { mask } else { 0 };
         old
     })?;
-    call.event(audience::STRING, "setbit", call.arg(1));
+    call.event(event_classes::STRING, "setbit", call.arg(1));
     call.out.integer(i64::from(old));
     Ok(())
 }
@@ -102,7 +103,9 @@ fn range(start: i64, end: i64, len: i64) -> Option<(i64, i64)> {
     if start < 0 && end < 0 && start > end {
         return None;
     }
-    let clamp = |at: i64| if at < 0 { len.saturating_add(at).max(0) } else { at };
+    let clamp = |at: i64| {
+        if at < 0 { len.saturating_add(at).max(0) } else { at }
+    };
     let (start, end) = (clamp(start), clamp(end).min(len - 1));
     (start <= end).then_some((start, end))
 }
@@ -133,7 +136,9 @@ fn bitcount(call: &mut Call<'_>) -> Done {
         let ones =
             |bytes: &[u8]| -> i64 { bytes.iter().map(|byte| i64::from(byte.count_ones())).sum() };
         let len = value.len() as i64 * if bits { 8 } else { 1 };
-        let Some((start, end)) = range(bounds.0, bounds.1, len) else { return 0 };
+        let Some((start, end)) = range(bounds.0, bounds.1, len) else {
+            return 0;
+        };
         if !bits {
             return ones(&value[start as usize..=end as usize]);
         }
@@ -151,7 +156,7 @@ fn bitpos(call: &mut Call<'_>) -> Done {
         b"0" => false,
         b"1" => true,
         _ => {
-            parse_integer(call.arg(2)).ok_or(super::NOT_AN_INTEGER)?;
+            parse_integer(call.arg(2)).ok_or(crate::call::NOT_AN_INTEGER)?;
             return Err("ERR The bit argument must be 1 or 0.".into());
         }
     };
@@ -163,12 +168,16 @@ fn bitpos(call: &mut Call<'_>) -> Done {
     let end = if call.args.len() > 4 { Some(call.integer(4)?) } else { None };
     let found = look(call, call.arg(1), |value| {
         // A missing key counts as endless zeros. An existing string without bytes has neither bit.
-        let Some(value) = value else { return if wanted { -1 } else { 0 } };
+        let Some(value) = value else {
+            return if wanted { -1 } else { 0 };
+        };
         if value.is_empty() {
             return -1;
         }
         let len = value.len() as i64 * if bits { 8 } else { 1 };
-        let Some((first, last)) = range(start, end.unwrap_or(-1), len) else { return -1 };
+        let Some((first, last)) = range(start, end.unwrap_or(-1), len) else {
+            return -1;
+        };
         let (first, last) = if bits { (first, last) } else { (first * 8, last * 8 + 7) };
         let dull = if wanted { 0 } else { 0xff };
         let mut at = first;
@@ -232,11 +241,11 @@ fn bitop(call: &mut Call<'_>) -> Done {
     let key = call.key_at(2);
     if result.is_empty() {
         if call.server.store.delete(&key, call.now) {
-            call.event(audience::GENERIC, "del", call.arg(2));
+            call.event(event_classes::GENERIC, "del", call.arg(2));
         }
     } else {
         call.server.store.set(&key, &result, None, call.now)?;
-        call.event(audience::STRING, "set", call.arg(2));
+        call.event(event_classes::STRING, "set", call.arg(2));
     }
     call.out.integer(len as i64);
     Ok(())

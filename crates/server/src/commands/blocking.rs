@@ -1,16 +1,19 @@
 //! Commands that wait until another client writes: BLPOP, BLMOVE, BZPOPMIN and related commands.
 //!
 //! Each of them tries first, like the command that does not wait. If there is nothing to take, its
-//! client is blocked (`services/blocked_clients.rs`), and the client's later commands wait. The wait ends when a
+//! client is blocked (`services/blocked_clients.rs`), and the client's later commands wait. The
+//! wait ends when a
 //! write makes one of the keys ready, when the timeout is over, or with CLIENT UNBLOCK. In a
 //! transaction none of them waits: the reply is that of an expired timeout.
 
 use super::collection_steps::key_count;
-use super::flag::{BLOCKING, DENY_OOM, FAST, WRITE};
 use super::list::{self, End};
 use super::list_move::{self, carry, move_access, pop_count};
-use super::{Call, Command, Done, Failure, Handler, Keys, NO_KEY, SYNTAX, access, zset_pop};
+use super::zset_pop;
+use crate::call::{Call, Command, Done, Failure, Handler, SYNTAX};
 use crate::execute::nested;
+use crate::facts::flag::{BLOCKING, DENY_OOM, FAST, WRITE};
+use crate::facts::{Keys, NO_KEY, access};
 use crate::services::blocked_clients::{BlockedCommand, WaitKey};
 use crate::values::text_value::{LIST, ZSET};
 use std::ops::Range;
@@ -21,7 +24,7 @@ use wire::resp::{encode_command, parse_double};
 const KEYS: Keys = Keys::new(1, -2, 1);
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     pops("blpop", 0, |call| pop(call, End::Left), "LPOP from the first list that has any."),
     pops("brpop", 0, |call| pop(call, End::Right), "RPOP from the first list that has any."),
     moves("blmove", 6, blmove).doc("list", "6.2.0", "LMOVE, which waits for an element."),
@@ -157,12 +160,12 @@ impl Call<'_> {
 /// Repeats the command of a blocked client, which replies or keeps waiting.
 pub(crate) fn run_again(call: &mut Call<'_>) {
     let mark = call.out.mark();
-    let done = match super::resolve(call) {
+    let done = match crate::execute::admit::resolve(call) {
         Ok(number) => nested::tried_again(call, number),
         Err(refused) => Err(refused.tell(call)),
     };
     if let Err(failure) = done {
-        super::fail(call, mark, &failure);
+        crate::execute::run::fail(call, mark, &failure);
     }
 }
 

@@ -11,8 +11,8 @@
 //! the first step ([`Growth`]), so a refused command changes nothing and evicts nothing.
 
 use super::string::room;
-use super::{Call, Done, Failure, OVERFLOW};
 use crate::call::size_check::Room;
+use crate::call::{Call, Done, Failure, OVERFLOW};
 use base::Bytes;
 use store::{Error, Key};
 

@@ -2,8 +2,9 @@
 
 use super::client_filter::Filter;
 use super::connection::check_name;
-use super::flag::{ADMIN, NO_SCRIPT, UNEVEN, UNPAUSED};
-use super::{Call, Command, Done, Failure, SYNTAX, tracking};
+use super::tracking;
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::flag::{ADMIN, NO_SCRIPT, UNEVEN, UNPAUSED};
 use crate::services::clients::Client;
 use crate::services::mail::{Mailbox, Message};
 use crate::session::Mute;
@@ -12,7 +13,7 @@ use std::sync::atomic::Ordering;
 use wire::resp::parse_integer;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] =
+pub(crate) const COMMANDS: &[Command] =
     &[Command::container("client", NO_SCRIPT, CLIENT).doc("connection", "2.4.0", "Connections.")];
 
 const CLIENT: &[Command] = &[

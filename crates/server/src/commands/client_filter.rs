@@ -1,6 +1,6 @@
 //! The options by which CLIENT LIST and CLIENT KILL choose connections. All options must hold.
 
-use super::{Call, Failure, SYNTAX};
+use crate::call::{Call, Failure, SYNTAX};
 use crate::services::clients::Client;
 use std::sync::atomic::Ordering;
 use wire::resp::parse_integer;

@@ -1,18 +1,17 @@
 //! CLUSTER and related commands: the owners of slots, as the file defines them, and redirections.
 
 use super::budget::Budget;
-use super::flag::{ADMIN, FAST, SLOTTED};
 use super::scan::{scope, sees};
-use super::{Call, Command, Done, Failure, Refused, get};
-use crate::server::View;
-use crate::services::clients::Client;
-use crate::settings::cluster::{Cluster, Elsewhere, Node};
+use crate::call::{Call, Command, Done, Failure};
+use crate::execute::cluster::port;
+use crate::facts::flag::{ADMIN, FAST};
+use crate::settings::cluster::Cluster;
 use std::fmt::Write;
 use std::sync::Arc;
 use wire::slots::{SLOTS, slot};
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::container("cluster", 0, SUBCOMMANDS).doc("cluster", "3.0.0", "Who has which slots."),
     Command::new("asking", 1, FAST, accept).categories(&["connection"]).doc(
         "cluster",
@@ -82,34 +81,6 @@ const BUS: u32 = 10_000;
 fn cluster(call: &Call<'_>) -> Result<Arc<Cluster>, Failure> {
     let cluster = call.view.cluster.clone();
     cluster.ok_or_else(|| "ERR This instance has cluster support disabled".into())
-}
-
-/// Checks that the keys and channels of a call belong to this node.
-#[inline(never)]
-pub(super) fn permit(cluster: &Cluster, call: &Call<'_>, number: u16) -> Result<(), Refused> {
-    let (command, args) = (get(number), &call.args);
-    let keys = command.key_places(args.len(), |at| args.get(at)).map(|at| call.arg(at));
-    let channels = command.channel_places(args.len()).map(|at| call.arg(at));
-    let checked = if command.has(SLOTTED) { cluster.check(channels) } else { cluster.check(keys) };
-    checked.map_err(|elsewhere| Refused::Elsewhere(number, elsewhere))
-}
-
-/// The error that redirects a client, or that explains why no node can serve the keys.
-pub(crate) fn redirect(view: &View, client: &Client, elsewhere: Elsewhere) -> Failure {
-    let owner = |slot| view.cluster.as_ref()?.owner(slot);
-    match elsewhere {
-        Elsewhere::Cross => "CROSSSLOT Keys in request don't hash to the same slot".into(),
-        Elsewhere::Moved(slot) if let Some(node) = owner(slot) => {
-            format!("MOVED {slot} {}:{}", node.host, port(view, client, node)).into_bytes().into()
-        }
-        _ => "CLUSTERDOWN Hash slot not served".into(),
-    }
-}
-
-/// The port of a node for this client, with or without TLS.
-fn port(view: &View, client: &Client, node: &Node) -> u16 {
-    let tls_port = view.settings.tls_port;
-    node.port_for(tls_port > 0 && client.listener == tls_port)
 }
 
 /// Checks that argument 2 is the id of a node.

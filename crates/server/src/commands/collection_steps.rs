@@ -3,15 +3,16 @@
 //!
 //! A command on few elements does all of them in one step, and no other command runs between. A
 //! command on many elements releases the lock after [`STEP_ELEMENTS`] of them or
-//! [`STEP_BYTES`](crate::values::collection::STEP_BYTES), so other commands may see a half of its work. A
+//! [`STEP_BYTES`](crate::values::collection::STEP_BYTES), so other commands may see a half of its
+//! work. A
 //! command on several keys runs alone, unless it is about more than [`TOGETHER_MAX`] elements,
 //! which would keep all others waiting.
 
 use super::budget::{Budget, Growth};
 use super::hash_steps::{Trace, step_end};
 use super::string::room;
-use super::{Call, Done, Failure};
-use crate::server::audience;
+use crate::call::{Call, Done, Failure};
+use crate::facts::event_classes;
 use crate::values::collection::{self, FLAT_MAX, Held, STEP_ELEMENTS, Shape, View, flat};
 use crate::values::text_value::WRONG_TYPE;
 use store::{Change, Item, Key, Tree};
@@ -69,7 +70,8 @@ pub(super) fn change<S: Shape, R>(
     f: impl FnOnce(&mut Held<'_, '_, '_>) -> Result<(bool, R), Failure>,
 ) -> Result<R, Failure> {
     let store = &call.server.store;
-    let result = store.edit(key, call.now, |edit| collection::change::<S, R>(edit, counted, f))?;
+    let result =
+        store.edit(key, call.now, |edit| collection::change::<S, R, _>(edit, counted, f))?;
     call.signal_ready(key);
     Ok(result)
 }
@@ -211,7 +213,7 @@ pub(super) fn replace<S: Shape>(
     let (key, store) = (call.key(bytes), &call.server.store);
     if bodies.is_empty() {
         if store.delete(&key, call.now) {
-            call.event(audience::GENERIC, "del", bytes);
+            call.event(event_classes::GENERIC, "del", bytes);
         }
         return Ok(());
     }

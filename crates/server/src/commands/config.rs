@@ -1,7 +1,7 @@
 //! CONFIG: the settings of a running server.
 
-use super::flag::{ADMIN, NO_SCRIPT, SECRET};
-use super::{Call, Command, Done, Failure, wrong_number};
+use crate::call::{Call, Command, Done, Failure, wrong_number};
+use crate::facts::flag::{ADMIN, NO_SCRIPT, SECRET};
 use crate::settings::config::directive::{Directive, When, all};
 use crate::settings::config::{self, ignored};
 use crate::text::glob;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] =
+pub(crate) const COMMANDS: &[Command] =
     &[Command::container("config", SECRET | NO_SCRIPT, CONFIG).doc("server", "2.0.0", "Settings.")];
 
 const CONFIG: &[Command] = &[

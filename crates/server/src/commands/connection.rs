@@ -1,14 +1,15 @@
 //! Commands about the connection itself: greeting, authentication, database, end.
 
-use super::flag::{ALLOW_BUSY, FAST, LISTENING, NO_AUTH, NO_SCRIPT, SECRET, UNQUEUED};
-use super::{Call, Command, Databases, Done, Failure, SYNTAX, wrong_number};
+use crate::call::{Call, Command, Done, Failure, SYNTAX, wrong_number};
+use crate::facts::Databases;
+use crate::facts::flag::{ALLOW_BUSY, FAST, LISTENING, NO_AUTH, NO_SCRIPT, SECRET, UNQUEUED};
 use crate::session::Mute;
 use crate::settings::config::DEFAULT_USER;
 use std::sync::atomic::Ordering;
 use wire::resp::{Protocol, parse_integer};
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("ping", -1, FAST | LISTENING, ping).doc(
         "connection",
         "1.0.0",
@@ -63,8 +64,8 @@ fn admit(call: &mut Call<'_>, name: &[u8], password: &[u8]) -> Result<String, Fa
     match user {
         Some(user) if user.admits(password) => Ok(user.name.clone()),
         _ => {
-            super::acl::note_wrong(call, name);
-            call.session.back_off(call.server, call.view);
+            crate::execute::permission::note_wrong(call, name);
+            call.session.back_off(&call.server.attempts, &call.server.clock, call.view);
             Err("WRONGPASS invalid username-password pair or user is disabled.".into())
         }
     }
@@ -150,7 +151,7 @@ fn hello(call: &mut Call<'_>) -> Done {
     out.bulk(b"server");
     out.bulk(b"redis");
     out.bulk(b"version");
-    out.bulk(super::info::REDIS_VERSION.as_bytes());
+    out.bulk(crate::facts::REDIS_VERSION.as_bytes());
     out.bulk(b"proto");
     out.integer(if protocol == Protocol::Resp3 { 3 } else { 2 });
     out.bulk(b"id");
@@ -181,7 +182,7 @@ fn quit(call: &mut Call<'_>) -> Done {
 
 fn reset(call: &mut Call<'_>) -> Done {
     call.session.discard();
-    call.session.unsubscribe_all(call.server);
+    call.session.unsubscribe_all(&call.server.pubsub);
     super::tracking::stop(call);
     super::monitor::stop(call);
     call.session.mute = Mute::No;

@@ -1,15 +1,16 @@
 //! Counters: strings that hold numbers.
 
-use super::flag::{DENY_OOM, FAST, WRITE};
-use super::{Call, Command, Done, NOT_AN_INTEGER, ONE_KEY};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, NOT_AN_INTEGER};
+use crate::facts::ONE_KEY;
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, FAST, WRITE};
 use crate::text::decimal::Decimal;
 use crate::values::text_value::{rewrite, string};
 use store::Change;
 use wire::resp::parse_integer;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("incr", 2, WRITE | DENY_OOM | FAST, incr).keys(ONE_KEY).doc(
         "string",
         "1.0.0",
@@ -57,7 +58,7 @@ fn add(call: &mut Call<'_>, by: i64) -> Done {
         (change, sum)
     })?;
     let sum = sum?;
-    call.event(audience::STRING, "incrby", call.arg(1));
+    call.event(event_classes::STRING, "incrby", call.arg(1));
     call.out.integer(sum);
     Ok(())
 }
@@ -96,7 +97,9 @@ pub(super) fn add_texts(
     };
     let old = old.map_or(Ok(Some(Decimal::default())), |old| read(old, wrong))?;
     let by = read(by, NOT_A_FLOAT)?;
-    let (Some(old), Some(by)) = (old, by) else { return Err(WITHOUT_END) };
+    let (Some(old), Some(by)) = (old, by) else {
+        return Err(WITHOUT_END);
+    };
     let sum = old.plus(&by);
     if sum.is_beyond() { Err(WITHOUT_END) } else { Ok(sum.to_string().into_bytes()) }
 }
@@ -114,7 +117,7 @@ fn incrbyfloat(call: &mut Call<'_>) -> Done {
         (change, sum)
     })?;
     let sum = sum?;
-    call.event(audience::STRING, "incrbyfloat", call.arg(1));
+    call.event(event_classes::STRING, "incrbyfloat", call.arg(1));
     call.out.bulk(&sum);
     Ok(())
 }

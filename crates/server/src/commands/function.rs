@@ -1,16 +1,17 @@
 //! FUNCTION and FCALL: libraries of functions in Lua, which `crate::scripting::engine` runs.
 
-use super::command::{COUNTED_KEYS, access};
-use super::flag::{
+use super::script::count_of_keys;
+use crate::call::{Call, Command, Done, Failure, wrong_arguments};
+use crate::facts::Databases;
+use crate::facts::flag::{
     ALLOW_BUSY, CARRIES, DENY_OOM, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED, WRITE,
 };
-use super::script::count_of_keys;
-use super::{Call, Command, Databases, Done, Failure, wrong_arguments};
+use crate::facts::{COUNTED_KEYS, access};
 use crate::scripting::library::Library;
 use crate::text::glob;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("fcall", -3, NO_SCRIPT | MAY_REPLICATE | CARRIES | UNTRACED, fcall)
         .keys(COUNTED_KEYS)
         .doc("scripting", "7.0.0", "Calls a function."),

@@ -1,12 +1,13 @@
 //! Hashes: reading and writing fields.
 
 use super::counter::{NOT_A_FLOAT, add_texts};
-use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_random;
 use super::hash_steps::{Trace, change, change_each, look, look_each, walk};
 use super::scan_options::ScanOptions;
-use super::{Call, Command, Done, Failure, ONE_KEY, access, wrong_number};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, wrong_number};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
+use crate::facts::{ONE_KEY, access};
 use crate::text::decimal::Decimal;
 use crate::values::hash::Field;
 use wire::resp::{Encoder, parse_integer};
@@ -14,7 +15,7 @@ use wire::resp::{Encoder, parse_integer};
 const GROUP: &str = "hash";
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     writes("hset", -4, hset, "2.0.0", "Sets fields.").access(access::CHANGES),
     writes("hmset", -4, hmset, "2.0.0", "Sets fields; an old form of HSET.")
         .access(access::CHANGES),
@@ -41,7 +42,7 @@ pub(super) const COMMANDS: &[Command] = &[
 const fn writes(
     name: &'static str,
     arity: i32,
-    run: super::Handler,
+    run: crate::call::Handler,
     since: &'static str,
     summary: &'static str,
 ) -> Command {
@@ -52,7 +53,7 @@ const fn writes(
 const fn reads(
     name: &'static str,
     arity: i32,
-    run: super::Handler,
+    run: crate::call::Handler,
     since: &'static str,
     summary: &'static str,
 ) -> Command {
@@ -63,7 +64,7 @@ const fn reads(
 const fn walks(
     name: &'static str,
     arity: i32,
-    run: super::Handler,
+    run: crate::call::Handler,
     since: &'static str,
     summary: &'static str,
 ) -> Command {
@@ -74,7 +75,7 @@ const fn walks(
 const fn asks(
     name: &'static str,
     arity: i32,
-    run: super::Handler,
+    run: crate::call::Handler,
     since: &'static str,
     summary: &'static str,
 ) -> Command {
@@ -92,7 +93,7 @@ fn set_pairs(call: &Call<'_>) -> Result<i64, Failure> {
         added += i64::from(hash.set(call.arg(at), call.arg(at + 1))?);
         Ok(true)
     })?;
-    call.event(audience::HASH, "hset", call.arg(1));
+    call.event(event_classes::HASH, "hset", call.arg(1));
     Ok(added)
 }
 
@@ -119,7 +120,7 @@ fn hsetnx(call: &mut Call<'_>) -> Done {
         Ok((absent, absent))
     })?;
     if set {
-        call.event(audience::HASH, "hset", call.arg(1));
+        call.event(event_classes::HASH, "hset", call.arg(1));
     }
     call.out.integer(i64::from(set));
     Ok(())
@@ -133,7 +134,7 @@ fn hdel(call: &mut Call<'_>) -> Done {
         Ok(is_removed)
     })?;
     if removed > 0 {
-        call.lost(audience::HASH, "hdel", call.arg(1));
+        call.lost(event_classes::HASH, "hdel", call.arg(1));
     }
     call.out.integer(removed);
     Ok(())
@@ -151,7 +152,7 @@ fn hincrby(call: &mut Call<'_>) -> Done {
         hash.put(name, sum.to_string().as_bytes())?;
         Ok((true, sum))
     })?;
-    call.event(audience::HASH, "hincrby", call.arg(1));
+    call.event(event_classes::HASH, "hincrby", call.arg(1));
     call.out.integer(sum);
     Ok(())
 }
@@ -168,7 +169,7 @@ fn hincrbyfloat(call: &mut Call<'_>) -> Done {
         hash.put(name, &sum)?;
         Ok((true, sum))
     })?;
-    call.event(audience::HASH, "hincrbyfloat", call.arg(1));
+    call.event(event_classes::HASH, "hincrbyfloat", call.arg(1));
     call.out.bulk(&sum);
     Ok(())
 }

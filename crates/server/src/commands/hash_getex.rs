@@ -1,18 +1,20 @@
 //! Commands that read or write fields and change their expiry in one step: HGETDEL, HGETEX, HSETEX.
 
-use super::expiry_args::{Expiry, check_field, ends};
-use super::flag::{DENY_OOM, FAST, WRITE};
+use super::expiry_args::check_field;
 use super::hash_life::first_field;
 use super::hash_steps::{Trace, change, change_each, is_one_step, look, look_each};
-use super::{Call, Command, Done, Failure, ONE_KEY, OVERFLOW, SYNTAX, access};
-use crate::server::audience;
+use crate::call::expiry::{Expiry, ends};
+use crate::call::{Call, Command, Done, Failure, OVERFLOW, SYNTAX};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, FAST, WRITE};
+use crate::facts::{ONE_KEY, access};
 use crate::values::hash::Hash;
 
 const GROUP: &str = "hash";
 const SINCE: &str = "8.0.0";
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("hgetdel", -5, WRITE | FAST, hgetdel).keys(ONE_KEY).doc(
         GROUP,
         SINCE,
@@ -123,7 +125,7 @@ fn hgetdel(call: &mut Call<'_>) -> Done {
         Ok(())
     })?;
     if found {
-        call.lost(audience::HASH, "hdel", call.arg(1));
+        call.lost(event_classes::HASH, "hdel", call.arg(1));
     }
     Ok(())
 }
@@ -171,7 +173,7 @@ fn hsetex(call: &mut Call<'_>) -> Done {
         allowed
     };
     if set {
-        call.event(audience::HASH, "hset", call.arg(1));
+        call.event(event_classes::HASH, "hset", call.arg(1));
         if matches!(then, Then::Until(_)) {
             notify_expiry(call, then);
         }
@@ -184,9 +186,11 @@ fn hsetex(call: &mut Call<'_>) -> Done {
 fn notify_expiry(call: &Call<'_>, then: Then) {
     match then {
         Then::Keep => {}
-        Then::Persist => call.event(audience::HASH, "hpersist", call.arg(1)),
-        Then::Until(at) if at <= call.now.unix_ms => call.lost(audience::HASH, "hdel", call.arg(1)),
-        Then::Until(_) => call.event(audience::HASH, "hexpire", call.arg(1)),
+        Then::Persist => call.event(event_classes::HASH, "hpersist", call.arg(1)),
+        Then::Until(at) if at <= call.now.unix_ms => {
+            call.lost(event_classes::HASH, "hdel", call.arg(1));
+        }
+        Then::Until(_) => call.event(event_classes::HASH, "hexpire", call.arg(1)),
     }
 }
 

@@ -1,17 +1,19 @@
 //! The expiry of fields of hashes.
 
-use super::expiry_args::{Conditions, check_field, moment};
-use super::flag::{FAST, READ, UNTRACED, WRITE};
+use super::expiry_args::{Conditions, check_field};
 use super::hash_steps::{Trace, change_each, look_each};
-use super::{Call, Command, Done, Failure, ONE_KEY, access};
-use crate::server::audience;
+use crate::call::expiry::moment;
+use crate::call::{Call, Command, Done, Failure};
+use crate::facts::event_classes;
+use crate::facts::flag::{FAST, READ, UNTRACED, WRITE};
+use crate::facts::{ONE_KEY, access};
 use wire::resp::parse_integer;
 
 const GROUP: &str = "hash";
 const SINCE: &str = "7.4.0";
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     writes("hexpire", -6, hexpire, "Sets the lives of fields in seconds."),
     writes("hpexpire", -6, hpexpire, "Sets the lives of fields in milliseconds."),
     writes("hexpireat", -6, hexpireat, "Sets the ends of fields' lives, in Unix seconds."),
@@ -26,14 +28,14 @@ pub(super) const COMMANDS: &[Command] = &[
 const fn writes(
     name: &'static str,
     arity: i32,
-    run: super::Handler,
+    run: crate::call::Handler,
     summary: &'static str,
 ) -> Command {
     let command = Command::new(name, arity, WRITE | FAST, run).keys(ONE_KEY);
     command.access(access::CHANGES).doc(GROUP, SINCE, summary)
 }
 
-const fn reads(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+const fn reads(name: &'static str, run: crate::call::Handler, summary: &'static str) -> Command {
     Command::new(name, -5, READ | FAST | UNTRACED, run).keys(ONE_KEY).doc(GROUP, SINCE, summary)
 }
 
@@ -97,10 +99,10 @@ fn set_lives(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Don
         Ok(matches!(answer, CHANGED | REMOVED))
     })?;
     if answers.contains(&CHANGED) {
-        call.event(audience::HASH, "hexpire", call.arg(1));
+        call.event(event_classes::HASH, "hexpire", call.arg(1));
     }
     if answers.contains(&REMOVED) {
-        call.lost(audience::HASH, "hdel", call.arg(1));
+        call.lost(event_classes::HASH, "hdel", call.arg(1));
     }
     reply(call, &answers)
 }
@@ -138,7 +140,7 @@ fn hpersist(call: &mut Call<'_>) -> Done {
         Ok(answer == CHANGED)
     })?;
     if answers.contains(&CHANGED) {
-        call.event(audience::HASH, "hpersist", call.arg(1));
+        call.event(event_classes::HASH, "hpersist", call.arg(1));
     }
     reply(call, &answers)
 }

@@ -2,7 +2,7 @@
 
 use super::hash_steps::{Trace, look};
 use super::random_member::{draw, prng};
-use super::{Call, Done, SYNTAX};
+use crate::call::{Call, Done, SYNTAX};
 use wire::resp::Protocol;
 
 pub(super) fn hrandfield(call: &mut Call<'_>) -> Done {

@@ -6,7 +6,7 @@
 //! if that write came before or after this command.
 
 use super::budget::Growth;
-use super::{Call, Done, Failure};
+use crate::call::{Call, Done, Failure};
 use crate::values::hash::{self, Field, Hash, STEP_BYTES, STEP_FIELDS, View};
 use crate::values::text_value::WRONG_TYPE;
 use store::{Item, Key};
@@ -107,7 +107,9 @@ pub(super) fn look<R>(
     let (mut f, mut trace) = (Some(f), if call.session.no_touch { Trace::None } else { trace });
     loop {
         let show = |item: &Item<'_>| {
-            let Some(view) = View::of(item) else { return Err(WRONG_TYPE) };
+            let Some(view) = View::of(item) else {
+                return Err(WRONG_TYPE);
+            };
             // In a hash of one piece, the readers skip expired fields one by one.
             if matches!(view, View::Tree(tree) if tree.has_dead(now.unix_ms)) {
                 return Ok(None);
@@ -132,9 +134,11 @@ pub(super) fn look<R>(
 
 /// Removes the expired fields from a tree.
 fn bury_fields(call: &Call<'_>, key: &Key<'_>) {
-    let Ok(()) = step(call, false, |_| Ok((false, ()))) else { return };
+    let Ok(()) = step(call, false, |_| Ok((false, ()))) else {
+        return;
+    };
     if call.server.tracking.is_active() {
-        call.server.tracking.changed(call.server, 0, key.tenant, key.bytes);
+        call.server.tracking.changed(call.server.mail(), 0, key.tenant, key.bytes);
     }
 }
 

@@ -1,14 +1,14 @@
 //! HOTKEYS: the keys that cost most while a session runs.
 
-use super::flag::ADMIN;
-use super::{Call, Command, Done, Failure, SYNTAX, find, get};
-use crate::background::housekeeping::cpu_seconds;
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::flag::ADMIN;
 use crate::services::clock::Clock;
-use crate::services::hot_keys::{Cost, Wanted};
+use crate::services::hot_keys::Wanted;
+use crate::text::os::cpu_seconds;
 use std::time::Duration;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[Command::container("hotkeys", 0, HOTKEYS)
+pub(crate) const COMMANDS: &[Command] = &[Command::container("hotkeys", 0, HOTKEYS)
     .categories(&["admin", "dangerous"])
     .doc("server", "8.6.0", "Keys that cost most.")];
 
@@ -90,14 +90,6 @@ fn reset(call: &mut Call<'_>) -> Done {
         return call.ok();
     }
     Err(Failure::err("hotkeys tracking session in progress, stop tracking first"))
-}
-
-/// Counts a command that has run.
-#[cold]
-pub(crate) fn note(call: &Call<'_>, cost: Cost) {
-    let Some(number) = find(call.arg(0)) else { return };
-    let places = get(number).key_places(call.args.len(), |at| call.args.get(at));
-    call.server.hotkeys.note(places.map(|at| call.arg(at)), cost);
 }
 
 fn report(call: &mut Call<'_>) -> Done {

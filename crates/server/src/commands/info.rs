@@ -1,6 +1,8 @@
 //! INFO and MEMORY STATS: the state of the server, under the names that exporters expect.
 
-use super::{Call, Command, Done, get};
+use crate::call::{Call, Command, Done};
+use crate::facts::REDIS_VERSION;
+use crate::facts::table::get;
 use crate::observe::report::report;
 use crate::server::Server;
 use ::report::{Report, facts};
@@ -9,11 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::Scope;
 
-/// The version of Redis that the commands and replies follow. Clients branch on it.
-pub(crate) const REDIS_VERSION: &str = "7.2.4";
-
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[Command::new("info", -1, 0, info)
+pub(crate) const COMMANDS: &[Command] = &[Command::new("info", -1, 0, info)
     .categories(&["dangerous"])
     .doc("server", "1.0.0", "The state of the server.")];
 
@@ -168,7 +167,7 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     let (used, limit) = call.server.memory();
     let (used, limit, resident) = (used.0, limit.0, call.server.resident().0);
     let peak = call.server.stats.used_peak.load(Ordering::Relaxed).max(used);
-    let total = crate::background::housekeeping::machine_memory();
+    let total = crate::text::os::machine_memory();
     for (name, bytes) in [
         ("used_memory", used),
         ("used_memory_rss", resident),
@@ -368,7 +367,7 @@ fn replication(call: &Call<'_>, out: &mut Fields) {
 }
 
 fn cpu(_: &Call<'_>, out: &mut Fields) {
-    let (user, system) = crate::background::housekeeping::cpu_seconds();
+    let (user, system) = crate::text::os::cpu_seconds();
     out.add("used_cpu_sys", format_args!("{system:.6}"));
     out.add("used_cpu_user", format_args!("{user:.6}"));
     // There is no main thread: all threads serve.

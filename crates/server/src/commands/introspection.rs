@@ -1,15 +1,17 @@
 //! Commands that describe the server's commands, and MODULE, which replies that there are no
 //! modules.
 
-use super::command::Places;
-use super::flag::{self, ADMIN, NO_SCRIPT};
-use super::{Call, Command, Done, Failure, SYNTAX, all, find, get};
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::Facts;
+use crate::facts::Places;
+use crate::facts::flag::{self, ADMIN, NO_SCRIPT};
+use crate::facts::table::{all, find, get, subcommands};
 use crate::settings::acl::category;
 use crate::text::glob;
 use wire::resp::parse_integer;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("command", -1, 0, list_all).subcommands(COMMAND).categories(&["connection"]).doc(
         "server",
         "2.8.13",
@@ -69,7 +71,7 @@ fn list_all(call: &mut Call<'_>) -> Done {
 
 /// Writes the reply of COMMAND INFO: name, arity, flags, keys, categories, and fields that Larder
 /// leaves empty.
-fn describe(call: &mut Call<'_>, command: &Command) {
+fn describe(call: &mut Call<'_>, command: &Facts) {
     let out = &mut call.out;
     out.array(10);
     out.bulk(command.name.as_bytes());
@@ -94,21 +96,20 @@ fn describe(call: &mut Call<'_>, command: &Command) {
     }
     out.array(0);
     out.array(0);
-    out.array(command.subcommands.len());
-    for subcommand in command.subcommands {
+    let below = subcommands(command);
+    out.array(below.len());
+    for subcommand in below {
         describe(call, subcommand);
     }
 }
 
 /// Finds a command by its name, or by `command|subcommand`.
-pub(super) fn by_name(name: &[u8]) -> Option<&'static Command> {
+pub(super) fn by_name(name: &[u8]) -> Option<&'static Facts> {
     let mut parts = name.splitn(2, |&byte| byte == b'|');
     let command = get(find(parts.next()?)?);
     match parts.next() {
         None => Some(command),
-        Some(_) => command
-            .subcommands
-            .iter()
+        Some(_) => subcommands(command)
             .find(|subcommand| subcommand.name.as_bytes().eq_ignore_ascii_case(name)),
     }
 }
@@ -128,7 +129,7 @@ fn info(call: &mut Call<'_>) -> Done {
 }
 
 fn docs(call: &mut Call<'_>) -> Done {
-    let chosen: Vec<&Command> = if call.args.len() == 2 {
+    let chosen: Vec<&Facts> = if call.args.len() == 2 {
         all().collect()
     } else {
         call.args.iter_from(2).filter_map(by_name).collect()
@@ -140,11 +141,11 @@ fn docs(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-fn document(call: &mut Call<'_>, command: &Command) {
+fn document(call: &mut Call<'_>, command: &Facts) {
     let out = &mut call.out;
     out.bulk(command.name.as_bytes());
     let arguments = arguments(command);
-    out.map(3 + usize::from(!arguments.is_empty()) + usize::from(!command.subcommands.is_empty()));
+    out.map(3 + usize::from(!arguments.is_empty()) + usize::from(command.has_subcommands));
     for (name, text) in
         [("summary", command.summary), ("since", command.since), ("group", command.group)]
     {
@@ -168,17 +169,18 @@ fn document(call: &mut Call<'_>, command: &Command) {
             }
         }
     }
-    if !command.subcommands.is_empty() {
+    if command.has_subcommands {
         call.out.bulk(b"subcommands");
-        call.out.map(command.subcommands.len());
-        for subcommand in command.subcommands {
+        let below = subcommands(command);
+        call.out.map(below.len());
+        for subcommand in below {
             document(call, subcommand);
         }
     }
 }
 
 /// The arguments, as arity and keys describe them: (name, type, whether more may follow).
-fn arguments(command: &Command) -> Vec<(&'static str, &'static str, bool)> {
+fn arguments(command: &Facts) -> Vec<(&'static str, &'static str, bool)> {
     let names = 1 + usize::from(command.name.contains('|'));
     let fixed = (command.arity.unsigned_abs() as usize).saturating_sub(names);
     let mut all: Vec<_> = (0..fixed)
@@ -187,15 +189,15 @@ fn arguments(command: &Command) -> Vec<(&'static str, &'static str, bool)> {
             if is_key { ("key", "key", false) } else { ("argument", "string", false) }
         })
         .collect();
-    if command.arity < 0 && command.subcommands.is_empty() {
+    if command.arity < 0 && !command.has_subcommands {
         all.push(("more", "string", true));
     }
     all
 }
 
 fn names(call: &mut Call<'_>) -> Done {
-    let mut chosen: Vec<&Command> =
-        all().flat_map(|command| std::iter::once(command).chain(command.subcommands)).collect();
+    let mut chosen: Vec<&Facts> =
+        all().flat_map(|command| std::iter::once(command).chain(subcommands(command))).collect();
     match call.args.len() {
         2 => {}
         5 if call.is(2, "filterby") => {
@@ -221,9 +223,9 @@ fn names(call: &mut Call<'_>) -> Done {
 }
 
 /// The command at argument 2, which must have keys, and its arguments.
-fn with_keys<'a>(call: &Call<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), Failure> {
+fn with_keys<'a>(call: &Call<'a>) -> Result<(&'static Facts, Vec<&'a [u8]>), Failure> {
     let mut command = by_name(call.arg(2)).ok_or("ERR Invalid command specified")?;
-    if !command.subcommands.is_empty() && call.args.len() > 3 {
+    if command.has_subcommands && call.args.len() > 3 {
         let name = [command.name.as_bytes(), b"|", call.arg(3)].concat();
         command = by_name(&name).ok_or("ERR Invalid command specified")?;
     }
@@ -238,7 +240,7 @@ fn with_keys<'a>(call: &Call<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), F
 }
 
 /// The positions of a call's keys, if its arguments are possible. A script may have none.
-fn places_of(command: &Command, args: &[&[u8]]) -> Result<Places, Failure> {
+fn places_of(command: &Facts, args: &[&[u8]]) -> Result<Places, Failure> {
     let count = command.keys.count;
     if count > 0 {
         let most = args.len().saturating_sub(count + 1) as i64;

@@ -1,10 +1,11 @@
 //! Keys: removal, expiry, and facts about their values.
 
-use super::expiry_args::{Conditions, moment};
-use super::flag::{FAST, READ, UNTRACED, WRITE};
-use super::{ALL_KEYS, Call, Command, Done, Keys, NO_KEY, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::server::audience;
-use crate::services::idle_time::IdleTimes;
+use super::expiry_args::Conditions;
+use crate::call::expiry::moment;
+use crate::call::{Call, Command, Done, SYNTAX, wrong_number};
+use crate::facts::event_classes;
+use crate::facts::flag::{FAST, READ, UNTRACED, WRITE};
+use crate::facts::{ALL_KEYS, Keys, NO_KEY, ONE_KEY, access};
 use crate::values::collection;
 use crate::values::text_value::{self, life, live_until};
 use store::{Change, Item};
@@ -14,7 +15,7 @@ use wire::resp::parse_integer;
 const SECOND: Keys = Keys::new(2, 2, 1);
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("del", -2, WRITE, del).keys(ALL_KEYS).access(access::REMOVES).doc(
         "generic",
         "1.0.0",
@@ -155,7 +156,7 @@ fn del(call: &mut Call<'_>) -> Done {
     count(call, |call, at| {
         let removed = call.server.store.delete(&call.key_at(at), call.now);
         if removed {
-            call.event(audience::GENERIC, "del", call.arg(at));
+            call.event(event_classes::GENERIC, "del", call.arg(at));
         }
         removed
     })
@@ -182,7 +183,11 @@ fn set_expiry(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Do
         _ => (Change::Keep, false),
     })?;
     if changed {
-        call.event(audience::GENERIC, if at <= now_ms { "del" } else { "expire" }, call.arg(1));
+        call.event(
+            event_classes::GENERIC,
+            if at <= now_ms { "del" } else { "expire" },
+            call.arg(1),
+        );
     }
     call.out.integer(i64::from(changed));
     Ok(())
@@ -210,7 +215,7 @@ fn persist(call: &mut Call<'_>) -> Done {
         _ => (Change::Keep, false),
     })?;
     if changed {
-        call.event(audience::GENERIC, "persist", call.arg(1));
+        call.event(event_classes::GENERIC, "persist", call.arg(1));
     }
     call.out.integer(i64::from(changed));
     Ok(())
@@ -279,8 +284,9 @@ fn encoding(call: &mut Call<'_>) -> Done {
         _ => "raw",
     };
     let settings = &call.view.settings;
-    let name =
-        |item: &Item<'_>| collection::encoding(item, settings).unwrap_or_else(|| of_string(item));
+    let name = |item: &Item<'_>| {
+        collection::encoding(item, &settings.ignored).unwrap_or_else(|| of_string(item))
+    };
     reply_item(call, name, |call, name| call.out.bulk(name.as_bytes()))
 }
 
@@ -293,7 +299,7 @@ fn idletime(call: &mut Call<'_>) -> Done {
         call,
         |item| item.idle,
         |call, idle| {
-            let age = IdleTimes::at(call.server, call.now).of(idle);
+            let age = call.server.idle_times(call.now).of(idle);
             call.out.integer(age as i64);
         },
     )

@@ -1,12 +1,13 @@
 //! LATENCY: recent slow events, and the duration of commands.
 
-use super::flag::{ADMIN, NO_SCRIPT};
 use super::introspection::by_name;
-use super::{Call, Command, Done, Failure, get, wrong_number};
+use crate::call::{Call, Command, Done, Failure, wrong_number};
+use crate::facts::flag::{ADMIN, NO_SCRIPT};
+use crate::facts::table::get;
 use crate::services::clock::Clock;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[Command::container("latency", NO_SCRIPT, LATENCY).doc(
+pub(crate) const COMMANDS: &[Command] = &[Command::container("latency", NO_SCRIPT, LATENCY).doc(
     "server",
     "2.8.13",
     "Times of commands.",

@@ -3,12 +3,13 @@
 //! It fills a table of all pairs of prefixes, so time and memory are the product of the two
 //! lengths. The size of the table is limited by proto-max-bulk-len, as in Redis.
 
-use super::flag::READ;
-use super::{Call, Command, Done, Failure, Keys, SYNTAX};
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::Keys;
+use crate::facts::flag::READ;
 use crate::values::text_value::string;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[Command::new("lcs", -3, READ, lcs)
+pub(crate) const COMMANDS: &[Command] = &[Command::new("lcs", -3, READ, lcs)
     .keys(Keys::new(1, 2, 1))
     .doc("string", "7.0.0", "The longest sequence two values have in common.")];
 

@@ -2,11 +2,12 @@
 
 use super::budget::Growth;
 use super::collection_steps::{change, count_at, len, look, reply_len, walk};
-use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::{Trace, step_end};
 use super::string::room;
-use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX, wrong_number};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
+use crate::facts::{ONE_KEY, access};
 use crate::values::collection::list::{self, List};
 use crate::values::collection::{STEP_ELEMENTS, View};
 use store::Key;
@@ -15,7 +16,7 @@ use wire::resp::Encoder;
 const GROUP: &str = "list";
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     pushes("lpush", |call| push(call, End::Left, true), "1.0.0", "Puts elements in at the front."),
     pushes("rpush", |call| push(call, End::Right, true), "1.0.0", "Puts elements in at the end."),
     pushes("lpushx", |call| push(call, End::Left, false), "2.2.0", "LPUSH, where there is a list."),
@@ -55,7 +56,7 @@ pub(super) const COMMANDS: &[Command] = &[
 
 const fn pushes(
     name: &'static str,
-    run: super::Handler,
+    run: crate::call::Handler,
     since: &'static str,
     summary: &'static str,
 ) -> Command {
@@ -63,7 +64,7 @@ const fn pushes(
     command.keys(ONE_KEY).access(access::ADDS).doc(GROUP, since, summary)
 }
 
-const fn pops(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+const fn pops(name: &'static str, run: crate::call::Handler, summary: &'static str) -> Command {
     let command = Command::new(name, -2, WRITE | FAST, run);
     command.keys(ONE_KEY).access(access::POPS).doc(GROUP, "1.0.0", summary)
 }
@@ -118,7 +119,7 @@ fn push(call: &mut Call<'_>, end: End, makes: bool) -> Done {
         at = until;
     }
     if count > 0 {
-        call.event(audience::LIST, end.events().0, call.arg(1));
+        call.event(event_classes::LIST, end.events().0, call.arg(1));
     }
     call.out.integer(count as i64);
     Ok(())
@@ -165,7 +166,7 @@ pub(super) fn take(
         }
     }
     if taken > 0 {
-        call.lost(audience::LIST, end.events().1, key.bytes);
+        call.lost(event_classes::LIST, end.events().1, key.bytes);
     }
     Ok(taken)
 }
@@ -266,7 +267,7 @@ fn lset(call: &mut Call<'_>) -> Done {
         list::replace(held, at, element)?;
         Ok((true, ()))
     })?;
-    call.event(audience::LIST, "lset", call.arg(1));
+    call.event(event_classes::LIST, "lset", call.arg(1));
     call.ok()
 }
 
@@ -294,7 +295,7 @@ fn ltrim(call: &mut Call<'_>) -> Done {
     cut(call, &key, from + count, behind, true)?;
     cut(call, &key, 0, from, behind == 0)?;
     if len > 0 {
-        call.lost(audience::LIST, "ltrim", call.arg(1));
+        call.lost(event_classes::LIST, "ltrim", call.arg(1));
     }
     call.ok()
 }

@@ -2,11 +2,12 @@
 //! lists that has any.
 
 use super::collection_steps::{change, key_count, len, look, together};
-use super::flag::{DENY_OOM, WRITE};
 use super::hash_steps::Trace;
 use super::list::{End, shows, take};
-use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, WRITE};
+use crate::facts::{Access, Keys, NO_KEY, access};
 use crate::values::collection::list::{self, List};
 use std::ops::Range;
 use wire::resp::parse_integer;
@@ -15,7 +16,7 @@ use wire::resp::parse_integer;
 pub(super) const TWO_KEYS: Keys = Keys::new(1, 2, 1);
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("lmove", 5, WRITE | DENY_OOM, lmove).keys(TWO_KEYS).accesses(move_access).doc(
         "list",
         "6.2.0",
@@ -50,7 +51,9 @@ pub(super) fn carry(call: &Call<'_>, from: End, to: End) -> Result<Option<Vec<u8
         let at = if from == End::Left { 0 } else { view.len::<List>().saturating_sub(1) };
         element = view.at::<List>(at).map(<[u8]>::to_vec);
     })?;
-    let Some(element) = element else { return Ok(None) };
+    let Some(element) = element else {
+        return Ok(None);
+    };
     // First inserts it there, then removes it here: an element that finds no room stays in its
     // list.
     change::<List, _>(call, &destination, true, |held| {
@@ -58,7 +61,7 @@ pub(super) fn carry(call: &Call<'_>, from: End, to: End) -> Result<Option<Vec<u8
         Ok((true, ()))
     })?;
     take(call, &source, (from, 1), |_| true)?;
-    call.event(audience::LIST, to.events().0, call.arg(2));
+    call.event(event_classes::LIST, to.events().0, call.arg(2));
     Ok(Some(element))
 }
 

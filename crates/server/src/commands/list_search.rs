@@ -1,16 +1,17 @@
 //! Lists: commands that find elements by value.
 
 use super::collection_steps::{change, len, look};
-use super::flag::{DENY_OOM, READ, WRITE};
 use super::hash_steps::Trace;
 use super::string::room;
-use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, READ, WRITE};
+use crate::facts::{ONE_KEY, access};
 use crate::values::collection::list::{self, List};
 use crate::values::collection::{STEP_ELEMENTS, View};
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("linsert", 5, WRITE | DENY_OOM, linsert).keys(ONE_KEY).access(access::ADDS).doc(
         "list",
         "2.2.0",
@@ -56,13 +57,15 @@ fn linsert(call: &mut Call<'_>) -> Done {
         // The find and the change happen under the same lock: no other command runs between.
         let (done, looked) = change::<List, _>(call, &key, true, |held| {
             let (found, looked) = find(held.view(), from, pivot);
-            let Some(at) = found else { return Ok((false, (None, looked))) };
+            let Some(at) = found else {
+                return Ok((false, (None, looked)));
+            };
             list::insert(held, at + behind, element)?;
             Ok((true, (Some(held.view().len::<List>()), looked)))
         })?;
         from += looked;
         if let Some(len) = done {
-            call.event(audience::LIST, "linsert", call.arg(1));
+            call.event(event_classes::LIST, "linsert", call.arg(1));
             call.out.integer(len as i64);
             return Ok(());
         }
@@ -112,7 +115,7 @@ fn lrem(call: &mut Call<'_>) -> Done {
         at = if count < 0 { at - looked } else { at + looked - gone };
     }
     if removed > 0 {
-        call.lost(audience::LIST, "lrem", call.arg(1));
+        call.lost(event_classes::LIST, "lrem", call.arg(1));
     }
     call.out.integer(removed as i64);
     Ok(())

@@ -1,12 +1,15 @@
 //! SUBSCRIBE, PUBLISH and related commands.
 
-use super::flag::{FAST, LISTENING, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, PUBSUB, SLOTTED, UNEVEN};
-use super::{Call, Channels, Command, Done, wrong_arguments};
+use crate::call::{Call, Command, Done, wrong_arguments};
+use crate::facts::Channels;
+use crate::facts::flag::{
+    FAST, LISTENING, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, PUBSUB, SLOTTED, UNEVEN,
+};
 use crate::services::pubsub::Kind;
 use std::sync::atomic::Ordering;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("subscribe", -2, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         subscribe(call, Kind::Channel)
     })

@@ -3,7 +3,7 @@
 //! Each element is shown when it is drawn, and none is kept. So a reply of a million draws costs
 //! only its own bytes, and ends at its limit.
 
-use super::{Call, Done, Failure};
+use crate::call::{Call, Done, Failure};
 use crate::values::hash::STEP_FIELDS;
 use base::Prng;
 use std::collections::HashSet;

@@ -3,10 +3,11 @@
 //! The source and the destination may lie in different shards, which are never locked together. So
 //! one of these commands runs alone on the server: no client sees both keys, or neither.
 
-use super::flag::{DENY_OOM, FAST, WRITE};
 use super::string::room;
-use super::{Access, Call, Command, Databases, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, FAST, WRITE};
+use crate::facts::{Access, Databases, Keys, ONE_KEY, access};
 use crate::values::text_value::is_hash;
 use crate::values::{collection, hash, text_value};
 use store::{Change, Item, Key, Loose, TREE};
@@ -16,7 +17,7 @@ use tune::tenant::Origin;
 const TWO_KEYS: Keys = Keys::new(1, 2, 1);
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("copy", -3, WRITE | DENY_OOM, copy)
         .keys(TWO_KEYS)
         .accesses(copy_access)
@@ -107,12 +108,14 @@ fn put_tree(
     beside: &Beside,
     replace: bool,
 ) -> Result<bool, Failure> {
-    let Some(tree) = loose.tree().filter(|tree| !tree.is_empty()) else { return Ok(false) };
+    let Some(tree) = loose.tree().filter(|tree| !tree.is_empty()) else {
+        return Ok(false);
+    };
     let noted = (beside.kind, &beside.note[..], hash::ends(beside.life, tree.ends()));
     let written = call.server.store.attach(to, loose, noted, replace, call.now)?;
     if written {
         let by = call.session.client.id;
-        call.server.tracking.changed(call.server, by, to.tenant, to.bytes);
+        call.server.tracking.changed(call.server.mail(), by, to.tenant, to.bytes);
         call.signal_ready(to);
     }
     Ok(written)
@@ -130,7 +133,9 @@ fn copy_tree(
         return Ok(false);
     }
     let known = |item: &Item<'_>| (item.charge().0 as usize, Beside::of(item));
-    let Some((bytes, beside)) = store.peek(from, call.now, known) else { return Ok(false) };
+    let Some((bytes, beside)) = store.peek(from, call.now, known) else {
+        return Ok(false);
+    };
     room(call, to, bytes).check_growth(bytes as u64)?;
     match collection::copied(store, from, to, call.now)? {
         Some(mut loose) => put_tree(call, to, &mut loose, &beside, replace),
@@ -158,7 +163,9 @@ fn move_tree(
         beside = Beside::of(item);
         true
     });
-    let Some(mut loose) = taken else { return Ok(false) };
+    let Some(mut loose) = taken else {
+        return Ok(false);
+    };
     let moved = put_tree(call, to, &mut loose, &beside, replace);
     if !matches!(moved, Ok(true)) {
         put_tree(call, from, &mut loose, &beside, false)?;
@@ -179,7 +186,7 @@ impl Held {
         })?;
         if written {
             let by = call.session.client.id;
-            call.server.tracking.changed(call.server, by, to.tenant, to.bytes);
+            call.server.tracking.changed(call.server.mail(), by, to.tenant, to.bytes);
             call.signal_ready(to);
         }
         Ok(written)
@@ -219,7 +226,7 @@ fn copy(call: &mut Call<'_>) -> Done {
         held(call, &from, &to)?.map_or(Ok(false), |held| held.write(call, &to, replace))
     })?;
     if copied {
-        call.event_in(audience::GENERIC, "copy_to", db, call.arg(2));
+        call.event_in(event_classes::GENERIC, "copy_to", db, call.arg(2));
     }
     call.out.integer(i64::from(copied));
     Ok(())
@@ -235,7 +242,9 @@ fn relocate_item(
     if is_tree(call, from) {
         return move_tree(call, from, to, replace);
     }
-    let Some(held) = held(call, from, to)? else { return Ok(false) };
+    let Some(held) = held(call, from, to)? else {
+        return Ok(false);
+    };
     let written = held.write(call, to, replace)?;
     if written {
         call.server.store.update(from, call.now, |_| (Change::Remove, ()))?;
@@ -253,8 +262,8 @@ fn give_name(call: &Call<'_>, replace: bool) -> Result<bool, Failure> {
     }
     let written = relocate_item(call, &from, &to, replace)?;
     if written {
-        call.event(audience::GENERIC, "rename_from", call.arg(1));
-        call.event(audience::GENERIC, "rename_to", call.arg(2));
+        call.event(event_classes::GENERIC, "rename_from", call.arg(1));
+        call.event(event_classes::GENERIC, "rename_to", call.arg(2));
     }
     Ok(written)
 }
@@ -278,8 +287,8 @@ fn relocate(call: &mut Call<'_>) -> Done {
     let (from, to) = (call.key_at(1), key_in(call, db, call.arg(1)));
     let moved = call.alone(|call| relocate_item(call, &from, &to, false))?;
     if moved {
-        call.event(audience::GENERIC, "move_from", call.arg(1));
-        call.event_in(audience::GENERIC, "move_to", db, call.arg(1));
+        call.event(event_classes::GENERIC, "move_from", call.arg(1));
+        call.event_in(event_classes::GENERIC, "move_to", db, call.arg(1));
     }
     call.out.integer(i64::from(moved));
     Ok(())

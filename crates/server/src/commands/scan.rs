@@ -4,15 +4,16 @@
 //! neither recency nor models.
 
 use super::budget::Budget;
-use super::flag::{FAST, READ, WRITE};
-use super::{Call, Command, Databases, Done, Failure, NOT_AN_INTEGER, SYNTAX};
+use crate::call::{Call, Command, Done, Failure, NOT_AN_INTEGER, SYNTAX};
+use crate::facts::Databases;
+use crate::facts::flag::{FAST, READ, WRITE};
 use crate::text::glob;
 use crate::values::text_value;
 use store::{ScanItem, Scope};
 use wire::resp::parse_integer;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("scan", -2, READ, scan).doc("generic", "2.8.0", "Walks the keys, some a call."),
     Command::new("keys", 2, READ, keys).categories(&["keyspace", "dangerous"]).doc(
         "generic",

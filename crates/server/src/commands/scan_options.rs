@@ -1,6 +1,6 @@
 //! The options of HSCAN, SSCAN and ZSCAN: a cursor, a pattern and a count.
 
-use super::{Call, Done, Failure, NOT_AN_INTEGER, SYNTAX};
+use crate::call::{Call, Done, Failure, NOT_AN_INTEGER, SYNTAX};
 use crate::text::glob;
 use crate::values::hash::STEP_FIELDS;
 use wire::resp::{Encoder, parse_integer};

@@ -1,8 +1,8 @@
 //! EVAL and related commands: scripts in Lua, which `crate::scripting::engine` runs.
 
-use super::command::{COUNTED_KEYS, access};
-use super::flag::{ALLOW_BUSY, CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED};
-use super::{Call, Command, Done, Failure, NOT_AN_INTEGER};
+use crate::call::{Call, Command, Done, Failure, NOT_AN_INTEGER};
+use crate::facts::flag::{ALLOW_BUSY, CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED};
+use crate::facts::{COUNTED_KEYS, access};
 use crate::scripting::digest::Digest;
 use crate::scripting::engine::NO_SCRIPT as UNKNOWN;
 use wire::resp::parse_integer;
@@ -12,7 +12,7 @@ const RUNS: u32 = NO_SCRIPT | MAY_REPLICATE | CARRIES | UNTRACED;
 const READS: u32 = NO_SCRIPT | READ | CARRIES | UNTRACED;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("eval", -3, RUNS, eval).keys(COUNTED_KEYS).doc(
         "scripting",
         "2.6.0",

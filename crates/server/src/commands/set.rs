@@ -3,20 +3,21 @@
 use super::collection_steps::{
     change, change_each, count_at, len, look, look_each, remove_each, reply_len, walk,
 };
-use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::Trace;
 use super::list::shows;
 use super::random_member::{draw, prng};
 use super::scan_options::ScanOptions;
-use super::{Access, Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX, wrong_number};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
+use crate::facts::{Access, Keys, ONE_KEY, access};
 use crate::values::collection::set::{self, Set};
 use crate::values::collection::{STEP_ELEMENTS, View};
 
 const GROUP: &str = "set";
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("sadd", -3, WRITE | DENY_OOM | FAST, sadd).keys(ONE_KEY).access(access::ADDS).doc(
         GROUP,
         "1.0.0",
@@ -72,14 +73,14 @@ fn sadd(call: &mut Call<'_>) -> Done {
         Ok(is_new)
     })?;
     if added > 0 {
-        call.event(audience::SET, "sadd", call.arg(1));
+        call.event(event_classes::SET, "sadd", call.arg(1));
     }
     call.out.integer(added);
     Ok(())
 }
 
 fn srem(call: &mut Call<'_>) -> Done {
-    remove_each::<Set>(call, (audience::SET, "srem"), set::remove)
+    remove_each::<Set>(call, (event_classes::SET, "srem"), set::remove)
 }
 
 fn contains(call: &Call<'_>, at: usize, member: &[u8], trace: Trace) -> Result<bool, Failure> {
@@ -107,9 +108,9 @@ fn move_member(call: &Call<'_>, member: &[u8]) -> Result<bool, Failure> {
             Ok((is_new, is_new))
         })?;
         change::<Set, _>(call, &call.key_at(1), true, |held| Ok((set::remove(held, member), ())))?;
-        call.lost(audience::SET, "srem", call.arg(1));
+        call.lost(event_classes::SET, "srem", call.arg(1));
         if is_new {
-            call.event(audience::SET, "sadd", call.arg(2));
+            call.event(event_classes::SET, "sadd", call.arg(2));
         }
     }
     Ok(is_there)
@@ -142,7 +143,7 @@ fn take(call: &Call<'_>, count: u64, mut visit: impl FnMut(&[u8]) -> bool) -> Re
         }
     }
     if taken > 0 {
-        call.lost(audience::SET, "spop", call.arg(1));
+        call.lost(event_classes::SET, "spop", call.arg(1));
     }
     Ok(taken)
 }

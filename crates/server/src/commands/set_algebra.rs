@@ -2,10 +2,11 @@
 
 use super::budget::Budget;
 use super::collection_steps::{key_count, len, look, look_each, replace, together, walk};
-use super::flag::{DENY_OOM, READ, WRITE};
 use super::hash_steps::Trace;
-use super::{ALL_KEYS, Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, READ, WRITE};
+use crate::facts::{ALL_KEYS, Access, Keys, NO_KEY, access};
 use crate::values::collection::STEP_ELEMENTS;
 use crate::values::collection::set::{self, Set};
 use std::collections::HashSet;
@@ -13,7 +14,7 @@ use std::ops::Range;
 use store::Key;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     reads("sinter", |call| reply(call, Algebra::Inter), "What all sets have in common."),
     reads("sunion", |call| reply(call, Algebra::Union), "What any of the sets has."),
     reads("sdiff", |call| reply(call, Algebra::Diff), "What the first set has alone."),
@@ -27,11 +28,11 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-const fn reads(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+const fn reads(name: &'static str, run: crate::call::Handler, summary: &'static str) -> Command {
     Command::new(name, -2, READ, run).keys(ALL_KEYS).doc("set", "1.0.0", summary)
 }
 
-const fn stores(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+const fn stores(name: &'static str, run: crate::call::Handler, summary: &'static str) -> Command {
     Command::new(name, -3, WRITE | DENY_OOM, run)
         .keys(Keys::new(1, -1, 1))
         .accesses(store_access)
@@ -56,7 +57,9 @@ fn sifted(
     keys: &[(Key<'_>, bool)],
     budget: &mut Budget,
 ) -> Result<Vec<Vec<u8>>, Failure> {
-    let Some(((first, _), others)) = keys.split_first() else { return Ok(vec![]) };
+    let Some(((first, _), others)) = keys.split_first() else {
+        return Ok(vec![]);
+    };
     let (mut found, mut from, mut trace) = (vec![], 0, Trace::Read);
     loop {
         let mut step: Vec<Vec<u8>> = vec![];
@@ -151,7 +154,7 @@ fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
     let stored = together(call, count, |call| {
         let budget = Budget::store(call, &call.key_at(1));
         let found = members(call, keys, algebra, budget)?;
-        replace::<Set>(call, call.arg(1), &found, (audience::SET, event))?;
+        replace::<Set>(call, call.arg(1), &found, (event_classes::SET, event))?;
         Ok(found.len())
     })?;
     call.out.integer(stored as i64);

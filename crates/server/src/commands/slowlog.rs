@@ -1,13 +1,13 @@
 //! SLOWLOG and COMMANDLOG: commands that took long, or had many bytes.
 
-use super::flag::ADMIN;
-use super::{Call, Command, Done, Failure};
+use crate::call::{Call, Command, Done, Failure};
+use crate::facts::flag::ADMIN;
 use crate::server::Server;
 use crate::services::slow_log::SlowLog;
 use wire::resp::{Reply, parse_integer, split_line};
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::container("slowlog", 0, SLOWLOG).doc("server", "2.2.12", "Slow commands."),
     Command::container("commandlog", 0, COMMANDLOG).doc(
         "server",
@@ -89,7 +89,7 @@ fn newest(call: &mut Call<'_>) -> Done {
     let count = match call.args.len() {
         2 => 10,
         3 => parse_integer(call.arg(2)).unwrap_or(i64::MIN),
-        _ => return Err(super::SYNTAX.into()),
+        _ => return Err(crate::call::SYNTAX.into()),
     };
     show(call, count, Kind::Slow)
 }
@@ -167,7 +167,9 @@ fn log_help(call: &mut Call<'_>) -> Done {
 pub(crate) fn read(bytes: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
     if bytes.first() == Some(&b'*') {
         let (reply, len) = Reply::decode(bytes).ok()??;
-        let Reply::Array(parts) = reply else { return None };
+        let Reply::Array(parts) = reply else {
+            return None;
+        };
         if parts.is_empty() {
             let (args, more) = read(&bytes[len..])?;
             return Some((args, len + more));

@@ -8,9 +8,10 @@
 
 use super::budget::Budget;
 use super::collection_steps::{all, replace, together};
-use super::flag::{DENY_OOM, READ, WRITE};
-use super::{Access, Call, Command, Done, Failure, NOT_AN_INTEGER, ONE_KEY, SYNTAX, access};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, NOT_AN_INTEGER, SYNTAX};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, READ, WRITE};
+use crate::facts::{Access, ONE_KEY, access};
 use crate::values::collection::list::List;
 use crate::values::collection::set::Set;
 use crate::values::collection::zset::{self, Zset};
@@ -25,7 +26,7 @@ use wire::slots::{slot, slot_of_pattern};
 const CATEGORIES: &[&str] = &["set", "sortedset", "list", "dangerous"];
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("sort", -2, WRITE | DENY_OOM, |call| sort(call, true))
         .keys(ONE_KEY.and_behind("store"))
         .accesses(sort_access)
@@ -236,7 +237,9 @@ fn value_of<R>(
     if pattern == b"#" {
         return f(Some(element));
     }
-    let Some(star) = pattern.iter().position(|&byte| byte == b'*') else { return f(None) };
+    let Some(star) = pattern.iter().position(|&byte| byte == b'*') else {
+        return f(None);
+    };
     let arrow = pattern.windows(2).rposition(|pair| pair == b"->");
     let arrow = arrow.filter(|&at| at > star && at + 2 < pattern.len());
     let key = &pattern[star + 1..arrow.unwrap_or(pattern.len())];
@@ -272,7 +275,7 @@ fn sort(call: &mut Call<'_>, may_store: bool) -> Done {
                 takes
             });
             budget.check()?;
-            replace::<List>(call, to, &bodies, (audience::LIST, "sortstore"))?;
+            replace::<List>(call, to, &bodies, (event_classes::LIST, "sortstore"))?;
             return Ok(Some(bodies.len()));
         }
         call.out.array(elements.len() * asked.gets.len().max(1));

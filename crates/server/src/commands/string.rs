@@ -1,20 +1,18 @@
 //! Strings: commands that read and write values.
 
-use super::expiry_args::{Expiry, ends};
-use super::flag::{BRIEF, DENY_OOM, FAST, READ, UNTRACED, WRITE};
-use super::{
-    ALL_KEYS, Access, Call, Command, Done, Failure, KEY_VALUES, NOT_AN_INTEGER, ONE_KEY, SYNTAX,
-    access, wrong_number,
-};
+use crate::call::expiry::{Expiry, ends};
 use crate::call::size_check::{self, Room};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, NOT_AN_INTEGER, SYNTAX, wrong_number};
+use crate::facts::event_classes;
+use crate::facts::flag::{BRIEF, DENY_OOM, FAST, READ, UNTRACED, WRITE};
+use crate::facts::{ALL_KEYS, Access, KEY_VALUES, ONE_KEY, access};
 use crate::values::text_value::{STRING, WRONG_TYPE, rewrite, string};
 use base::Micros;
 use std::ops::Range;
 use store::{Change, Item, Key};
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("get", 2, READ | FAST, get).keys(ONE_KEY).doc(
         "string",
         "1.0.0",
@@ -214,7 +212,7 @@ fn set(call: &mut Call<'_>) -> Done {
     let offered = Key { may_be_declined: true, ..key };
     if call.args.len() == 3 {
         call.server.store.set(&offered, value, None, call.now)?;
-        call.event(audience::STRING, "set", call.arg(1));
+        call.event(event_classes::STRING, "set", call.arg(1));
         return call.ok();
     }
     let options = options(call, 3, true)?;
@@ -263,9 +261,9 @@ fn set(call: &mut Call<'_>) -> Done {
 
 /// Sends the notifications for a written key, and for its expiry if it has one.
 fn tell_set(call: &Call<'_>, key: &[u8], expires: Option<u64>) {
-    call.event(audience::STRING, "set", key);
+    call.event(event_classes::STRING, "set", key);
     if expires.is_some() {
-        call.event(audience::GENERIC, "expire", key);
+        call.event(event_classes::GENERIC, "expire", key);
     }
 }
 
@@ -339,7 +337,7 @@ fn getdel(call: &mut Call<'_>) -> Done {
         (unless_wrong(&old, Change::Remove), old)
     })?;
     if matches!(old, Ok(Some(_))) {
-        call.event(audience::GENERIC, "del", call.arg(1));
+        call.event(event_classes::GENERIC, "del", call.arg(1));
     }
     reply_taken(call, old)
 }
@@ -365,10 +363,10 @@ fn getex(call: &mut Call<'_>) -> Done {
         match expires {
             // A wrong time is an error only if the key holds a string.
             Err(wrong) => return Err(wrong),
-            Ok(Some(at)) if at <= now_ms => call.event(audience::GENERIC, "del", call.arg(1)),
-            Ok(Some(_)) => call.event(audience::GENERIC, "expire", call.arg(1)),
+            Ok(Some(at)) if at <= now_ms => call.event(event_classes::GENERIC, "del", call.arg(1)),
+            Ok(Some(_)) => call.event(event_classes::GENERIC, "expire", call.arg(1)),
             Ok(None) if options.persist && had_life => {
-                call.event(audience::GENERIC, "persist", call.arg(1));
+                call.event(event_classes::GENERIC, "persist", call.arg(1));
             }
             Ok(None) => {}
         }
@@ -477,7 +475,7 @@ fn append(call: &mut Call<'_>) -> Done {
         (change, Ok(len))
     })??;
     check_len(call, len)?;
-    call.event(audience::STRING, "append", call.arg(1));
+    call.event(event_classes::STRING, "append", call.arg(1));
     call.out.integer(len as i64);
     Ok(())
 }
@@ -522,7 +520,7 @@ fn setrange(call: &mut Call<'_>) -> Done {
     let key = call.key_at(1);
     let end = offset + bytes.len();
     let ((), len) = splice(call, &key, offset..end, |part| part.copy_from_slice(bytes))?;
-    call.event(audience::STRING, "setrange", call.arg(1));
+    call.event(event_classes::STRING, "setrange", call.arg(1));
     call.out.integer(len as i64);
     Ok(())
 }

@@ -5,22 +5,24 @@
 //! contents at EXEC with its contents at WATCH. A value that was changed and changed back counts as
 //! unchanged, except in lists, sets and sorted sets that are trees.
 
-use super::flag::{
+use crate::call::size_check::is_full;
+use crate::call::{Call, Command, Done, Failure, OUT_OF_MEMORY};
+use crate::execute::nested;
+use crate::execute::queue::aborted;
+use crate::facts::flag::{
     ABORTS, ALLOW_BUSY, DENY_OOM, FAST, NO_EXEC, NO_SCRIPT, UNEVEN, UNQUEUED, UNTRACED,
 };
-use super::{
-    ALL_KEYS, Call, Command, Databases, Done, Failure, OUT_OF_MEMORY, access, get, is_full,
-};
-use crate::execute::nested;
+use crate::facts::table::get;
+use crate::facts::{ALL_KEYS, access};
 use crate::session::{Transaction, Watched};
 use crate::values::hash::View;
 use base::hash;
 use std::sync::atomic::Ordering;
 use store::Key;
-use wire::resp::{Decoder, Limits, encode_command};
+use wire::resp::{Decoder, Limits};
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("multi", 1, FAST | UNQUEUED | ALLOW_BUSY | NO_SCRIPT, multi).doc(
         "transactions",
         "1.2.0",
@@ -54,39 +56,6 @@ fn multi(call: &mut Call<'_>) -> Done {
     call.session.transaction = Some(Transaction::default());
     call.session.client.queued.store(0, Ordering::Relaxed);
     call.ok()
-}
-
-/// Queues a command for EXEC.
-pub(super) fn queue(call: &mut Call<'_>, command: &Command) -> Done {
-    let limit = call.view.settings.client_query_buffer_limit.0 as usize;
-    let args: Vec<&[u8]> = call.args.iter_from(0).collect();
-    let len = args.iter().map(|arg| arg.len()).sum();
-    let is_full = command.has(DENY_OOM) && is_full(call, len);
-    let flags = super::paused_flags(call, command);
-    let db = match command.databases {
-        Databases::Enters(at) => call.database(at).ok(),
-        _ => None,
-    };
-    let Some(transaction) = &mut call.session.transaction else { return Ok(()) };
-    if is_full {
-        transaction.broken = true;
-        return Err(OUT_OF_MEMORY.into());
-    }
-    if !transaction.broken {
-        encode_command(&mut transaction.bytes, &args);
-        transaction.commands += 1;
-    }
-    transaction.flags |= flags;
-    transaction.db = db.or(transaction.db);
-    if limit > 0 && transaction.bytes.len() > limit {
-        transaction.broken = true;
-        transaction.bytes = vec![];
-        let text = "ERR the transaction is too long";
-        return Err(Failure::limit(text, "client-query-buffer-limit", limit));
-    }
-    call.session.client.queued.store(transaction.commands as i64, Ordering::Relaxed);
-    call.out.simple("QUEUED");
-    Ok(())
 }
 
 fn exec(call: &mut Call<'_>) -> Done {
@@ -139,7 +108,7 @@ fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched)
         // A HELLO among them changes the protocol of the following replies.
         call.out.set_protocol(call.session.protocol);
         if let Err(failure) = outcome {
-            super::fail(call, mark, &failure);
+            crate::execute::run::fail(call, mark, &failure);
         }
         rest = &rest[consumed..];
     }
@@ -150,26 +119,9 @@ fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched)
     Ok(())
 }
 
-/// The error text of a transaction that this error ends.
-fn aborted(failure: &Failure) -> Failure {
-    let text = failure.text();
-    let text = text.strip_prefix(b"ERR ").unwrap_or(text);
-    [b"EXECABORT Transaction discarded because of: ", text].concat().into()
-}
-
-/// Ends the transaction because its EXEC is refused.
-#[cold]
-pub(super) fn abort(call: &mut Call<'_>, failure: Failure) -> Failure {
-    if call.session.transaction.is_none() {
-        return failure;
-    }
-    call.session.discard();
-    aborted(&failure)
-}
-
 /// Runs a queued command. It is checked again, because permissions may have changed since.
 fn run(call: &mut Call<'_>) -> Done {
-    let number = super::resolve(call).map_err(|refused| refused.tell(call))?;
+    let number = crate::execute::admit::resolve(call).map_err(|refused| refused.tell(call))?;
     if get(number).has(NO_EXEC) {
         let name = get(number).name.to_ascii_uppercase();
         return Err(Failure::err(&format!("{name} isn't allowed for a DENY BLOCKING client")));
@@ -219,7 +171,8 @@ fn unwatch(call: &mut Call<'_>) -> Done {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::{find, flag};
+    use crate::facts::flag;
+    use crate::facts::table::find;
 
     /// A command that ends the queueing must not be queued itself.
     #[test]

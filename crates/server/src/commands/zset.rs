@@ -1,12 +1,13 @@
 //! Sorted sets: members and their scores.
 
 use super::collection_steps::{change, change_each, look, look_each, remove_each, reply_len};
-use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::Trace;
 use super::random_member::{draw, prng};
 use super::scan_options::ScanOptions;
-use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX, wrong_number};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
+use crate::facts::{ONE_KEY, access};
 use crate::values::collection::zset::{self, Zset};
 use crate::values::collection::{Held, View};
 use wire::resp::{Encoder, Protocol, format_double, parse_double};
@@ -15,7 +16,7 @@ pub(super) const GROUP: &str = "sorted-set";
 pub(super) const NOT_A_FLOAT: &str = "ERR value is not a valid float";
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     Command::new("zadd", -4, WRITE | DENY_OOM | FAST, zadd)
         .keys(ONE_KEY)
         .access(access::CHANGES)
@@ -53,7 +54,7 @@ pub(super) const COMMANDS: &[Command] = &[
 const fn reads(
     name: &'static str,
     arity: i32,
-    run: super::Handler,
+    run: crate::call::Handler,
     since: &'static str,
     summary: &'static str,
 ) -> Command {
@@ -111,7 +112,9 @@ impl Options {
 
     /// The new score of a member; `None` if nothing is written.
     fn choose(self, old: Option<f64>, given: f64) -> Result<Option<f64>, Failure> {
-        let Some(old) = old else { return Ok((!self.if_present).then_some(given)) };
+        let Some(old) = old else {
+            return Ok((!self.if_present).then_some(given));
+        };
         if self.if_absent {
             return Ok(None);
         }
@@ -174,7 +177,7 @@ fn zadd(call: &mut Call<'_>) -> Done {
     })?;
     if changed > 0 {
         let event = if options.increments { "zincr" } else { "zadd" };
-        call.event(audience::ZSET, event, call.arg(1));
+        call.event(event_classes::ZSET, event, call.arg(1));
     }
     match (options.increments, last) {
         (true, Some(score)) => call.out.double(score),
@@ -192,13 +195,13 @@ fn zincrby(call: &mut Call<'_>) -> Done {
         let outcome = put(held, options, member, by)?;
         Ok((outcome.is_changed, outcome))
     })?;
-    call.event(audience::ZSET, "zincr", call.arg(1));
+    call.event(event_classes::ZSET, "zincr", call.arg(1));
     call.out.double(outcome.score.unwrap_or(by));
     Ok(())
 }
 
 fn zrem(call: &mut Call<'_>) -> Done {
-    remove_each::<Zset>(call, (audience::ZSET, "zrem"), zset::remove)
+    remove_each::<Zset>(call, (event_classes::ZSET, "zrem"), zset::remove)
 }
 
 fn reply_score(call: &mut Call<'_>, score: Option<f64>) {

@@ -2,10 +2,11 @@
 
 use super::budget::Budget;
 use super::collection_steps::{len, replace, together, walk};
-use super::flag::{DENY_OOM, READ, WRITE};
 use super::zset::{GROUP, Pair, reply_pairs};
-use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, READ, WRITE};
+use crate::facts::{Access, Keys, NO_KEY, access};
 use crate::values::collection::set::Set;
 use crate::values::collection::zset::{self, Zset};
 use crate::values::text_value::SET;
@@ -14,7 +15,7 @@ use store::{Item, TREE};
 use wire::resp::parse_double;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     reads("zunion", |call| reply(call, Algebra::Union), "Members that any has."),
     reads("zinter", |call| reply(call, Algebra::Inter), "Members that all have."),
     reads("zdiff", |call| reply(call, Algebra::Diff), "Members that the first has alone."),
@@ -28,11 +29,11 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-const fn reads(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+const fn reads(name: &'static str, run: crate::call::Handler, summary: &'static str) -> Command {
     Command::new(name, -3, READ, run).keys(NO_KEY.and_counted(1)).doc(GROUP, "6.2.0", summary)
 }
 
-const fn stores(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+const fn stores(name: &'static str, run: crate::call::Handler, summary: &'static str) -> Command {
     Command::new(name, -4, WRITE | DENY_OOM, run)
         .keys(Keys::new(1, 1, 1).and_counted(2))
         .accesses(store_access)
@@ -241,7 +242,7 @@ fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
         let pairs = asked.pairs(call, algebra, budget)?;
         let bodies = pairs.iter().map(|(member, score)| zset::body(member, *score));
         let bodies: Vec<_> = bodies.collect();
-        replace::<Zset>(call, call.arg(1), &bodies, (audience::ZSET, event))?;
+        replace::<Zset>(call, call.arg(1), &bodies, (event_classes::ZSET, event))?;
         Ok(bodies.len())
     })?;
     call.out.integer(stored as i64);

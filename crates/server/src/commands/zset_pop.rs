@@ -1,18 +1,19 @@
 //! Sorted sets: commands that remove members at the lower or upper end.
 
 use super::collection_steps::{change, count_at, key_count, len, together};
-use super::flag::{FAST, WRITE};
 use super::list_move::pop_count;
 use super::zset::{GROUP, pair, pairs_begin};
-use super::{Call, Command, Done, Failure, NO_KEY, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX, wrong_number};
+use crate::facts::event_classes;
+use crate::facts::flag::{FAST, WRITE};
+use crate::facts::{NO_KEY, ONE_KEY, access};
 use crate::values::collection::STEP_ELEMENTS;
 use crate::values::collection::zset::{self, Zset};
 use std::ops::Range;
 use store::Key;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     pops("zpopmin", |call| pop(call, End::Min), "Takes out those that score least."),
     pops("zpopmax", |call| pop(call, End::Max), "Takes out those that score most."),
     Command::new("zmpop", -4, WRITE, zmpop).keys(NO_KEY.and_counted(1)).access(access::POPS).doc(
@@ -22,7 +23,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
-const fn pops(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+const fn pops(name: &'static str, run: crate::call::Handler, summary: &'static str) -> Command {
     let command = Command::new(name, -2, WRITE | FAST, run).keys(ONE_KEY).access(access::POPS);
     command.doc(GROUP, "5.0.0", summary)
 }
@@ -75,7 +76,7 @@ pub(super) fn take(
         }
     }
     if taken > 0 {
-        call.lost(audience::ZSET, end.event(), key.bytes);
+        call.lost(event_classes::ZSET, end.event(), key.bytes);
     }
     Ok(taken)
 }

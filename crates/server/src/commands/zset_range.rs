@@ -2,17 +2,18 @@
 
 use super::budget::Budget;
 use super::collection_steps::{change, len, look, replace, together, walk};
-use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::hash_steps::Trace;
 use super::zset::{GROUP, pair, pairs_begin};
-use super::{Access, Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
-use crate::server::audience;
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::event_classes;
+use crate::facts::flag::{DENY_OOM, FAST, READ, WRITE};
+use crate::facts::{Access, Keys, ONE_KEY, access};
 use crate::values::collection::View;
 use crate::values::collection::zset::{self, Edge, Zset};
 use store::Key;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[
+pub(crate) const COMMANDS: &[Command] = &[
     reads("zrange", -4, |call| zrange(call, None, false), "Members from one place to another."),
     reads("zrevrange", -4, |call| zrange(call, Some(By::Position), true), "ZRANGE … REV."),
     reads("zrangebyscore", -4, |call| zrange(call, Some(By::Score), false), "ZRANGE BYSCORE."),
@@ -33,17 +34,17 @@ pub(super) const COMMANDS: &[Command] = &[
 const fn reads(
     name: &'static str,
     arity: i32,
-    run: super::Handler,
+    run: crate::call::Handler,
     summary: &'static str,
 ) -> Command {
     Command::new(name, arity, READ, run).keys(ONE_KEY).doc(GROUP, "1.2.0", summary)
 }
 
-const fn counts(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+const fn counts(name: &'static str, run: crate::call::Handler, summary: &'static str) -> Command {
     Command::new(name, 4, READ | FAST, run).keys(ONE_KEY).doc(GROUP, "2.0.0", summary)
 }
 
-const fn drops(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+const fn drops(name: &'static str, run: crate::call::Handler, summary: &'static str) -> Command {
     let command = Command::new(name, 4, WRITE, run).keys(ONE_KEY).access(access::DROPS);
     command.doc(GROUP, "2.0.0", summary)
 }
@@ -240,7 +241,7 @@ fn zrangestore(call: &mut Call<'_>) -> Done {
         })?;
         budget.check()?;
         bodies.sort_unstable();
-        replace::<Zset>(call, call.arg(1), &bodies, (audience::ZSET, "zrangestore"))?;
+        replace::<Zset>(call, call.arg(1), &bodies, (event_classes::ZSET, "zrangestore"))?;
         Ok(bodies.len())
     })?;
     call.out.integer(stored as i64);
@@ -277,7 +278,7 @@ fn remove(call: &mut Call<'_>, by: By) -> Done {
             By::Score => "zremrangebyscore",
             By::Name => "zremrangebylex",
         };
-        call.lost(audience::ZSET, event, call.arg(1));
+        call.lost(event_classes::ZSET, event, call.arg(1));
     }
     call.out.integer(removed as i64);
     Ok(())

@@ -4,7 +4,7 @@
 //! This protocol takes each line as a command, so it would run the lines of the body. So the first
 //! line that only HTTP can have closes the connection, as in Redis.
 
-use crate::commands::Call;
+use crate::call::Call;
 
 /// Whether a refused command is the first line of an HTTP request, or its `Host:`.
 #[cold]

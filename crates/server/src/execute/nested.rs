@@ -3,12 +3,13 @@
 //! Each of them is looked up, checked, counted and shown to monitors, as if its client had sent it
 //! alone.
 
-use crate::commands::flag::{DENY_OOM, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, WRITE};
-use crate::commands::{
-    Call, Command, Done, Failure, OUT_OF_MEMORY, Refused, find, get, monitor, run_timed, tracking,
-    unsupported,
-};
-use crate::server::audience;
+use super::admit::Refused;
+use super::run::run_timed;
+use super::{missing_keys, monitor, tracking};
+use crate::call::{Call, Done, Failure, OUT_OF_MEMORY, handler, size_check};
+use crate::facts::flag::{DENY_OOM, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, WRITE};
+use crate::facts::table::{find, get};
+use crate::facts::unsupported;
 use crate::services::monitors::{MONITOR, TRACE};
 use crate::services::stats::PerCommand;
 use crate::session::Session;
@@ -27,16 +28,17 @@ fn count<'a>(call: &Call<'a>, number: u16) -> &'a PerCommand {
 /// Runs a command that has been checked, and counts it.
 pub(crate) fn counted(call: &mut Call<'_>, number: u16) -> Done {
     count(call, number).calls.add(1);
-    let result = carry_out(call, number, |call, command| {
+    let result = carry_out(call, number, |call, number| {
         let is_long = call.view.settings.slowlog_slower_than >= LONG_US;
-        if command.is_brief() && is_long { (command.run)(call) } else { run_timed(call, command).0 }
+        let is_untimed = get(number).is_brief() && is_long;
+        if is_untimed { handler(number)(call) } else { run_timed(call, number).0 }
     });
     failing(call, number, result)
 }
 
 /// Repeats a blocked command, which was counted when it arrived.
 pub(crate) fn tried_again(call: &mut Call<'_>, number: u16) -> Done {
-    let result = carry_out(call, number, |call, command| (command.run)(call));
+    let result = carry_out(call, number, |call, number| handler(number)(call));
     failing(call, number, result)
 }
 
@@ -53,20 +55,20 @@ fn failing(call: &Call<'_>, number: u16, result: Done) -> Done {
 pub(crate) fn carry_out(
     call: &mut Call<'_>,
     number: u16,
-    run: impl FnOnce(&mut Call<'_>, &Command) -> Done,
+    run: impl FnOnce(&mut Call<'_>, u16) -> Done,
 ) -> Done {
     let (tracked, mark) = (call.server.tracking.is_active(), call.out.mark());
     if tracked {
         tracking::before(call);
     }
-    let looks = audience::looks_for_absent(call.view);
-    let absent = if looks { audience::before(call) } else { vec![] };
-    let result = run(call, get(number));
+    let looks = missing_keys::looks_for_absent(call.view);
+    let absent = if looks { missing_keys::before(call) } else { vec![] };
+    let result = run(call, number);
     if tracked {
         tracking::after(call, mark);
     }
     if looks {
-        audience::after(call, &absent);
+        missing_keys::after(call, &absent);
     }
     result
 }
@@ -106,7 +108,7 @@ pub(crate) fn run(
 }
 
 fn permit(call: &Call<'_>, rights: Rights, slot: &mut Option<u16>) -> Result<u16, Failure> {
-    let number = match crate::commands::resolve(call) {
+    let number = match super::admit::resolve(call) {
         Ok(number) => number,
         Err(refused) => return Err(refusal(call, refused)),
     };
@@ -203,15 +205,15 @@ fn refusal(call: &Call<'_>, refused: Refused) -> Failure {
 
 /// Whether memory is so full that nothing may be added.
 pub(crate) fn is_full(call: &Call<'_>) -> bool {
-    crate::commands::is_full(call, 1)
+    size_check::is_full(call, 1)
 }
 
 /// Whether the client may call a command; `None` if there is no such command.
 pub(crate) fn may_call(session: &Session, args: resp::Command<'_>) -> Option<bool> {
     let mut words: Vec<&[u8]> = args.iter_from(0).collect();
     let mut number = find(words[0])?;
-    if !get(number).subcommands.is_empty() && words.len() > 1 {
-        number = crate::commands::find_subcommand(number, words[1])?;
+    if get(number).has_subcommands && words.len() > 1 {
+        number = crate::facts::table::find_subcommand(number, words[1])?;
     }
     // The check reads the positions of keys, so missing arguments are filled up with empty ones.
     words.resize(words.len().max(get(number).arity.unsigned_abs() as usize), b"");

@@ -2,8 +2,8 @@
 //!
 //! Whether any hook is set is checked once for a batch. Without hooks a command pays one test.
 
-use crate::commands::{self, Call, monitor, tracking};
-use crate::server::audience;
+use super::{admit, hot_keys, missing_keys, monitor, run, slow, tracking};
+use crate::call::Call;
 use crate::server::{Server, View};
 use crate::services::hot_keys::Cost;
 use crate::services::monitors;
@@ -35,7 +35,7 @@ impl Hooks {
             counted: server.hotkeys.is_active(),
             tracked: server.tracking.is_active(),
             paused: server.pause.until(now_ms).is_some(),
-            absent: audience::looks_for_absent(view),
+            absent: missing_keys::looks_for_absent(view),
             is_busy,
         }
     }
@@ -49,10 +49,10 @@ impl Hooks {
     /// Runs a command of `len` bytes. Returns false if the command must wait.
     #[inline(never)]
     pub(crate) fn execute(self, call: &mut Call<'_>, counters: &stats::Worker, len: usize) -> bool {
-        if self.paused && commands::waits(call) {
+        if self.paused && admit::waits(call) {
             return false;
         }
-        if self.is_busy && commands::refuse_busy(call, counters) {
+        if self.is_busy && run::refuse_busy(call, counters) {
             return true;
         }
         if self.monitored {
@@ -61,24 +61,24 @@ impl Hooks {
         if self.tracked {
             tracking::before(call);
         }
-        let absent = if self.absent { audience::before(call) } else { vec![] };
+        let absent = if self.absent { missing_keys::before(call) } else { vec![] };
         let (from, began) = (call.out.mark(), Instant::now());
-        let number = commands::execute(call, counters);
+        let number = run::execute(call, counters);
         let elapsed = began.elapsed();
         if self.counted {
             let bytes = (len + call.out.mark().saturating_sub(from)) as u64;
-            commands::hotkeys::note(call, Cost { nanos: elapsed.as_nanos() as u64, bytes });
+            hot_keys::note(call, Cost { nanos: elapsed.as_nanos() as u64, bytes });
         }
         if self.timed > 0
             && let Some(number) = number
         {
             counters.time(number, elapsed.as_micros() as u64, self.timed);
-            commands::note_keys(call, counters, number);
+            slow::note_keys(call, counters, number);
         }
         if self.tracked {
             tracking::after(call, from);
         }
-        audience::after(call, &absent);
+        missing_keys::after(call, &absent);
         true
     }
 }

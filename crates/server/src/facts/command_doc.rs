@@ -1,6 +1,6 @@
 //! The commands in words, for documentation that other crates write.
 
-use crate::commands::{Command, all};
+use super::facts::Facts;
 
 /// A command in words.
 #[derive(Clone, Copy, Debug)]
@@ -17,16 +17,9 @@ pub struct CommandDoc {
     pub summary: &'static str,
 }
 
-impl From<&'static Command> for CommandDoc {
-    fn from(command: &'static Command) -> Self {
-        let &Command { name, group, since, arity, summary, .. } = command;
+impl From<&'static Facts> for CommandDoc {
+    fn from(facts: &'static Facts) -> Self {
+        let &Facts { name, group, since, arity, summary, .. } = facts;
         Self { name, group, since, arity, summary }
     }
-}
-
-/// Every command, each followed by its subcommands.
-pub fn about() -> impl Iterator<Item = CommandDoc> {
-    let with_below =
-        |command: &'static Command| std::iter::once(command).chain(command.subcommands);
-    all().flat_map(with_below).map(CommandDoc::from)
 }

@@ -5,71 +5,20 @@
 //! one lock.
 
 use super::request::{Ask, Done};
-use crate::settings::config::Settings;
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-/// Prefixes beyond this number are counted together: clients choose the keys, so memory must be
-/// bounded.
-const PREFIXES_MAX: usize = 10_000;
-/// The byte that ends a prefix, unless the settings name another.
-pub(super) const DELIMITER: u8 = b':';
-const OTHERS: &[u8] = b"(others)";
-
-/// Counts by prefix.
-#[derive(Debug, Default)]
-pub(crate) struct Detail {
-    on: AtomicBool,
-    counts: Mutex<BTreeMap<Vec<u8>, [u64; 4]>>,
-}
-
-const GET: usize = 0;
-const HIT: usize = 1;
-const SET: usize = 2;
-const DELETE: usize = 3;
-
-impl Detail {
-    pub(super) fn is_on(&self) -> bool {
-        self.on.load(Ordering::Relaxed)
-    }
-
-    /// Counts from the start on, if the settings name a delimiter.
-    pub(crate) fn new(settings: &Settings) -> Self {
-        Self { on: settings.memcached_delimiter.is_some().into(), counts: Mutex::default() }
-    }
-
-    /// Forgets all counts.
-    pub(super) fn reset(&self) {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
-    fn add(&self, ask: &Ask<'_>, key: &[u8], what: &[usize]) {
-        if !self.is_on() {
-            return;
-        }
-        let delimiter = ask.view.settings.memcached_delimiter.unwrap_or(DELIMITER);
-        let Some(end) = key.iter().position(|&byte| byte == delimiter) else { return };
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_known = counts.contains_key(&key[..end]);
-        let prefix = if is_known || counts.len() < PREFIXES_MAX { &key[..end] } else { OTHERS };
-        let counts = counts.entry(prefix.to_vec()).or_default();
-        for &at in what {
-            counts[at] += 1;
-        }
-    }
-}
+use crate::services::memcached_detail::{DELETE, GET, HIT, SET};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 pub(super) fn get(ask: &Ask<'_>, key: &[u8], hit: bool) {
-    ask.server.detail.add(ask, key, if hit { &[GET, HIT] } else { &[GET] });
+    ask.server.detail.add(&ask.view.settings, key, if hit { &[GET, HIT] } else { &[GET] });
 }
 
 pub(super) fn set(ask: &Ask<'_>, key: &[u8]) {
-    ask.server.detail.add(ask, key, &[SET]);
+    ask.server.detail.add(&ask.view.settings, key, &[SET]);
 }
 
 pub(super) fn delete(ask: &Ask<'_>, key: &[u8]) {
-    ask.server.detail.add(ask, key, &[DELETE]);
+    ask.server.detail.add(&ask.view.settings, key, &[DELETE]);
 }
 
 /// `stats detail on|off|dump`.

@@ -8,6 +8,7 @@ use super::lru::{CLASSES, short};
 use super::meta::seconds_left;
 use super::request::{Ask, BAD_FORMAT, Done, UNKNOWN};
 use crate::services::idle_time::IdleTimes;
+use crate::text::percent::escaped;
 use crate::values::text_value::Text;
 use std::io::Write;
 use store::{Item, Now, ScanItem, Scope};
@@ -19,18 +20,6 @@ const STEP: usize = 1_000;
 const CACHEDUMP_MAX: usize = 2 << 20;
 /// The longest sleep of memcached's crawler, in microseconds.
 const SLEEP_MAX: u64 = 1_000_000;
-
-/// Writes a key as memcached prints it: bytes that are not plain are hexadecimal.
-pub(super) fn escaped(out: &mut Vec<u8>, key: &[u8]) {
-    for &byte in key {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(byte),
-            _ => {
-                let _ = write!(out, "%{byte:02X}");
-            }
-        }
-    }
-}
 
 /// Whether a key can be a word of a line.
 fn is_word(key: &[u8]) -> bool {
@@ -79,7 +68,7 @@ fn crawl(ask: &mut Ask<'_>, classes: &[u8], print: Print, end: &str) -> Done {
     };
     if listed.contains(&1) {
         // Computed before the walk, because the walk holds locks that the counters need.
-        let (now, ages, bound) = (ask.now, IdleTimes::at(ask.server, ask.now), ask.bound);
+        let (now, ages, bound) = (ask.now, ask.server.idle_times(ask.now), ask.bound);
         walk(ask, |found, text, out| {
             print(out, found, text, now, &ages);
             out.len() <= bound
@@ -188,7 +177,7 @@ pub(super) fn debug(ask: &mut Ask<'_>) -> Done {
         return ask.line("EN");
     };
     let left = expires.map_or(-1, |at| seconds_left(at, ask.now) as i64);
-    let idle = IdleTimes::at(ask.server, ask.now).of(idle);
+    let idle = ask.server.idle_times(ask.now).of(idle);
     let fetched = if read { "yes" } else { "no" };
     ask.out.extend_from_slice(b"ME ");
     ask.out.extend_from_slice(word);

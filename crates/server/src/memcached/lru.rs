@@ -25,7 +25,9 @@ pub(super) fn slabs(ask: &mut Ask<'_>) -> Done {
     match (ask.word(1)?, word) {
         (b"reassign", Some(from)) if ask.request.len() == 4 => {
             let (from, to) = (parse_signed(from), argument.and_then(parse_signed));
-            let (Some(from), Some(to)) = (from, to) else { return Err(BAD_FORMAT) };
+            let (Some(from), Some(to)) = (from, to) else {
+                return Err(BAD_FORMAT);
+            };
             if from == to {
                 return ask.line("SAME src and dst class are identical");
             }

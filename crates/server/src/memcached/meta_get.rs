@@ -9,7 +9,6 @@ use super::meta_flags::{Flags, MG};
 use super::request::{Ask, Done, Expiry, refused};
 use super::retrieve;
 use crate::facts::memcached_events::Event;
-use crate::services::idle_time::IdleTimes;
 use crate::values::text_value::{FRESH, Text};
 use store::{Change, Item};
 
@@ -39,7 +38,7 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
     // Computed before the read, which resets the idle time.
     let idle_s = if flags.has(b'l') {
         let idle = server.store.peek(&key, ask.now, |item| item.idle).unwrap_or_default();
-        IdleTimes::at(server, ask.now).of(idle)
+        server.idle_times(ask.now).of(idle)
     } else {
         0
     };

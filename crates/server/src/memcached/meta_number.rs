@@ -5,8 +5,8 @@ use super::meta_flags::{Flags, MA};
 use super::number::{NO_NUMBER, moved, number_of, numbered};
 use super::request::{Ask, BAD_FORMAT, Done, Expiry, refused};
 use super::write::kept;
+use crate::facts::event_classes;
 use crate::facts::memcached_events::Event;
-use crate::server::audience;
 use crate::values::text_value::{FRESH, Text};
 use store::Change;
 
@@ -51,7 +51,9 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
         if compare.is_some_and(|wanted| wanted != old.cas) {
             return (Change::Keep, Ok(Outcome::Exists));
         }
-        let Some(number) = number_of(&old) else { return (Change::Keep, Err(NO_NUMBER)) };
+        let Some(number) = number_of(&old) else {
+            return (Change::Keep, Err(NO_NUMBER));
+        };
         let sum = moved(number, by, up);
         let mut digits = itoa::Buffer::new();
         let new = numbered(item, &old, digits.format(sum), cas);
@@ -67,7 +69,7 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
         (Outcome::Number(..) | Outcome::Exists, _) => {}
     }
     if matches!(outcome, Outcome::Number(..)) {
-        ask.tell(audience::STRING, "incrby", &key);
+        ask.tell(event_classes::STRING, "incrby", &key);
     }
     let answer = Answer { flags: &flags, key: ask.word(1)?, now };
     let (number, mut expires, cas, made) = match outcome {

@@ -5,8 +5,8 @@ use super::meta_flags::{Flags, MD, MS};
 use super::request::{Ask, BAD_CHUNK, Done, Expiry, refused};
 use super::write::{Mode, Outcome, Write, Written, kept, too_large};
 use super::{detail, watch};
+use crate::facts::event_classes;
 use crate::facts::memcached_events::Event;
-use crate::server::audience;
 use crate::values::text_value::{FRESH, Text};
 use base::Micros;
 use store::Change;
@@ -101,9 +101,9 @@ pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
     let found = outcome == Outcome::Stored;
     if found {
         let (class, event) = if invalidate || empty {
-            (audience::STRING, "set")
+            (event_classes::STRING, "set")
         } else {
-            (audience::GENERIC, "del")
+            (event_classes::GENERIC, "del")
         };
         ask.tell(class, event, &key);
     }

@@ -1,8 +1,8 @@
 //! incr, decr.
 
 use super::request::{Ask, Done, refused};
+use crate::facts::event_classes;
 use crate::facts::memcached_events::Event;
-use crate::server::audience;
 use crate::values::text_value::{FRESH, Text};
 use store::{Change, Item};
 use wire::memcached::parse_unsigned;
@@ -60,7 +60,7 @@ pub(super) fn add(ask: &mut Ask<'_>, up: bool) -> Done {
         (false, false) => Event::DecrMisses,
     });
     if sum.is_some() {
-        ask.tell(audience::STRING, "incrby", &key);
+        ask.tell(event_classes::STRING, "incrby", &key);
     }
     match sum {
         Some(sum) => ask.line(itoa::Buffer::new().format(sum)),

@@ -11,9 +11,6 @@
 //!  └──────┴────────┴───────┴────────┴─────┴─────────┴──────────┴────────┴──────┴──────
 //! ```
 
-use crate::server::Server;
-use crate::text::log_throttle::LogThrottle;
-
 const RESPONSE: u8 = 0x81;
 const UNKNOWN_COMMAND: u16 = 0x81;
 const TEXT: &[u8] = b"the binary protocol is not spoken here: use the text protocol";
@@ -26,21 +23,4 @@ pub(super) fn write(out: &mut Vec<u8>, opcode: u8, opaque: [u8; 4]) {
     out.extend_from_slice(&opaque);
     out.extend_from_slice(&[0; 8]);
     out.extend_from_slice(TEXT);
-}
-
-/// The number of clients that used the binary protocol.
-#[derive(Debug, Default)]
-pub(crate) struct Binary(LogThrottle);
-
-impl Binary {
-    /// Counts a refused client, and logs the count at most once a minute.
-    pub(super) fn count(&self, server: &Server, address: &str) {
-        if let Some((since, refused)) = self.0.count(server.clock.micros().0 / 1_000) {
-            tracing::warn!(
-                "client {address} closed: the binary protocol is not spoken here, the client must \
-                 use the text protocol; {since} such connections since the last such line, \
-                 {refused} in all"
-            );
-        }
-    }
 }

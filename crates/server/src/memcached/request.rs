@@ -1,7 +1,6 @@
 //! A request of memcached's protocol while it is answered, and the lines of its errors.
 
-use super::verbs::Verb;
-use super::{auth, refusal, rights};
+use crate::facts::event_classes;
 use crate::facts::memcached_events::Event;
 use crate::server::audience;
 use crate::server::{Server, View};
@@ -9,7 +8,7 @@ use crate::session::Session;
 use crate::values::text_value::Text;
 use std::io::Write;
 use store::{Key, Now};
-use wire::memcached::{Data, Malformed, Request, parse_signed};
+use wire::memcached::{Request, parse_signed};
 
 /// The longest key, in bytes.
 pub(super) const KEY_MAX: usize = 250;
@@ -25,7 +24,7 @@ pub(super) const TOO_LARGE: &str =
 const TOO_LONG: &str = "SERVER_ERROR object too large for cache (proto-max-bulk-len)";
 const NEVER_FITS: &str = "SERVER_ERROR object too large for cache (maxmemory or a tenant's max)";
 const FULL: &str = "SERVER_ERROR out of memory storing object (maxmemory)";
-const BUSY: &str = "SERVER_ERROR busy running a script (busy-reply-threshold)";
+pub(super) const BUSY: &str = "SERVER_ERROR busy running a script (busy-reply-threshold)";
 pub(super) const UNKNOWN: &str = "ERROR";
 /// The reason in the log when a connection ends because of bytes that are no request.
 pub(super) const ERROR: &str = "error";
@@ -122,7 +121,7 @@ impl<'a> Ask<'a> {
             Expiry::Until(_) => "expire",
             Expiry::Over => "del",
         };
-        self.tell(audience::GENERIC, event, key);
+        self.tell(event_classes::GENERIC, event, key);
     }
 
     pub(super) fn count(&self, event: Event) {
@@ -187,94 +186,6 @@ pub(super) fn refused(ask: &Ask<'_>, error: store::Error) -> &'static str {
         store::Error::Full => FULL,
         store::Error::TooLarge { .. } => NEVER_FITS,
         store::Error::TooLong { .. } => TOO_LONG,
-    }
-}
-
-/// Answers a request. While a script holds the gate for too long, it replies an error.
-pub(crate) fn execute(ask: &mut Ask<'_>, is_busy: bool) {
-    let mark = ask.out.len();
-    let verb = match find(ask) {
-        Ok(verb) => verb,
-        Err(line) => return ask.line(line).unwrap_or_default(),
-    };
-    if let Some(verb) = verb {
-        let done = if is_busy { Err(BUSY) } else { carry_out(ask, verb) };
-        if let Err(line) = done {
-            ask.out.truncate(mark);
-            let _ = ask.line(line);
-        }
-        if verb.is_silenced(ask) {
-            ask.out.truncate(mark);
-        }
-    }
-}
-
-/// Finds the verb of a request; `None` if the request is answered already.
-pub(super) fn find(ask: &mut Ask<'_>) -> Result<Option<&'static Verb>, &'static str> {
-    let verb = ask.request.get(0).and_then(Verb::find);
-    if verb.is_none() && is_http(ask) {
-        turn_away(ask);
-        return Ok(None);
-    }
-    if ask.session.user.is_none() {
-        return auth::admit(ask).map(|()| None);
-    }
-    match verb {
-        // As in memcached, `noreply` does not silence this error.
-        Some(verb) if ask.request.len() < verb.words || ask.request.data == Data::NoLength => {
-            Err(BAD_FORMAT)
-        }
-        Some(verb) => Ok(Some(verb)),
-        None if ask.request.get(0).is_none() => Err(BAD_FORMAT),
-        None if ask.asks_for_silence() => Ok(None),
-        None => Err(UNKNOWN),
-    }
-}
-
-pub(super) fn carry_out(ask: &mut Ask<'_>, verb: &'static Verb) -> Done {
-    if ask.session.limited {
-        rights::permit(ask, verb)?;
-    }
-    (verb.run)(ask)
-}
-
-/// Whether the request is the first line of an HTTP request.
-fn is_http(ask: &Ask<'_>) -> bool {
-    let last = ask.request.get(ask.request.len().saturating_sub(1));
-    ask.request.len() > 1 && last.is_some_and(|word| word.starts_with(b"HTTP/"))
-}
-
-/// Closes a connection with an HTTP request that a web page made a browser send. The page chose
-/// headers and body, so none of their lines may run.
-fn turn_away(ask: &mut Ask<'_>) {
-    if ask.server.stats.http_at_memcached.count(ask.now.micros.0 / 1_000).is_some() {
-        tracing::warn!(
-            "client {} closed: an HTTP request came to the port of memcached's protocol; metrics \
-             and probes are at the http-port",
-            ask.session.client.address
-        );
-    }
-    ask.session.closing = true;
-    ask.session.ending = ERROR;
-}
-
-/// Answers bytes that are no request, and ends the connection.
-pub(crate) fn refuse(
-    server: &Server,
-    session: &mut Session,
-    out: &mut Vec<u8>,
-    malformed: Malformed,
-) {
-    session.closing = true;
-    session.ending = ERROR;
-    match malformed {
-        Malformed::Binary { opcode, opaque } => {
-            refusal::write(out, opcode, opaque);
-            server.binary.count(server, &session.client.address);
-        }
-        Malformed::LineTooLong => {
-            let _ = write!(out, "CLIENT_ERROR {malformed}\r\n");
-        }
     }
 }
 

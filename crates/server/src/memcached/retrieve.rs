@@ -2,8 +2,8 @@
 
 use super::request::{Ask, BAD_EXPIRY, Done, Expiry};
 use super::{detail, watch};
+use crate::facts::event_classes;
 use crate::facts::memcached_events::Event;
-use crate::server::audience;
 use crate::values::text_value::Text;
 use store::{Change, Item, Key};
 
@@ -35,7 +35,7 @@ pub(super) fn counted(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     detail::get(ask, key.bytes, found.is_some());
     watch::fetch(ask, key, found);
     if found.is_none() {
-        ask.tell(audience::MISS, "keymiss", key);
+        ask.tell(event_classes::MISS, "keymiss", key);
     }
 }
 

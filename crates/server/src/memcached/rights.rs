@@ -5,7 +5,8 @@
 
 use super::request::{Ask, Done};
 use super::verbs::{Keys, Rights, Verb};
-use crate::commands::{self, flag};
+use crate::facts::flag;
+use crate::facts::table;
 use crate::services::acl_log::What;
 use crate::services::clock::Clock;
 use crate::settings::acl::Denied;
@@ -61,8 +62,8 @@ fn keys<'a>(ask: &Ask<'a>, verb: &Verb) -> Vec<Cow<'a, [u8]>> {
 fn writing(ask: &Ask<'_>) -> Option<&'static Verb> {
     let verb = Verb::find(ask.request.get(0)?)?;
     let writes = |name: &str| {
-        let number = commands::find(name.split('|').next().unwrap_or(name).as_bytes());
-        number.is_some_and(|number| commands::get(number).has(flag::WRITE))
+        let number = table::find(name.split('|').next().unwrap_or(name).as_bytes());
+        number.is_some_and(|number| table::get(number).has(flag::WRITE))
     };
     needed(ask, verb).is_ok_and(|names| names.into_iter().any(writes)).then_some(verb)
 }
@@ -77,15 +78,19 @@ pub(crate) fn tell_trackers(ask: &Ask<'_>) {
     let Some(verb) = writing(ask) else { return };
     for key in keys(ask, verb) {
         let tenant = ask.session.owners.of(&key);
-        ask.server.tracking.changed(ask.server, ask.session.client.id, tenant, &key);
+        ask.server.tracking.changed(ask.server.mail(), ask.session.client.id, tenant, &key);
     }
 }
 
 /// Counts the keys of a request in a timed batch.
 #[cold]
 pub(crate) fn note_keys(ask: &Ask<'_>) {
-    let Some(verb) = ask.request.get(0).and_then(Verb::find) else { return };
-    let Some(mut hottest) = ask.server.stats.workers[ask.worker].hottest_now() else { return };
+    let Some(verb) = ask.request.get(0).and_then(Verb::find) else {
+        return;
+    };
+    let Some(mut hottest) = ask.server.stats.workers[ask.worker].hottest_now() else {
+        return;
+    };
     for key in keys(ask, verb) {
         hottest.note(ask.session.owners.of(&key), &key);
     }
@@ -104,7 +109,7 @@ pub(super) fn permit(ask: &Ask<'_>, verb: &Verb) -> Done {
         keys => keys.iter().map(|key| vec![word, key]).collect(),
     };
     for name in names {
-        let number = commands::numbers(name).and_then(|mut numbers| numbers.next());
+        let number = table::numbers(name).and_then(|mut numbers| numbers.next());
         let number = number.ok_or(REFUSED)?;
         for args in &calls {
             if let Err(denied) = ask.session.permits(number, args) {

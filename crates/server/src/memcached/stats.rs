@@ -9,6 +9,7 @@ use super::request::{Ask, Done, UNKNOWN};
 use super::{detail, dump};
 use crate::facts::memcached_events::{Event, NAMES};
 use crate::observe::report::report;
+use crate::services::memcached_detail::DELIMITER;
 use ::report::facts;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -129,7 +130,7 @@ fn counters(ask: &Ask<'_>) -> Counters {
 fn general(ask: &mut Ask<'_>) {
     let server = ask.server;
     let totals = server.stats.totals(server.counters());
-    let (user, system) = crate::background::housekeeping::cpu_seconds();
+    let (user, system) = crate::text::os::cpu_seconds();
     let settings = &ask.view.settings;
     let (used, limit) = server.memory();
     ask.stat("pid", std::process::id());
@@ -238,7 +239,7 @@ fn settings(ask: &mut Ask<'_>) {
     let yes_no = |value| if value { "yes" } else { "no" };
     let needs_auth = !ask.view.tokens.is_empty() || !settings.is_open();
     let path = settings.memcached_unixsocket.display().to_string();
-    let delimiter = settings.memcached_delimiter.unwrap_or(detail::DELIMITER);
+    let delimiter = settings.memcached_delimiter.unwrap_or(DELIMITER);
     ask.stat("maxbytes", ask.server.memory().1.0);
     ask.stat("maxconns", settings.maxclients);
     ask.stat("tcpport", settings.memcached_port);
@@ -267,7 +268,7 @@ fn settings(ask: &mut Ask<'_>) {
     ask.stat("memory_file", &settings.warm_restart_file);
     // The crawler here is the sweep of expired items, which always runs.
     ask.stat("lru_crawler", "yes");
-    ask.stat("lru_crawler_sleep", crate::background::housekeeping::PERIOD.as_micros());
+    ask.stat("lru_crawler_sleep", crate::services::clock::SWEEP_PERIOD.as_micros());
     ask.stat("lru_maintainer_thread", "no");
     for name in
         ["lru_crawler_tocrawl", "hot_lru_pct", "warm_lru_pct", "hot_max_factor", "warm_max_factor"]

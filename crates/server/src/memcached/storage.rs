@@ -4,8 +4,8 @@ use super::request::refused;
 use super::request::{Ask, BAD_CHUNK, BAD_EXPIRY, BAD_FORMAT, Done, Expiry};
 use super::write::{Mode, Write, too_large};
 use super::{detail, watch};
+use crate::facts::event_classes;
 use crate::facts::memcached_events::Event;
-use crate::server::audience;
 use crate::values::text_value::{FRESH, Text};
 use store::Change;
 use wire::memcached::{Data, parse_unsigned};
@@ -47,7 +47,7 @@ pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
     detail::delete(ask, key.bytes);
     if found {
         watch::deleted(ask, &key, "delete", size);
-        ask.tell(audience::GENERIC, "del", &key);
+        ask.tell(event_classes::GENERIC, "del", &key);
     }
     ask.line(if found { "DELETED" } else { "NOT_FOUND" })
 }

@@ -176,7 +176,7 @@ mod tests {
             };
             let of_flags = verb.flags.iter().filter_map(|flag| flag.needs);
             for name in needed.into_iter().chain(of_flags) {
-                let mut numbers = crate::commands::numbers(name).into_iter().flatten();
+                let mut numbers = crate::facts::table::numbers(name).into_iter().flatten();
                 assert!(numbers.next().is_some(), "{}: {name}", verb.name);
             }
         }

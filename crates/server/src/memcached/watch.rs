@@ -10,19 +10,15 @@
 //! A watcher that reads too slowly stays connected, but lines are left out. After it has read the
 //! waiting ones, it gets their number (`skipped=N`).
 
-use super::dump::escaped;
 use super::request::{Ask, Done, Expiry};
 use super::write::Outcome;
-use crate::background::removal_events;
-use crate::net::acceptor::Speaks;
-use crate::server::Server;
-use crate::services::clients::Client;
-use crate::services::clock::Clock;
-use crate::services::idle_time::IdleTimes;
+use crate::server::removal_events;
+use crate::server::watch_lines::head;
 use crate::services::monitors::{CONNEVENTS, DELETIONS, EVICTIONS, FETCHERS, MUTATIONS};
+use crate::text::percent::escaped;
 use base::Filter;
 use std::io::Write;
-use store::{Key, Removal};
+use store::Key;
 
 /// The result of a store command.
 #[derive(Clone, Copy, Debug)]
@@ -83,46 +79,6 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
     ask.line("OK")
 }
 
-/// The beginning of a line: the time, the number of the line, and the kind of event.
-fn head(server: &Server, kind: &str) -> Vec<u8> {
-    let now = Clock::unix_us();
-    let (seconds, micros, gid) = (now / 1_000_000, now % 1_000_000, server.monitors.next_line());
-    format!("ts={seconds}.{micros:06} gid={gid} type={kind}").into_bytes()
-}
-
-/// Shows that a client has connected, or that it has disconnected and why.
-pub(crate) fn connection(server: &Server, client: &Client, left: Option<&str>) {
-    if !server.monitors.is_wanted(CONNEVENTS) || client.speaks != Speaks::Memcached {
-        return;
-    }
-    let mut line = head(server, if left.is_some() { "conn_close" } else { "conn_new" });
-    let (ip, port) = client.address.rsplit_once(':').unwrap_or((&client.address, "0"));
-    let (ip, transport) = if client.listener == 0 { ("unix", "local") } else { (ip, "tcp") };
-    let _ = write!(line, " rip={ip} rport={port} transport={transport}");
-    if let Some(reason) = left {
-        let _ = write!(line, " reason={reason}");
-    }
-    let _ = writeln!(line, " cfd={}", client.fd);
-    server.monitors.show(server, CONNEVENTS, None, &line);
-}
-
-/// Shows that an item was evicted.
-pub(crate) fn eviction(server: &Server, left: &Removal) {
-    if !server.monitors.is_wanted(EVICTIONS) {
-        return;
-    }
-    let mut line = head(server, "eviction");
-    line.extend_from_slice(b" key=");
-    escaped(&mut line, &left.key);
-    let now = server.clock.now();
-    let fetched = if left.hits > 0 { "yes" } else { "no" };
-    let ttl = left.expires.map(|at| at.saturating_sub(now.unix_ms) / 1_000);
-    let ttl = ttl.map_or_else(|| "-1".to_owned(), |seconds| seconds.to_string());
-    let (idle, size) = (IdleTimes::at(server, now).of(left.idle), left.size);
-    let _ = writeln!(line, " fetch={fetched} ttl={ttl} la={idle} clsid=1 size={size}");
-    server.monitors.show(server, EVICTIONS, None, &line);
-}
-
 /// The beginning of a line about a key.
 fn begin(ask: &Ask<'_>, kind: &str, key: &[u8]) -> Vec<u8> {
     let mut line = head(ask.server, kind);
@@ -140,7 +96,7 @@ pub(super) fn fetch(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     let (class, size) = (u8::from(found.is_some()), found.unwrap_or(0));
     let fd = ask.session.client.fd;
     let _ = writeln!(line, " status={status} clsid={class} cfd={fd} size={size}");
-    ask.server.monitors.show(ask.server, FETCHERS, None, &line);
+    ask.server.monitors.show(&ask.server.mailboxes, FETCHERS, None, &line);
 }
 
 /// Shows a store command, with the size of the value in bytes.
@@ -159,7 +115,7 @@ pub(super) fn store(
     let ttl = life.ends().map_or(0, |at| at.saturating_sub(ask.now.unix_ms) / 1_000);
     let (status, fd) = (status.word(), ask.session.client.fd);
     let _ = writeln!(line, " status={status} cmd={verb} ttl={ttl} clsid=1 cfd={fd} size={size}");
-    ask.server.monitors.show(ask.server, MUTATIONS, None, &line);
+    ask.server.monitors.show(&ask.server.mailboxes, MUTATIONS, None, &line);
 }
 
 /// Shows the removal of a value of `size` bytes.
@@ -170,5 +126,5 @@ pub(super) fn deleted(ask: &Ask<'_>, key: &Key<'_>, verb: &str, size: usize) {
     let mut line = begin(ask, "deleted", key.bytes);
     let fd = ask.session.client.fd;
     let _ = writeln!(line, " cmd={verb} clsid=1 cfd={fd} size={size}");
-    ask.server.monitors.show(ask.server, DELETIONS, None, &line);
+    ask.server.monitors.show(&ask.server.mailboxes, DELETIONS, None, &line);
 }

@@ -3,8 +3,8 @@
 use super::request::{Ask, Expiry, TOO_LARGE, refused};
 use super::{detail, watch};
 use crate::call::size_check::Room;
+use crate::facts::event_classes;
 use crate::facts::memcached_events::Event;
-use crate::server::audience;
 use crate::values::text_value::Text;
 use base::Micros;
 use store::{Change, Item, Key, Now};
@@ -158,7 +158,7 @@ impl Write<'_> {
     /// of Redis.
     fn tell(&self, ask: &Ask<'_>, key: &Key<'_>, was_there: bool) {
         if self.mode.joins() && was_there {
-            return ask.tell(audience::STRING, "append", key);
+            return ask.tell(event_classes::STRING, "append", key);
         }
         let life = if self.mode.joins() { self.vivify.unwrap_or(self.life) } else { self.life };
         if life == Expiry::Over {
@@ -167,12 +167,12 @@ impl Write<'_> {
             }
             return;
         }
-        ask.tell(audience::STRING, "set", key);
+        ask.tell(event_classes::STRING, "set", key);
         if life != Expiry::Forever {
             ask.notify_expiry(life, key);
         }
         if !was_there {
-            ask.tell(audience::NEW, "new", key);
+            ask.tell(event_classes::NEW, "new", key);
         }
     }
 
@@ -257,7 +257,7 @@ pub(super) fn kept(text: &Text<'_>, expires: Option<u64>, now: Now) -> Change<'s
 pub(super) fn too_large(ask: &Ask<'_>, key: &Key<'_>, removes: bool, verb: &str) -> &'static str {
     // A reader could otherwise take the old value for the refused one.
     if removes && ask.server.store.delete(key, ask.now) {
-        ask.tell(audience::GENERIC, "del", key);
+        ask.tell(event_classes::GENERIC, "del", key);
     }
     ask.count(Event::StoreTooLarge);
     watch::store(ask, key, verb, watch::Status::TooLarge, Expiry::Forever, 0);

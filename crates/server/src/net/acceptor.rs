@@ -3,11 +3,12 @@
 //! There is one acceptor, not a listener for each worker. With few clients the kernel's choice
 //! among several listeners leaves workers idle beside busy ones.
 
-use super::connection::Stream;
-use super::tls::TlsStream;
+use crate::facts::Speaks;
 use crate::server::Server;
 use crate::services::clients::Peer;
 use crate::services::mail::Message;
+use crate::services::stream::Stream;
+use crate::services::tls_stream::TlsStream;
 use crate::settings::config::{Error, Settings};
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token};
@@ -24,13 +25,6 @@ use std::time::Duration;
 const MAIL: Token = Token(usize::MAX);
 /// The pause after the system refused a connection because file descriptors are scarce.
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// The protocol of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speaks {
-    Redis,
-    Memcached,
-}
 
 /// A TCP port with its protocol.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,10 @@ use super::lookahead::Lookahead;
 use super::replies::WRITE_EARLY;
 use super::timing_group::Group;
 use super::worker::{End, Worker};
-use crate::commands::{self, Call};
+use crate::call::Call;
 use crate::execute::observers::Hooks;
+use crate::execute::run;
+use crate::execute::slow;
 use crate::memcached::{self, Ask};
 use crate::services::stats;
 use store::{Entered, Now};
@@ -114,9 +116,9 @@ impl Worker {
             }
         }
         if tracked {
-            self.server.tracking.tell_pending(&self.server);
+            self.server.tell_pending();
         } else {
-            self.server.tracking.forget_all(&self.server, None);
+            self.server.tracking.forget_all(self.server.mail(), None);
         }
         Ok(consumed)
     }
@@ -155,7 +157,7 @@ impl Worker {
                         continue;
                     }
                     commands += 1;
-                    let runs_scripts = commands::may_run_scripts(&command);
+                    let runs_scripts = run::may_run_scripts(&command);
                     if runs_scripts {
                         self.lend_work(at);
                     }
@@ -169,7 +171,7 @@ impl Worker {
                     if is_paid {
                         is_done = hooks.execute(&mut call, counters, len);
                     } else {
-                        commands::execute(&mut call, counters);
+                        run::execute(&mut call, counters);
                     }
                     if runs_scripts {
                         self.work = busy_worker::take_back_work();
@@ -181,7 +183,7 @@ impl Worker {
                     }
                     let reply = call.out.mark().saturating_sub(mark);
                     if len.max(reply) as u64 >= large_from {
-                        commands::note_large(&call, len, reply);
+                        slow::note_large(&call, len, reply);
                     }
                     group.add(len + reply, consumed - len);
                     let is_muted = session.mute.is_muted();
@@ -217,13 +219,13 @@ impl Worker {
         }
         self.end_group(connection, bytes, &mut group, consumed);
         connection.session.client.commands.add(commands);
-        self.server.tracking.tell_pending(&self.server);
+        self.server.tell_pending();
         // A client that began to track meanwhile may have read keys that this batch overwrote. If
         // it was this client, it has read nothing yet.
         if !hooks.tracked {
             let session = &connection.session;
             let began = session.is_looking_again().then_some(session.client.id);
-            self.server.tracking.forget_all(&self.server, began);
+            self.server.tracking.forget_all(self.server.mail(), began);
         }
         Ok(consumed)
     }

@@ -2,7 +2,10 @@
 
 use super::connection::Connection;
 use super::worker::{End, Worker};
-use crate::commands::{self, Call};
+use crate::call::Call;
+use crate::commands::blocking;
+use crate::execute::cluster;
+use crate::execute::slow;
 use crate::services::blocked_clients::WaitKey;
 use crate::services::pubsub::Kind;
 use crate::session::Mute;
@@ -38,7 +41,9 @@ impl Worker {
         if !self.is(at, id) {
             return;
         }
-        let Some(mut connection) = self.work.connections[at].take() else { return };
+        let Some(mut connection) = self.work.connections[at].take() else {
+            return;
+        };
         self.attempt(at, &mut connection);
         self.keep_unless_served(at, connection);
     }
@@ -46,7 +51,9 @@ impl Worker {
     /// Repeats the blocked command of a connection. Its reply, if any, is in the output.
     fn attempt(&mut self, at: usize, connection: &mut Connection) {
         let session = &mut connection.session;
-        let Some(mut wait) = session.blocked.take() else { return };
+        let Some(mut wait) = session.blocked.take() else {
+            return;
+        };
         let now = self.server.clock.now();
         self.now_ms = now.micros.0 / 1_000;
         let pause = &self.server.pause;
@@ -68,7 +75,7 @@ impl Worker {
         if let Ok(Some(args)) = decoder.decode(&command, &limits) {
             let out = Encoder::new(&mut self.output, session.protocol).bounded(bound);
             let now = server.clock.now();
-            commands::run_again(&mut Call { args, out, session, server, view, now });
+            blocking::run_again(&mut Call { args, out, session, server, view, now });
             if let Some(wait) = &mut session.blocked {
                 wait.took_us += server.clock.micros().0 - now.micros.0;
             }
@@ -99,7 +106,7 @@ impl Worker {
         if is_muted || connection.session.mute == Mute::Always {
             self.output.clear();
         }
-        self.server.tracking.tell_pending(&self.server);
+        self.server.tell_pending();
         // The reply is written first. Then the commands behind it run.
         let result = self.reply(at, &mut connection);
         let result = result.and_then(|()| self.received(at, &mut connection, &[]));
@@ -119,20 +126,24 @@ impl Worker {
         let (mut decoder, limits) =
             (Decoder::default(), Limits { bulk_max: u64::MAX, stranger: false });
         let command = wait.command.clone();
-        let Ok(Some(args)) = decoder.decode(&command, &limits) else { return };
+        let Ok(Some(args)) = decoder.decode(&command, &limits) else {
+            return;
+        };
         let words: Vec<&[u8]> = args.iter_from(0).collect();
-        commands::note_slow(server, view, &session.client, &words, took_us, 1);
+        slow::note_slow(server, view, &session.client, &words, took_us, 1);
         if is_large {
             let out = Encoder::new(&mut self.output, session.protocol);
             let now = server.clock.now();
-            commands::note_large(&Call { args, out, session, server, view, now }, 0, reply);
+            slow::note_large(&Call { args, out, session, server, view, now }, 0, reply);
         }
     }
 
     /// Ends a connection's wait, and wakes the next client of each of its keys. Returns whether the
     /// client wants no reply.
     pub(super) fn end_wait(&mut self, at: usize, connection: &mut Connection) -> bool {
-        let Some(wait) = connection.session.unblock() else { return false };
+        let Some(wait) = connection.session.unblock() else {
+            return false;
+        };
         let id = connection.session.client.id;
         self.work.timeouts.remove(&(wait.until_ms, at, id));
         self.server.end_wait(&wait.keys, id, self.server.clock.now());
@@ -144,7 +155,9 @@ impl Worker {
         if !self.is(at, id) {
             return;
         }
-        let Some(connection) = self.work.connections[at].take() else { return };
+        let Some(connection) = self.work.connections[at].take() else {
+            return;
+        };
         if connection.session.blocked.is_some() {
             let mut out = Encoder::new(&mut self.output, connection.session.protocol);
             if is_error {
@@ -160,7 +173,9 @@ impl Worker {
     /// After a change of slots, redirects the clients that wait for keys of moved slots, and ends
     /// subscriptions to shard channels of these slots.
     pub(super) fn leave_slots(&mut self) {
-        let Some(cluster) = self.view.cluster.clone() else { return };
+        let Some(cluster) = self.view.cluster.clone() else {
+            return;
+        };
         for at in 0..self.work.connections.len() {
             self.send_on(at, &cluster);
             self.leave_channels(at, &cluster);
@@ -168,11 +183,15 @@ impl Worker {
     }
 
     fn send_on(&mut self, at: usize, cluster: &Cluster) {
-        let Some(connection) = &self.work.connections[at] else { return };
+        let Some(connection) = &self.work.connections[at] else {
+            return;
+        };
         let session = &connection.session;
         let Some(wait) = &session.blocked else { return };
-        let Err(elsewhere) = cluster.check(wait.keys.iter().map(WaitKey::bytes)) else { return };
-        let failure = commands::redirect(&self.view, &session.client, elsewhere);
+        let Err(elsewhere) = cluster.check(wait.keys.iter().map(WaitKey::bytes)) else {
+            return;
+        };
+        let failure = cluster::redirect(&self.view, &session.client, elsewhere);
         self.count_failed(connection, failure.text());
         Encoder::new(&mut self.output, session.protocol).error(failure.text());
         if let Some(connection) = self.work.connections[at].take() {
@@ -188,9 +207,13 @@ impl Worker {
     }
 
     fn leave_channels(&mut self, at: usize, cluster: &Cluster) {
-        let Some(connection) = &mut self.work.connections[at] else { return };
+        let Some(connection) = &mut self.work.connections[at] else {
+            return;
+        };
         let session = &mut connection.session;
-        let Some(all) = &mut session.subscriptions else { return };
+        let Some(all) = &mut session.subscriptions else {
+            return;
+        };
         let is_gone = |name: &&Vec<u8>| !cluster.is_mine(slot(name));
         let gone: Vec<_> = all.sharded.iter().filter(is_gone).cloned().collect();
         let mut out = Encoder::new(&mut self.output, session.protocol);

@@ -9,6 +9,7 @@
 //! back, and the loop continues.
 
 use super::worker::{Work, Worker};
+use crate::services::running_script::set_meanwhile;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -22,8 +23,10 @@ thread_local! {
 }
 
 /// Serves the clients of this thread, if a script has kept them waiting for too long.
-pub(crate) fn serve_meanwhile() {
-    let Some(mut worker) = STANDBY.take() else { return };
+fn serve_meanwhile() {
+    let Some(mut worker) = STANDBY.take() else {
+        return;
+    };
     if worker.server.is_busy(&worker.view) {
         worker.stand_in();
     }
@@ -32,7 +35,9 @@ pub(crate) fn serve_meanwhile() {
 
 /// The work that the stand-in gives back.
 pub(super) fn take_back_work() -> Work {
-    let Some(mut worker) = STANDBY.take() else { return Work::default() };
+    let Some(mut worker) = STANDBY.take() else {
+        return Work::default();
+    };
     for message in std::mem::take(&mut worker.work.postponed_mail) {
         worker.server.mailboxes[worker.number].send(message);
     }
@@ -43,6 +48,7 @@ impl Worker {
     /// Hands the work over. From here on another worker may stand in, while a command runs for the
     /// client at this place.
     pub(super) fn lend_work(&mut self, at: usize) {
+        set_meanwhile(serve_meanwhile);
         STANDBY.set(Some(Self {
             number: self.number,
             driver: Rc::clone(&self.driver),

@@ -11,6 +11,5 @@ pub(crate) mod lookahead;
 pub(crate) mod pipeline;
 pub(crate) mod replies;
 pub(crate) mod timing_group;
-pub(crate) mod tls;
 pub(crate) mod waiting;
 pub(crate) mod worker;

@@ -1,10 +1,11 @@
 //! Bytes from clients: read when a socket is ready, collected across connections, and run in
 //! batches.
 
-use super::connection::{Connection, give_back};
+use super::connection::Connection;
 use super::driver::{Bytes, Place};
 use super::lookahead;
 use super::worker::{End, Worker};
+use crate::text::buffers::give_back;
 use std::io;
 use std::sync::atomic::Ordering;
 
@@ -58,7 +59,9 @@ impl Worker {
     fn look_ahead(&mut self) {
         let mut keys = lookahead::Keys::default();
         for Arrival { place, bytes } in &self.work.batch {
-            let Some(Some(connection)) = self.work.connections.get_mut(place.at) else { continue };
+            let Some(Some(connection)) = self.work.connections.get_mut(place.at) else {
+                continue;
+            };
             if connection.input.is_empty() {
                 connection.session.follow(&self.view);
                 keys.add(&self.server.store, connection, bytes);

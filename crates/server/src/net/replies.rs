@@ -1,9 +1,9 @@
 //! Replies: written, gathered with those of other clients, or kept for a client that reads slowly.
 
-use super::acceptor::Speaks;
 use super::connection::Connection;
 use super::driver::Place;
 use super::worker::{End, OUTPUT, Worker};
+use crate::facts::Speaks;
 use crate::services::pubsub::Publication;
 use crate::session::{Session, Subscriptions};
 use crate::settings::config::OutputLimit;
@@ -139,7 +139,9 @@ impl Worker {
     /// Keeps gathered replies that sockets did not accept, until they accept more.
     pub(super) fn keep_unsent(&mut self) {
         loop {
-            let Some((place, replies, written)) = self.driver().unsent() else { break };
+            let Some((place, replies, written)) = self.driver().unsent() else {
+                break;
+            };
             self.with(place, |worker, at, connection| {
                 connection.keep_unsent(replies, written);
                 worker.flush(at, connection)
@@ -237,7 +239,9 @@ impl Worker {
     }
 
     pub(super) fn publish(&mut self, at: usize, publication: &Publication) {
-        let Some(connection) = &self.work.connections[at] else { return };
+        let Some(connection) = &self.work.connections[at] else {
+            return;
+        };
         let hears = |tenant| connection.session.reachable(&self.view).contains(&tenant);
         // The message may have been on its way when the client ended the subscription.
         let listens = |all: &Subscriptions| all.has(publication);
@@ -262,7 +266,9 @@ impl Worker {
     /// Shows a line to a watching client. A watcher of memcached's protocol that reads too slowly
     /// misses lines, and later gets their number.
     pub(super) fn watched(&mut self, at: usize, line: &[u8]) {
-        let Some(connection) = &mut self.work.connections[at] else { return };
+        let Some(connection) = &mut self.work.connections[at] else {
+            return;
+        };
         let waiting = connection.waiting();
         let session = &mut connection.session;
         if !session.watching {

@@ -3,6 +3,8 @@
 use super::connection::Connection;
 use super::worker::Worker;
 use crate::commands;
+use crate::execute::slow;
+use crate::facts::table;
 
 /// Commands of a client that are timed together. The clock is read once for a group, and at the end
 /// of each read. Without pipelining a group is one command.
@@ -69,16 +71,17 @@ impl Worker {
         micros: u64,
         together: usize,
     ) {
-        let is_brief = |args: &[Vec<u8>]| {
-            commands::find(&args[0]).is_some_and(|n| commands::get(n).is_brief())
-        };
+        let is_brief =
+            |args: &[Vec<u8>]| table::find(&args[0]).is_some_and(|n| table::get(n).is_brief());
         let first = commands::slowlog::read(&bytes[group.largest.1..]);
         let mut largest = first.filter(|(args, _)| is_brief(args));
         if largest.is_none() {
             // The largest one was timed alone: takes the one of the others with the most bytes.
             let mut from = group.from;
             for _ in 0..group.len {
-                let Some(read) = commands::slowlog::read(&bytes[from..]) else { break };
+                let Some(read) = commands::slowlog::read(&bytes[from..]) else {
+                    break;
+                };
                 from += read.1;
                 let larger = largest.as_ref().is_none_or(|(_, len)| read.1 > *len);
                 if is_brief(&read.0) && larger {
@@ -89,7 +92,7 @@ impl Worker {
         if let Some((args, _)) = largest {
             let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
             let client = &connection.session.client;
-            commands::note_slow(&self.server, &self.view, client, &args, micros, together);
+            slow::note_slow(&self.server, &self.view, client, &args, micros, together);
         }
     }
 }

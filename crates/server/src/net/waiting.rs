@@ -35,7 +35,9 @@ impl Worker {
             if !self.is(at, id) {
                 continue;
             }
-            let Some(mut connection) = self.work.connections[at].take() else { continue };
+            let Some(mut connection) = self.work.connections[at].take() else {
+                continue;
+            };
             connection.session.go_on();
             let result = self.received(at, &mut connection, &[]);
             self.keep(at, connection, result.is_err());
@@ -66,7 +68,9 @@ impl Worker {
             if !self.is(at, id) {
                 continue;
             }
-            let Some(mut connection) = self.work.connections[at].take() else { continue };
+            let Some(mut connection) = self.work.connections[at].take() else {
+                continue;
+            };
             connection.session.waits_until_ms = 0;
             self.output.append(&mut connection.held);
             // The reply is written first. Then the commands run that came with the password.

@@ -11,23 +11,24 @@
 //!
 //! A client that reads more slowly than it sends requests has waiting replies. It is neither read
 //! nor served until they are sent. So the server holds at most
-//! [`REPLIES_MAX`](super::replies::REPLIES_MAX) and one more reply for it, and the rest of its commands
-//! stays in its own buffers. A client that reads as fast as it sends gives way to others after the
-//! same number of bytes.
+//! [`REPLIES_MAX`](super::replies::REPLIES_MAX) and one more reply for it, and the rest of its
+//! commands stays in its own buffers. A client that reads as fast as it sends gives way to others
+//! after the same number of bytes.
 //!
 //! The clock is read once for the commands of one read.
 
-use super::acceptor::Speaks;
-use super::connection::{Connection, Stream};
+use super::connection::Connection;
 use super::driver;
 use super::driver::{Driver, Event, Place};
 use super::pipeline::Arrival;
-use crate::memcached;
+use crate::facts::Speaks;
+use crate::server::watch_lines;
 use crate::server::{Server, View};
 use crate::services::clients::Peer;
 use crate::services::mail::Message;
 use crate::services::pubsub;
 use crate::services::stats;
+use crate::services::stream::Stream;
 use crate::session::Session;
 use mio::Poll;
 use std::cell::{RefCell, RefMut};
@@ -166,12 +167,16 @@ impl Worker {
         let is_quiet = self.work.events.is_empty();
         // Events that arrive meanwhile are for the next turn.
         for _ in 0..self.work.events.len() {
-            let Some(event) = self.next_event() else { break };
+            let Some(event) = self.next_event() else {
+                break;
+            };
             self.event(event);
         }
         // A script may run for one of them: the others stay where its stand-in finds them.
         for _ in 0..self.work.again.len() {
-            let Some(at) = self.work.again.pop_front() else { break };
+            let Some(at) = self.work.again.pop_front() else {
+                break;
+            };
             self.ready(at, false, false);
         }
         self.carry_out();
@@ -266,7 +271,9 @@ impl Worker {
     /// Closes the clients whose user is gone, or that may not keep their subscriptions.
     fn check_users(&mut self) {
         for at in 0..self.work.connections.len() {
-            let Some(connection) = &mut self.work.connections[at] else { continue };
+            let Some(connection) = &mut self.work.connections[at] else {
+                continue;
+            };
             let session = &mut connection.session;
             session.follow(&self.view);
             if !session.may_stay(&self.view) {
@@ -335,7 +342,7 @@ impl Worker {
         }
         let needs_token = speaks == Speaks::Memcached && !self.view.tokens.is_empty();
         let session = Session::new(client, &self.view, needs_token);
-        memcached::show_connection(&self.server, &session.client, None);
+        watch_lines::connection(&self.server, &session.client, None);
         let mut connection = Connection::new(stream, session);
         let place = Place { at, id: connection.session.client.id };
         let joined = self.driver().join(&mut connection.stream, place);
@@ -347,12 +354,14 @@ impl Worker {
     }
 
     pub(super) fn close(&mut self, at: usize) {
-        let Some(mut connection) = self.work.connections[at].take() else { return };
+        let Some(mut connection) = self.work.connections[at].take() else {
+            return;
+        };
         let ending = connection.session.ending;
-        memcached::show_connection(&self.server, &connection.session.client, Some(ending));
+        watch_lines::connection(&self.server, &connection.session.client, Some(ending));
         self.end_wait(at, &mut connection);
         let id = connection.session.client.id;
-        connection.session.unsubscribe_all(&self.server);
+        connection.session.unsubscribe_all(&self.server.pubsub);
         self.server.monitors.leave(id);
         self.server.tracking.leave(id);
         connection.end();
@@ -374,11 +383,13 @@ impl Worker {
                 self.server.flush_due();
                 self.leave();
             }
-            self.server.idle_clock.note(&self.server, now_ms);
+            self.server.idle_clock.note(&self.server.counters(), now_ms);
         }
         let timeout_ms = self.view.settings.timeout * 1_000;
         for at in 0..self.work.connections.len() {
-            let Some(mut connection) = self.work.connections[at].take() else { continue };
+            let Some(mut connection) = self.work.connections[at].take() else {
+                continue;
+            };
             connection.shrink();
             let idle_ms =
                 now_ms.saturating_sub(connection.session.client.last_ms.load(Ordering::Relaxed));

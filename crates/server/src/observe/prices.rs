@@ -4,7 +4,6 @@
 //! All of it comes from the report, as every other answer does: the curve of each tenant shows the
 //! saving by a little more memory than it holds.
 
-use crate::commands::larder::share;
 use ::report::claim::{self, Claim, ClaimedFigure};
 use ::report::words::wait;
 use ::report::{Report, Tenant};
@@ -76,4 +75,8 @@ pub(crate) fn document(report: &Report, prices: &[f64]) -> Value {
     };
     let tenants: Vec<_> = report.tenants.iter().enumerate().take(SHOWN_MAX).map(tenant).collect();
     json!({"us_per_s_per_mib": per_mib(report), "tenants": tenants})
+}
+
+pub(crate) fn share(part: Bytes, whole: Bytes) -> f64 {
+    if whole.0 > 0 { part.as_f64() / whole.as_f64() } else { 0.0 }
 }

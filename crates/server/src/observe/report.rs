@@ -1,10 +1,12 @@
 //! The report: every fact that LARDER, the dashboard, `larder top` and the metrics show, gathered
 //! from the store, the pilot and the history.
 
-use crate::background::housekeeping::machine_memory;
-use crate::background::pilot::{self, PilotSnapshot, SampleFacts};
 use crate::server::{Server, View};
+use crate::services::published::Reports;
+use crate::services::published::{PilotSnapshot, SampleFacts};
 use crate::services::top_keys::TopKeys;
+use crate::settings::pools::recipe_of;
+use crate::text::os::machine_memory;
 use ::report::{
     CostClass, Counters, Forecasts, History, HotKey, Recent, Report, Server as ServerFacts,
     SizeClass, TENANTS_MAX, Tenant, plans, plays, sizing,
@@ -26,14 +28,6 @@ const HOT_KEYS_MAX: usize = 8;
 
 /// The largest number of changes.
 const CHANGES_MAX: usize = 64;
-
-/// The last report, and the time that reports took in this second.
-#[derive(Debug, Default)]
-pub(crate) struct Reports {
-    second: u64,
-    spent: Duration,
-    last: Option<Arc<Report>>,
-}
 
 /// The current report. If reports have taken a twentieth of this second, it is the last one. So a
 /// client that asks all the time does not keep a worker from other clients.
@@ -135,7 +129,7 @@ fn server_facts(
     now_unix_s: u64,
 ) -> ServerFacts {
     let settings = &view.settings;
-    let (used, divided) = pilot::memory(server);
+    let (used, divided) = memory(server);
     let status = shown.status.as_ref();
     let models = status.map_or(0, |status| status.model_bytes.0 + status.observer_bytes.0);
     let offset = jiff::Zoned::now().offset().seconds();
@@ -144,7 +138,7 @@ fn server_facts(
         now_unix_s,
         utc_offset_s: offset,
         uptime_s: server.clock.micros().0 / 1_000_000,
-        recipe: pilot::recipe_of(settings).to_string(),
+        recipe: recipe_of(settings).to_string(),
         policy: settings.maxmemory_policy.name(),
         maxmemory: settings.maxmemory.0,
         divided: if settings.maxmemory == Bytes(0) { 0 } else { divided.0 },
@@ -249,4 +243,10 @@ fn policy_name(played: &Played) -> String {
         policy => policy,
     };
     format!("allkeys-{name}")
+}
+
+/// The memory in use, and the limit that is divided.
+pub(crate) fn memory(server: &Server) -> (Bytes, Bytes) {
+    let store = &server.store;
+    (store.used(), store.limit().saturating_sub(store.reserve()))
 }

@@ -1,7 +1,6 @@
 //! The server as a process: start, signals, and the limits of the system.
 
 pub(crate) mod daemonize;
-pub(crate) mod fd_limit;
 pub(crate) mod ping;
 pub(crate) mod reload;
 pub(crate) mod serve;

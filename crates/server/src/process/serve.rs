@@ -3,11 +3,12 @@
 use super::daemonize;
 use super::reload::{Sources, reload};
 use crate::background::warm;
+use crate::families;
 use crate::memcached;
 use crate::server::Server;
 use crate::settings::config::directive::{self, When};
 use crate::settings::config::{Error, Level, Settings, ignored};
-use crate::text::log;
+use crate::settings::log;
 use crate::{Handle, start_from};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use std::io::Write;
@@ -55,6 +56,7 @@ pub struct Args {
 /// # Errors
 /// The error in the configuration, or the reason why it cannot listen.
 pub fn run(args: Args) -> Result<(), Error> {
+    families::install();
     let mut rest = args.rest;
     // Behind the file these are ordinary words.
     let mut flag = |name: &str| {

@@ -4,10 +4,12 @@
 //! a value that scripts cannot inspect. If a script catches it, the prelude translates it
 //! ([`translated`]).
 
-use super::look::Ended;
-use super::vm::PRELUDE;
+use super::failing::{Ended, Oops, told};
 use mlua::{Function, Lua, MultiValue, Result, String as LuaString, Value};
 use std::sync::Arc;
+
+/// The name of the prelude among chunks.
+pub(super) const PRELUDE: &str = "=prelude";
 
 /// The values that a function returns.
 #[derive(Debug)]
@@ -22,57 +24,6 @@ impl From<Value> for Answer {
         Self::One(value)
     }
 }
-
-/// An error of a function.
-#[derive(Debug)]
-pub(super) enum Oops {
-    Text(String),
-    /// The script must end.
-    Ended(mlua::Error),
-}
-
-impl From<String> for Oops {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<&str> for Oops {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<mlua::Error> for Oops {
-    fn from(error: mlua::Error) -> Self {
-        if Ended::is_in(&error) { Self::Ended(error) } else { Self::Text(told(&error)) }
-    }
-}
-
-impl From<Oops> for mlua::Error {
-    fn from(oops: Oops) -> Self {
-        match oops {
-            Oops::Text(text) => Self::RuntimeError(text),
-            Oops::Ended(error) => error,
-        }
-    }
-}
-
-/// The text of an error at its root, without the traces of the levels above.
-pub(super) fn told(error: &mlua::Error) -> String {
-    match error {
-        mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
-            told(cause)
-        }
-        mlua::Error::SyntaxError { message, .. } => message.clone(),
-        mlua::Error::RuntimeError(text) => text.clone(),
-        mlua::Error::MemoryError(_) => NOT_ENOUGH_MEMORY.to_owned(),
-        other => other.to_string(),
-    }
-}
-
-/// The text of Lua's own error.
-pub(super) const NOT_ENOUGH_MEMORY: &str = "not enough memory";
 
 /// The arguments of a call.
 #[derive(Clone, Copy, Debug)]
@@ -241,7 +192,9 @@ pub(super) const IS_COUNTED: &str = "ignore_error_stats_update";
 /// The form of an error for a script: a table for an error of the server, otherwise a text. Also
 /// returns whether the error ends the script, which then does not see it.
 pub(super) fn translated(lua: &Lua, error: &Value) -> Result<(Value, bool)> {
-    let Value::Error(error) = error else { return Ok((error.clone(), false)) };
+    let Value::Error(error) = error else {
+        return Ok((error.clone(), false));
+    };
     let shown = match Wrong::of(error) {
         Some(wrong) => Value::Table(wrong.table(lua)?),
         None => Value::String(lua.create_string(told(error))?),

@@ -4,7 +4,7 @@
 
 use super::answer::{Wrong, as_f64};
 use super::digest::digest;
-use crate::commands::REDIS_VERSION;
+use crate::facts::REDIS_VERSION;
 use mlua::{Lua, MultiValue, Result, Table, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -92,7 +92,9 @@ fn log(args: &MultiValue) -> Result<()> {
 
 /// A word of a log line, cut to the longest allowed length.
 fn start_of(word: &Value) -> Result<String> {
-    let Value::String(text) = word else { return word.to_string() };
+    let Value::String(text) = word else {
+        return word.to_string();
+    };
     let text = text.as_bytes();
     Ok(String::from_utf8_lossy(&text[..text.len().min(LOG_MAX)]).into_owned())
 }

@@ -2,7 +2,8 @@
 //!
 //! A number is rounded to an integer and taken modulo 2³²; results are signed.
 
-use super::answer::{Answer, Args, Oops, answering};
+use super::answer::{Answer, Args, answering};
+use super::failing::Oops;
 use mlua::{Lua, Result, Table, Value};
 
 /// Adding this to a number moves its integer part into the low bits of the mantissa.

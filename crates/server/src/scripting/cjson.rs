@@ -3,62 +3,25 @@
 //! A table with only positive integers as keys is an array. Every other table, also the empty one,
 //! is an object.
 
-use super::answer::{Answer, Args, Oops, answering, as_f64, type_name};
+use super::answer::{Answer, Args, answering, as_f64, type_name};
+use super::failing::Oops;
 use super::json;
+use super::json_settings::{DEPTH_MAX, Invalid, JsonSettings};
 use super::look::Made;
 use super::number::general;
 use mlua::{Lua, Result, Table, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The deepest nesting of tables in both directions, whatever a script has set, because the stack
-/// is finite.
-pub(super) const DEPTH_MAX: i64 = 1_000;
+type SharedSettings = Arc<Mutex<JsonSettings>>;
 
-/// The settings of a script.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
-    /// Whether arrays with many holes become objects, and from which ratio and which length on.
-    sparse: (bool, i64, i64),
-    encode_depth: i64,
-    pub(super) decode_depth: i64,
-    digits: i64,
-    keeps_buffer: bool,
-    encode_invalid: Invalid,
-    pub(super) decode_invalid: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            sparse: (false, 2, 10),
-            encode_depth: 1_000,
-            decode_depth: 1_000,
-            digits: 14,
-            keeps_buffer: true,
-            encode_invalid: Invalid::Refused,
-            decode_invalid: true,
-        }
-    }
-}
-
-/// The treatment of numbers that JSON does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Invalid {
-    Refused,
-    Written,
-    Null,
-}
-
-type Server = Arc<Mutex<Settings>>;
-
-fn with<R>(settings: &Server, f: impl FnOnce(&mut Settings) -> R) -> R {
+fn with<R>(settings: &SharedSettings, f: impl FnOnce(&mut JsonSettings) -> R) -> R {
     f(&mut settings.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The table with the functions, which has its own settings.
 pub(super) fn table(lua: &Lua) -> Result<Table> {
-    let (table, settings) = (lua.create_table()?, Server::default());
-    let add = |name: &'static str, f: fn(&Lua, Args<'_>, &Server) -> Told| {
+    let (table, settings) = (lua.create_table()?, SharedSettings::default());
+    let add = |name: &'static str, f: fn(&Lua, Args<'_>, &SharedSettings) -> Told| {
         let settings = Arc::clone(&settings);
         table.raw_set(name, answering(lua, move |lua, args| f(lua, args, &settings))?)
     };
@@ -192,7 +155,7 @@ fn switch(args: Args<'_>, name: &str, at: usize, before: bool) -> std::result::R
 
 struct Writer<'a> {
     out: Made<'a>,
-    settings: Settings,
+    settings: JsonSettings,
 }
 
 impl Writer<'_> {

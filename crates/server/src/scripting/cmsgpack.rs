@@ -3,7 +3,8 @@
 //! A table with the keys 1 to n is an array, also the empty one; every other table is a map. A
 //! value without a form (a function, a table nested too deeply) is written as nil.
 
-use super::answer::{Answer, Args, Oops, answering, as_f64};
+use super::answer::{Answer, Args, answering, as_f64};
+use super::failing::Oops;
 use super::look::{Made, Work};
 use mlua::{Lua, Result, Table, Value};
 

@@ -12,7 +12,8 @@
 //!   fraction           {double = number}           the same            fraction
 //! ```
 
-use super::answer::{Oops, as_f64};
+use super::answer::as_f64;
+use super::failing::Oops;
 use super::look::Work;
 use super::number::shortest;
 use mlua::{BString, Either, Function, IntoLua, Lua, MultiValue, Result, Table, Value};
@@ -153,7 +154,9 @@ pub(super) fn reply(
         Value::Boolean(true) => out.integer(1),
         Value::Table(table) => {
             let (len, values): (Option<usize>, MultiValue) = how.1.call(table)?;
-            let Some(len) = len else { return reply_table(out, table, how, work, depth) };
+            let Some(len) = len else {
+                return reply_table(out, table, how, work, depth);
+            };
             out.array(len);
             return values.iter().try_for_each(|value| reply(out, value, how, work, depth + 1));
         }

@@ -4,7 +4,7 @@
 //! text with a stored one is cheaper than hashing it. So the digests of recent texts are kept in
 //! slots, chosen by a few bytes of the text.
 
-use super::engine::Script;
+use super::stored::Script;
 use std::collections::HashMap;
 
 /// The SHA-1 of a script, in lower-case hexadecimal.

@@ -1,18 +1,21 @@
 //! The engine: the scripts and functions that the server knows, and the interpreter.
 
-use super::answer;
 use super::digest::{Digest, Digests};
 use super::eval::Runs;
 use super::flags::{self, Flags};
 use super::library::Library;
+use super::stored::Script;
 use super::vm::Vm;
-use crate::commands::{Call, Done, Failure};
+use crate::call::{Call, Done, Failure};
+use crate::scripting::failing;
 use crate::server::Server;
-use crate::services::running_script::Running;
+use crate::services::scripts::Scripts;
 use base::Bytes;
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{MutexGuard, PoisonError};
 
 /// The number of EVAL scripts that are kept.
 const RECENT_MAX: usize = 500;
@@ -24,39 +27,18 @@ const MEMORY_MAX: u64 = 1 << 30;
 /// The bytes that a stored script takes beside its text.
 const SCRIPT_OVERHEAD: u64 = 160;
 
-/// The memory and the number of scripts, for INFO.
-#[derive(Debug, Default)]
-pub(crate) struct Usage {
-    pub(crate) vm: AtomicU64,
-    pub(crate) scripts: AtomicU64,
-    pub(crate) script_bytes: AtomicU64,
-    /// Scripts of EVAL that were forgotten for newer ones.
-    pub(crate) evicted: AtomicU64,
-    pub(crate) libraries: AtomicU64,
-    pub(crate) functions: AtomicU64,
-    pub(crate) function_bytes: AtomicU64,
-}
-
-impl Usage {
-    /// The memory of the interpreter, scripts and functions together, in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
-        let all = [&self.vm, &self.script_bytes, &self.function_bytes];
-        all.into_iter().map(|bytes| bytes.load(Relaxed)).sum()
-    }
-}
-
-/// The scripts and functions of a server.
-#[derive(Debug, Default)]
-pub(crate) struct Scripts {
-    pub(super) engine: Mutex<Engine>,
-    pub(crate) running: Arc<Running>,
-    pub(crate) usage: Usage,
-}
-
 impl Scripts {
     /// Locks the engine, which serves one thread at a time.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> EngineGuard<'_> {
+        let mut kept = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get_or_insert_with(|| Box::new(Engine::default()));
+        EngineGuard(kept)
+    }
+
+    /// The engine, if there is one and no other thread uses it.
+    fn made(&self) -> Option<EngineGuard<'_>> {
+        let kept = self.engine.try_lock().ok()?;
+        kept.is_some().then(|| EngineGuard(kept))
     }
 
     /// Whether a call of EVAL, EVALSHA or FCALL runs code that is declared to write nothing. False
@@ -65,7 +47,7 @@ impl Scripts {
         let named = call.arg(1);
         let flags = match command {
             "eval" => flags::of_script(named).ok().map(|(flags, _)| flags),
-            _ => self.engine.try_lock().ok().and_then(|engine| match command {
+            _ => self.made().and_then(|engine| match command {
                 "evalsha" => engine.flags(&named.to_ascii_lowercase().try_into().ok()?),
                 _ => engine.function(named).map(|function| function.flags),
             }),
@@ -74,15 +56,23 @@ impl Scripts {
     }
 }
 
-/// A stored script.
-#[derive(Debug)]
-pub(super) struct Script {
-    pub(super) text: Box<[u8]>,
-    pub(super) flags: Flags,
-    /// The script was loaded by SCRIPT LOAD.
-    pub(super) stays: bool,
-    /// The number of its last call.
-    pub(super) asked: u64,
+/// The engine while this thread uses it.
+pub(crate) struct EngineGuard<'a>(MutexGuard<'a, Option<Box<dyn Any + Send>>>);
+
+impl Deref for EngineGuard<'_> {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        let kept = self.0.as_ref().and_then(|kept| kept.downcast_ref());
+        kept.expect("only an engine is kept")
+    }
+}
+
+impl DerefMut for EngineGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Engine {
+        let kept = self.0.as_mut().and_then(|kept| kept.downcast_mut());
+        kept.expect("only an engine is kept")
+    }
 }
 
 /// The scripts, the libraries and their interpreter.
@@ -146,7 +136,7 @@ impl Engine {
         let (flags, code) = flags::of_script(text).map_err(|wrong| Failure::err(&wrong))?;
         let compiled = self.vm(call.server)?.compile(&digest, code);
         compiled.map_err(|error| {
-            let text = answer::told(&error);
+            let text = failing::told(&error);
             Failure::err(&format!("Error compiling script (new function): {text}"))
         })?;
         let asked = self.calls;
@@ -165,7 +155,9 @@ impl Engine {
     fn forget_oldest(&mut self, server: &Server) {
         let asked = |digest: &Digest| self.scripts.get(digest).map(|script| script.asked);
         let oldest = (0..self.recent.len()).min_by_key(|&at| asked(&self.recent[at]));
-        let Some(oldest) = oldest.map(|at| self.recent.swap_remove(at)) else { return };
+        let Some(oldest) = oldest.map(|at| self.recent.swap_remove(at)) else {
+            return;
+        };
         self.scripts.remove(&oldest);
         self.forget(Some(&oldest));
         server.scripts.usage.evicted.fetch_add(1, Relaxed);
@@ -251,7 +243,7 @@ pub(super) fn shown(digest: &Digest) -> &str {
 }
 
 pub(super) fn failed(error: &mlua::Error) -> Failure {
-    Failure::err(&answer::told(error))
+    Failure::err(&failing::told(error))
 }
 
 /// The error for an unknown digest.

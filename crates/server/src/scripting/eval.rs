@@ -1,15 +1,16 @@
 //! One run of a script or a function: its preparation, its arguments, and its result.
 
-use super::answer::{IS_COUNTED, NOT_ENOUGH_MEMORY};
+use super::answer::IS_COUNTED;
 use super::convert;
 use super::convert::word;
 use super::engine::{Engine, failed};
+use super::failing::NOT_ENOUGH_MEMORY;
 use super::flags::Flags;
 use super::host::Host;
 use super::library::folded;
 use super::look::Work;
 use super::vm::Vm;
-use crate::commands::{Call, Done, Failure};
+use crate::call::{Call, Done, Failure};
 use crate::execute::nested;
 use mlua::{Table, Value, Variadic};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,7 +38,9 @@ impl Engine {
         if call.server.is_stopping() {
             return Err(Failure::err("the server ends"));
         }
-        let Some(vm) = &mut self.vm else { return Err(Failure::err("no interpreter")) };
+        let Some(vm) = &mut self.vm else {
+            return Err(Failure::err("no interpreter"));
+        };
         let scripts = &call.server.scripts;
         if runs.is_function {
             scripts.running.begin_function(runs.name, call.args);

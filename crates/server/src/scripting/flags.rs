@@ -68,7 +68,9 @@ fn shown(word: &[u8]) -> std::borrow::Cow<'_, str> {
 
 /// The flags of a script, and its code without the first line. The end of that line stays.
 pub(super) fn of_script(text: &[u8]) -> Result<(Flags, &[u8]), String> {
-    let Some((mut words, end)) = first_line(text) else { return Ok((Flags::UNSAID, text)) };
+    let Some((mut words, end)) = first_line(text) else {
+        return Ok((Flags::UNSAID, text));
+    };
     let code = &text[end.ok_or("Invalid script shebang")?..];
     let engine = words.next().unwrap_or_default();
     if engine != b"#!lua" {

@@ -13,7 +13,7 @@ use super::convert;
 use super::flags::Flags;
 use super::look::{Looks, Work};
 use super::number::shortest;
-use crate::commands::Call;
+use crate::call::Call;
 use crate::execute::nested;
 use mlua::{Lua, MultiValue, Result, Table, Value};
 use scoped_tls_hkt::scoped_thread_local;
@@ -138,7 +138,9 @@ impl<'h, 'a> Host<'h, 'a> {
             return Ok(Err(wrong));
         }
         let Buffers { command, reply } = &mut *self.buffers;
-        let Some(args) = command.command() else { return Ok(Err(Wrong::new(NO_ARGUMENTS))) };
+        let Some(args) = command.command() else {
+            return Ok(Err(Wrong::new(NO_ARGUMENTS)));
+        };
         let is_three = self.is_three.load(Relaxed);
         let protocol = if is_three { Protocol::Resp3 } else { Protocol::Resp2 };
         reply.clear();

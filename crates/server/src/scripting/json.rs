@@ -2,14 +2,14 @@
 //!
 //! Errors name the unexpected token and its character position, as lua-cjson does.
 
-use super::answer::Oops;
-use super::cjson::{DEPTH_MAX, Settings};
+use super::failing::Oops;
+use super::json_settings::{DEPTH_MAX, JsonSettings};
 use super::look::Work;
 use mlua::{Lua, Value};
 use std::borrow::Cow;
 
 /// Reads a text that consists of one value.
-pub(super) fn decode(lua: &Lua, text: &[u8], settings: &Settings) -> Result<Value, Oops> {
+pub(super) fn decode(lua: &Lua, text: &[u8], settings: &JsonSettings) -> Result<Value, Oops> {
     if text.len() >= 2 && (text[0] == 0 || text[1] == 0) {
         return Err("JSON parser does not support UTF-16 or UTF-32".into());
     }
@@ -65,7 +65,7 @@ struct Reader<'a> {
     lua: &'a Lua,
     text: &'a [u8],
     at: usize,
-    settings: &'a Settings,
+    settings: &'a JsonSettings,
     depth: i64,
     work: Work<'a>,
 }
@@ -161,7 +161,9 @@ impl<'a> Reader<'a> {
             self.at += 1;
         }
         let start = self.at;
-        let Some(&byte) = self.text.get(start) else { return (Token::End, start) };
+        let Some(&byte) = self.text.get(start) else {
+            return (Token::End, start);
+        };
         self.at += 1;
         let token = match byte {
             b'{' => Token::ObjectBegin,

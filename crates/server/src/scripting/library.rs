@@ -7,7 +7,8 @@ use super::answer::{self, Wrong};
 use super::engine::{Engine, bytes_of, failed};
 use super::eval::Runs;
 use super::flags::{self, Flags, NAMES, is_name};
-use crate::commands::{Call, Done, Failure};
+use crate::call::{Call, Done, Failure};
+use crate::scripting::failing;
 use crate::server::Server;
 use mlua::{Function, MultiValue, Table, Value};
 use std::borrow::Cow;
@@ -99,10 +100,12 @@ impl Engine {
         &self,
         text: &[u8],
     ) -> Result<(BTreeMap<String, Arc<Registered>>, Table), Failure> {
-        let Some(vm) = &self.vm else { return Err(Failure::err("no interpreter")) };
+        let Some(vm) = &self.vm else {
+            return Err(Failure::err("no interpreter"));
+        };
         let (_, code) = flags::of_library(text).map_err(|wrong| Failure::err(&wrong))?;
         let compiled = vm.compile_library(code).map_err(|error| {
-            Failure::err(&format!("Error compiling function: {}", answer::told(&error)))
+            Failure::err(&format!("Error compiling function: {}", failing::told(&error)))
         })?;
         let callbacks = vm.lua.create_table().map_err(|error| failed(&error))?;
         let mut fresh = Fresh::default();
@@ -148,7 +151,9 @@ impl Engine {
     }
 
     fn remove_library(&mut self, name: &str) -> bool {
-        let Some(library) = self.libraries.remove(name) else { return false };
+        let Some(library) = self.libraries.remove(name) else {
+            return false;
+        };
         self.function_bytes -= bytes_of(&library.code);
         for function in library.functions.keys() {
             self.functions.remove(function);
@@ -247,7 +252,7 @@ impl Fresh {
             return Err(format!("Library names {NAMES}"));
         }
         let name = registered.name.to_ascii_lowercase();
-        callbacks.raw_set(name.as_str(), callback).map_err(|error| answer::told(&error))?;
+        callbacks.raw_set(name.as_str(), callback).map_err(|error| failing::told(&error))?;
         if self.functions.insert(name, Arc::new(registered)).is_some() {
             return Err("Function already exists in the library".into());
         }
@@ -275,7 +280,7 @@ fn read_named(named: &Table) -> Result<(Registered, Function), String> {
     let mut flags = Flags::default();
     let must = |what: &str| format!("{what} argument given to redis.register_function must be a");
     for pair in named.pairs::<Value, Value>() {
-        let (key, value) = pair.map_err(|error| answer::told(&error))?;
+        let (key, value) = pair.map_err(|error| failing::told(&error))?;
         let Value::String(key) = key else {
             return Err(
                 "named argument key given to redis.register_function is not a string".into()
@@ -310,7 +315,7 @@ fn read_flags(value: &Value) -> Result<Flags, String> {
     };
     let mut flags = Flags::default();
     for at in 1.. {
-        let flag: Value = list.raw_get(at).map_err(|error| answer::told(&error))?;
+        let flag: Value = list.raw_get(at).map_err(|error| failing::told(&error))?;
         if flag.is_nil() {
             break;
         }

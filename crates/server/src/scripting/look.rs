@@ -8,10 +8,10 @@
 //!
 //! A script is ended by an error that it cannot catch ([`Ended`]): the prelude passes the error on.
 
-use super::answer::{NOT_ENOUGH_MEMORY, Oops};
-use crate::net::busy_worker;
+use super::failing::{Ended, NOT_ENOUGH_MEMORY, Oops};
 use crate::services::exclusive::Script;
 use crate::services::running_script::Running;
+use crate::services::running_script::serve_meanwhile;
 use mlua::{Lua, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -25,36 +25,6 @@ const COPIES: usize = 3;
 
 /// A command is followed by a look if the last one was this many microseconds ago.
 const LATE_US: u64 = 10_000;
-
-/// The reason why a script is ended.
-#[derive(Debug)]
-pub(super) struct Ended(&'static str);
-
-impl std::fmt::Display for Ended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl std::error::Error for Ended {}
-
-impl Ended {
-    /// The error that ends a script for this reason.
-    pub(super) fn raised(text: &'static str) -> mlua::Error {
-        mlua::Error::ExternalError(Arc::new(Self(text)))
-    }
-
-    /// Whether an error ends the script.
-    pub(super) fn is_in(error: &mlua::Error) -> bool {
-        match error {
-            mlua::Error::CallbackError { cause, .. } | mlua::Error::WithContext { cause, .. } => {
-                Self::is_in(cause)
-            }
-            mlua::Error::ExternalError(cause) => cause.is::<Self>(),
-            _ => false,
-        }
-    }
-}
 
 /// The state that a look reads. Each interpreter has one.
 #[derive(Debug)]
@@ -76,7 +46,7 @@ impl Looks {
     /// Lets clients of this thread be served; one of them may end the script. Returns an error if
     /// the script must end.
     pub(super) fn look(&self) -> Result<()> {
-        busy_worker::serve_meanwhile();
+        serve_meanwhile();
         self.running.ends(self.script.is_killed()).map_or(Ok(()), |text| Err(Ended::raised(text)))
     }
 

@@ -16,7 +16,8 @@
 //!
 //! A pattern ends at its first zero byte, like a C string.
 
-use super::answer::{Answer, Args, Oops, answering};
+use super::answer::{Answer, Args, answering};
+use super::failing::Oops;
 use super::look::{Made, Work};
 use mlua::{Lua, Result, Table, Value};
 
@@ -46,7 +47,9 @@ pub(super) fn table(lua: &Lua) -> Result<Table> {
 /// The longest text in which Lua's own library may look for a pattern. It is -1 for a pattern that
 /// the library must not get: one that is long, refers to captures, or may be malformed.
 fn weigh(args: Args<'_>) -> Value {
-    let Value::String(pattern) = args.value(0) else { return Value::Integer(-1) };
+    let Value::String(pattern) = args.value(0) else {
+        return Value::Integer(-1);
+    };
     Value::Integer(longest(until_zero(&pattern.as_bytes())).unwrap_or(-1))
 }
 
@@ -252,7 +255,9 @@ impl<'a, 'w> Matcher<'a, 'w> {
     }
 
     fn is_one(&self, at: usize, item: usize, end: usize) -> bool {
-        let Some(&byte) = self.text.get(at) else { return false };
+        let Some(&byte) = self.text.get(at) else {
+            return false;
+        };
         match self.item(item) {
             b'.' => true,
             b'%' => is_of_class(byte, self.item(item + 1)),
@@ -344,7 +349,9 @@ impl<'a, 'w> Matcher<'a, 'w> {
         let capture = self.captures[..self.level].get(number);
         let capture = capture.filter(|one| one.len != Len::Open);
         let Capture { start, len } = *capture.ok_or("invalid capture index")?;
-        let Len::Bytes(len) = len else { return Ok(Step::Failed) };
+        let Len::Bytes(len) = len else {
+            return Ok(Step::Failed);
+        };
         self.work.step(len / 16)?;
         let is_same = self.text[at..].starts_with(&self.text[start..start + len]);
         Ok(if is_same { Step::To(at + len, item) } else { Step::Failed })
@@ -506,7 +513,9 @@ fn next(lua: &Lua, args: Args<'_>) -> Done<Answer> {
     let from = args.number(2, "gmatch")? as usize;
     let mut work = Work::new(lua);
     let mut matcher = Matcher::new(&text, &pattern, &mut work);
-    let Some((first, behind)) = matcher.search(from, 0, false)? else { return Ok(Answer::None) };
+    let Some((first, behind)) = matcher.search(from, 0, false)? else {
+        return Ok(Answer::None);
+    };
     let next = behind + usize::from(first == behind);
     let mut values = vec![Value::Integer(next as i64)];
     matcher.values(lua, (first, behind), true, &mut values)?;

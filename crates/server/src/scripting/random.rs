@@ -1,6 +1,7 @@
 //! `math.random` of scripts: the 48-bit generator of POSIX, which starts equally in every server.
 
-use super::answer::{Answer, Args, Oops, answering};
+use super::answer::{Answer, Args, answering};
+use super::failing::Oops;
 use mlua::{Lua, Result, Table, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

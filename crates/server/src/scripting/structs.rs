@@ -8,7 +8,8 @@
 //!   x        a byte of nothing
 //! ```
 
-use super::answer::{Answer, Args, Oops, answering};
+use super::answer::{Answer, Args, answering};
+use super::failing::Oops;
 use super::look::{Made, Work};
 use mlua::{Lua, Result, Table, Value};
 
@@ -251,7 +252,9 @@ fn unpack(lua: &Lua, args: Args<'_>) -> Done<Answer> {
 }
 
 fn unpack_integer(bytes: &[u8], field: Field) -> f64 {
-    let lowest = |at: &usize| if field.is_big { bytes[bytes.len() - 1 - at] } else { bytes[*at] };
+    let lowest = |at: &usize| {
+        if field.is_big { bytes[bytes.len() - 1 - at] } else { bytes[*at] }
+    };
     let bits =
         (0..bytes.len().min(8)).rev().fold(0_u64, |bits, at| bits << 8 | u64::from(lowest(&at)));
     if !field.letter.is_ascii_lowercase() {

@@ -3,7 +3,7 @@
 //! It is made for the first script, and again after a script ran out of memory. Compiled code is
 //! kept in Lua tables, by name.
 
-use super::answer::{Answer, Wrong, answering, translated, type_name};
+use super::answer::{Answer, PRELUDE, Wrong, answering, translated, type_name};
 use super::host::{self, Buffers};
 use super::look::{Looks, look};
 use super::random::Draws;
@@ -30,8 +30,7 @@ const QUICK_US: u64 = 10;
 const VALUES_MAX: usize = 200;
 /// The memory in bytes from which on the state is tidied when a script ends.
 const TIDY_FROM: usize = 8 << 20;
-/// The name of the prelude among chunks.
-pub(super) const PRELUDE: &str = "=prelude";
+
 /// The loaded parts of the standard library. The prelude shows only a part of them to scripts.
 const LIBRARIES: [StdLib; 3] = [StdLib::TABLE, StdLib::STRING, StdLib::MATH];
 

@@ -1,18 +1,6 @@
-//! The state that all threads of a server share, and how its settings change while it runs.
-//!
-//! Settings are a value that is replaced as a whole. A new [`View`] is published with a generation
-//! number, and each worker adopts it between two batches. So a command sees one set of settings,
-//! and reading a setting costs nothing.
+//! The state that all threads of a server share.
 
-use crate::background::dump::Transfers;
-use crate::background::pilot::{self, PublishedStatus};
-use crate::background::removal_events;
-use crate::background::warm::Warm;
-use crate::memcached;
-use crate::net::tls;
-use crate::observe::report::Reports;
-use crate::process::fd_limit;
-use crate::scripting::engine::Scripts;
+use super::view::View;
 use crate::services::acl_log::Log as AclLog;
 use crate::services::blocked_clients::{Blocked, WaitKey};
 use crate::services::clients::Clients;
@@ -21,119 +9,34 @@ use crate::services::exclusive::Gate;
 use crate::services::hot_keys::HotKeys;
 use crate::services::idle_time::IdleClock;
 use crate::services::login_backoff::LoginBackoff;
-use crate::services::mail::{Mailbox, Message};
+use crate::services::mail::Mailbox;
+use crate::services::memcached_binary::Binary;
+use crate::services::memcached_detail::Detail;
 use crate::services::monitors::Monitors;
 use crate::services::pause::Pause;
+use crate::services::published::PublishedStatus;
+use crate::services::published::Reports;
 use crate::services::pubsub::PubSub;
+use crate::services::scripts::Scripts;
 use crate::services::slow_log::SlowLog;
 use crate::services::stats::Stats;
 use crate::services::tracking::Tracking;
+use crate::services::transfers::Transfers;
+use crate::services::warm_restart::Warm;
+use crate::settings::certificates;
 use crate::settings::cluster::Cluster;
-use crate::settings::config::{self, DEFAULT, DEFAULT_NAME, Settings, TenantConfig};
-use crate::text::log;
+use crate::settings::config::{self, DEFAULT, DEFAULT_NAME, Settings};
+use crate::settings::memcached_tokens::Tokens;
+use crate::settings::pools;
 use crate::text::log_throttle::LogThrottle;
 use base::{Bytes, TenantId};
 use report::History;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::thread::{JoinHandle, Thread};
-use std::time::Duration;
-use store::{Bounds, Evictable, Key, Now, Scope, Store, TREE};
-use tune::tenant::{Finders, Origin, Owners};
-use wire::slots::slot;
-
-/// The settings at one moment, and values computed from them.
-#[derive(Clone, Debug)]
-pub(crate) struct View {
-    pub(crate) settings: Settings,
-    /// The name of each tenant by its number. Tenants are never renumbered.
-    pub(crate) names: Vec<String>,
-    numbers: HashMap<String, TenantId>,
-    /// The owners of the slots; `None` outside of a cluster.
-    pub(crate) cluster: Option<Arc<Cluster>>,
-    /// The certificates; `None` if no port uses TLS.
-    pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
-    /// The passwords of memcached's protocol.
-    pub(crate) tokens: Arc<memcached::Tokens>,
-    /// The number of changes so far.
-    pub(crate) generation: u64,
-}
-
-impl View {
-    /// The tenants in the order of the configuration, with their numbers.
-    pub(crate) fn tenants(&self) -> impl Iterator<Item = (TenantId, &TenantConfig)> {
-        self.settings.tenants.iter().map(|tenant| (self.numbers[&tenant.name], tenant))
-    }
-
-    /// The number of the tenant with this name.
-    pub(crate) fn number(&self, name: &str) -> Option<TenantId> {
-        self.numbers.get(name).copied()
-    }
-
-    /// The configuration of the tenant with this number; one without bounds if its line is gone.
-    pub(crate) fn tenant(&self, number: TenantId) -> TenantConfig {
-        let name = &self.names[number as usize];
-        let found = self.settings.tenants.iter().find(|tenant| tenant.name == *name);
-        found
-            .cloned()
-            .unwrap_or_else(|| TenantConfig { name: name.clone(), ..TenantConfig::fallback() })
-    }
-
-    /// The tenants that own a client's keys.
-    pub(crate) fn owners(&self, origin: Origin<'_>) -> Owners {
-        Owners::new(self.tenants(), origin)
-    }
-
-    /// The maximum of a tenant's memory.
-    pub(crate) fn max_of(&self, number: TenantId) -> Option<Bytes> {
-        let name = self.names.get(usize::from(number))?;
-        self.settings.tenants.iter().find(|tenant| tenant.name == *name)?.max
-    }
-
-    /// The mode in the replies of HELLO and INFO.
-    pub(crate) const fn mode(&self) -> &'static str {
-        if self.cluster.is_some() { "cluster" } else { "standalone" }
-    }
-
-    fn bounds(&self, number: TenantId) -> Bounds {
-        let tenant = self.tenant(number);
-        Bounds { min: tenant.min, max: tenant.max }
-    }
-
-    fn name_tenants(&mut self) {
-        for tenant in &self.settings.tenants {
-            if !self.numbers.contains_key(&tenant.name) {
-                self.numbers.insert(tenant.name.clone(), self.names.len() as TenantId);
-                self.names.push(tenant.name.clone());
-            }
-        }
-    }
-}
-
-/// After this time each thread has seen a change of slots, and writes no more to slots that moved
-/// away.
-const SETTLES: Duration = Duration::from_millis(100);
-
-/// Deletes the items of slots that this server does not own. It visits every item, so it runs on a
-/// thread of its own.
-fn empty_slots(store: &Store, cluster: &Cluster, now: Now) {
-    let (mut lost, mut cursor) = (vec![], 0);
-    loop {
-        cursor = store.scan(Scope::ALL, cursor, 1_000, now, |found| {
-            if !cluster.is_mine(slot(found.key)) {
-                lost.push((found.tenant, found.db, found.key.to_vec()));
-            }
-        });
-        for (tenant, db, key) in lost.drain(..) {
-            store.delete(&store.key(tenant, db, &key), now);
-        }
-        if cursor == 0 {
-            return;
-        }
-    }
-}
+use store::{Evictable, Key, Now, Scope, Store, TREE};
 
 /// The state that all threads share.
 #[derive(Debug)]
@@ -167,11 +70,11 @@ pub(crate) struct Server {
     /// Addresses that sent wrong passwords.
     pub(crate) attempts: LoginBackoff,
     /// The counts of memcached's `stats detail`.
-    pub(crate) detail: memcached::Detail,
+    pub(crate) detail: Detail,
     /// Past accesses, from which the idle times for memcached's clients are computed.
     pub(crate) idle_clock: IdleClock,
     /// Clients that used memcached's binary protocol.
-    pub(crate) binary: memcached::Binary,
+    pub(crate) binary: Binary,
     /// Connections that the system refused.
     unaccepted: LogThrottle,
     /// The later flushes of memcached's clients: their time, and their tenants.
@@ -207,12 +110,12 @@ pub(crate) struct Server {
     waiting: OnceLock<Thread>,
     /// Whether the process's resident memory tells something about the store.
     pub(crate) owns_process: AtomicBool,
-    view: RwLock<Arc<View>>,
-    generation: AtomicU64,
+    pub(super) view: RwLock<Arc<View>>,
+    pub(super) generation: AtomicU64,
     /// Locked while settings change.
-    changing: Mutex<()>,
+    pub(super) changing: Mutex<()>,
     /// The thread that deletes the items of slots that moved to other servers.
-    emptying: Mutex<Option<JoinHandle<()>>>,
+    pub(super) emptying: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// The number of shards for each thread: enough that two threads rarely need the same.
@@ -234,8 +137,8 @@ impl Server {
         let run_id = format!("{:016x}{:016x}{:08x}", parts[0], parts[1], parts[2] as u32);
         let mut view = View {
             cluster: Cluster::load(&settings.cluster_config, &settings.cluster_node)?,
-            tls: tls::load(&settings)?,
-            tokens: Arc::new(memcached::Tokens::read(&settings.memcached_auth_file)?),
+            tls: certificates::load(&settings)?,
+            tokens: Arc::new(Tokens::read(&settings.memcached_auth_file)?),
             settings,
             names: vec![DEFAULT_NAME.into()],
             numbers: HashMap::from([(DEFAULT_NAME.into(), DEFAULT)]),
@@ -252,14 +155,14 @@ impl Server {
             seed: 0,
             tenants: (0..view.names.len()).map(|at| view.bounds(at as TenantId)).collect(),
             max_item: settings.proto_max_bulk_len,
-            evictor: crate::settings::pools::evictor(settings),
+            evictor: pools::evictor(settings),
             slab: settings.slab,
             nanos: Clock::nanos,
         });
         store.set_evictable(settings.maxmemory_policy.evictable());
         store.set_admission(settings.admission);
         // The stopwatch runs from the first request on, not only from the pilot's first look.
-        store.set_stopwatch(pilot::is_steered(settings));
+        store.set_stopwatch(pools::is_steered(settings));
         for number in 0..view.names.len() as TenantId {
             store.set_hinted(number, view.tenant(number).hinted);
         }
@@ -268,7 +171,7 @@ impl Server {
             store: Arc::new(store),
             clock,
             clients: Clients::default(),
-            stats: Stats::new(settings.io_threads, crate::commands::count()),
+            stats: Stats::new(settings.io_threads, crate::facts::table::count()),
             pubsub: PubSub::default(),
             scripts: Scripts::default(),
             tracking: Tracking::default(),
@@ -283,9 +186,9 @@ impl Server {
             hotkeys: HotKeys::default(),
             acl_log: AclLog::default(),
             attempts: LoginBackoff::default(),
-            detail: memcached::Detail::new(settings),
+            detail: Detail::new(settings),
             idle_clock: IdleClock::default(),
-            binary: memcached::Binary::default(),
+            binary: Binary::default(),
             unaccepted: LogThrottle::default(),
             flushes: Mutex::default(),
             cas: AtomicU64::new(0),
@@ -329,146 +232,11 @@ impl Server {
         (self.generation.load(Ordering::Acquire) != known.generation).then(|| self.view())
     }
 
-    /// Prevents changes of settings while the guard is held.
-    pub(crate) fn lock_changes(&self) -> MutexGuard<'_, ()> {
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes settings: applies everything that `change` does, or nothing.
-    pub(crate) fn change<E: From<config::Error>>(
-        &self,
-        change: impl FnOnce(&mut Settings) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let _alone = self.lock_changes();
-        let old = self.view();
-        let mut new = View::clone(&old);
-        change(&mut new.settings)?;
-        new.settings.check()?;
-        if new.settings.files_generation != old.settings.files_generation {
-            let settings = &new.settings;
-            new.cluster = Cluster::load(&settings.cluster_config, &settings.cluster_node)?;
-            new.tls = tls::load(&new.settings)?;
-            new.tokens = Arc::new(memcached::Tokens::read(&settings.memcached_auth_file)?);
-            if let Some(wrong) = new.settings.unreadable_tls() {
-                return Err(config::Error(wrong).into());
-            }
-        }
-        if new.settings.dir != old.settings.dir && !Path::new(&new.settings.dir).is_dir() {
-            let wrong = format!("dir {} is no folder: make it, or name another", new.settings.dir);
-            return Err(config::Error(wrong).into());
-        }
-        let connections = |settings: &Settings| (settings.maxclients, settings.http_maxclients);
-        if connections(&new.settings) != connections(&old.settings) {
-            fd_limit::check(&new.settings)?;
-        }
-        let old_warnings = old.settings.warnings();
-        for warning in
-            new.settings.warnings().iter().filter(|warning| !old_warnings.contains(warning))
-        {
-            tracing::warn!("{warning}");
-        }
-        new.generation += 1;
-        new.name_tenants();
-        for number in 0..new.names.len() as TenantId {
-            if usize::from(number) >= old.names.len() {
-                self.store.add_tenant(new.bounds(number));
-            } else if new.bounds(number) != old.bounds(number) {
-                self.store.set_bounds(number, new.bounds(number));
-            }
-            self.store.set_hinted(number, new.tenant(number).hinted);
-        }
-        self.store.set_max_item(new.settings.proto_max_bulk_len);
-        if new.settings.maxmemory != old.settings.maxmemory {
-            let (limit, store) = (new.settings.maxmemory, &self.store);
-            store.set_limit(limit);
-            if store.is_coarse_for(limit, &new.settings.slab) {
-                tracing::warn!(
-                    "maxmemory {limit} is little for the pages that memory was cut into when the \
-                     server started: a restart with this limit holds more items in it"
-                );
-            }
-        }
-        self.store.set_evictable(new.settings.maxmemory_policy.evictable());
-        self.store.set_admission(new.settings.admission);
-        // With a pilot, the pools are the pilot's own. It sees the change at its next look.
-        if !pilot::is_steered(&new.settings) {
-            self.store
-                .set_pools(&crate::settings::pools::shared_pool(&new.settings, new.names.len()));
-        }
-        self.tracking.limit(self, new.settings.tracking_max_keys);
-        let rules_changed = new.settings.tenants != old.settings.tenants;
-        let slots_changed = new.cluster != old.cluster;
-        if slots_changed && let Some(emptying) = self.emptying().take() {
-            // A slot that comes back must be empty before it is served again.
-            let _ = emptying.join();
-        }
-        let new = Arc::new(new);
-        *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
-        self.generation.store(new.generation, Ordering::Release);
-        if new.settings.loglevel != old.settings.loglevel {
-            log::set(new.settings.loglevel);
-        }
-        if new.settings.notify != old.settings.notify {
-            removal_events::tell(self);
-        }
-        if new.settings.users != old.settings.users || new.tokens != old.tokens {
-            for mailbox in &self.mailboxes {
-                mailbox.send(Message::Users);
-            }
-        }
-        if rules_changed {
-            self.forget_unfindable(&new);
-        }
-        if slots_changed {
-            // Blocked clients that wait for keys of moved slots are redirected.
-            self.mailboxes.iter().for_each(Mailbox::wake);
-            self.tracking.forget_all(self, None);
-            *self.emptying() = new.cluster.clone().map(|cluster| {
-                let (store, now) = (self.store.clone(), self.clock.now());
-                std::thread::spawn(move || {
-                    std::thread::sleep(SETTLES);
-                    empty_slots(&store, &cluster, now);
-                })
-            });
-        }
-        Ok(())
-    }
-
-    fn emptying(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.emptying.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Deletes the items that no client can reach any more, because their keys now belong to
-    /// another tenant. If the rule came back, clients would get stale values.
-    pub(crate) fn forget_unfindable(&self, view: &View) {
-        let now = self.clock.now();
-        for tenant in 0..view.names.len() as TenantId {
-            self.store.forget_away(tenant);
-        }
-        let mut lost = vec![];
-        let mut cursor = 0;
-        let mut finders = Finders::new(view.tenants());
-        loop {
-            cursor = self.store.scan(Scope::ALL, cursor, 1_000, now, |found| {
-                if !finders.find(found.tenant, found.db, found.key) {
-                    lost.push((found.tenant, found.db, found.key.to_vec()));
-                }
-            });
-            for (tenant, db, key) in lost.drain(..) {
-                self.store.delete(&self.store.key(tenant, db, &key), now);
-            }
-            if cursor == 0 {
-                break;
-            }
-        }
-        self.tracking.forget_all(self, None);
-    }
-
     /// Deletes all items in a scope.
     pub(crate) fn flush(&self, scope: Scope) {
         let flushed = self.store.flush(scope);
         self.stats.flushed.fetch_add(flushed, Ordering::Relaxed);
-        self.tracking.forget_all(self, None);
+        self.tracking.forget_all(self.mail(), None);
     }
 
     /// Wakes the first client that waits for the kind of value that a key holds.

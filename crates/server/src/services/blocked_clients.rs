@@ -142,7 +142,9 @@ impl Blocked {
     /// Wakes the first client that waits for a value of this kind at a key, unless it is awake.
     pub(crate) fn wake(&self, mailboxes: &[Mailbox], key: &WaitKey, kind: u8) {
         let mut queues = self.lock();
-        let Some(queue) = queues.get_mut(key) else { return };
+        let Some(queue) = queues.get_mut(key) else {
+            return;
+        };
         let first = queue.iter_mut().find(|waiter| waiter.kind == kind);
         if let Some(waiter) = first.filter(|waiter| !waiter.woken) {
             waiter.woken = true;

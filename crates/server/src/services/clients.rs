@@ -5,7 +5,7 @@
 
 use super::pubsub::Subscriber;
 use super::stats::Counter;
-use crate::net::acceptor::Speaks;
+use crate::facts::Speaks;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -155,7 +155,7 @@ impl Client {
             load(&self.watched),
             load(&self.input),
             load(&self.input) + output,
-            crate::commands::name_of(self.command.load(Ordering::Relaxed)),
+            crate::facts::table::name_of(self.command.load(Ordering::Relaxed)),
             labels.user,
             self.redirect.load(Ordering::Relaxed),
             self.protocol.load(Ordering::Relaxed),

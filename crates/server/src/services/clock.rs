@@ -7,8 +7,12 @@
 use base::Micros;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use store::Now;
+
+/// The time between two sweeps for expired items.
+pub(crate) const SWEEP_PERIOD: Duration = Duration::from_millis(100);
 
 /// The clock of a server.
 #[derive(Debug)]

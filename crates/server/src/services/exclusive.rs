@@ -13,8 +13,6 @@
 //! whether it was killed, and lets the clients of its own thread get the same replies
 //! (`net/busy_worker.rs`).
 
-use crate::commands::{Call, Failure};
-use crate::server::{Server, View};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use store::{Alone, Entered};
@@ -47,6 +45,18 @@ const WRITTEN: u8 = 2;
 const OVER: u8 = 4;
 
 impl Gate {
+    /// Begins a batch of a worker. It waits while another worker runs alone, but not while
+    /// `is_busy`.
+    #[inline]
+    pub(crate) fn enter(&self, worker: usize, is_busy: impl Fn() -> bool) -> Entered {
+        self.gate.enter(worker, is_busy)
+    }
+
+    /// Waits until this worker is the only one that runs; `None` while `is_busy`.
+    pub(crate) fn close(&self, worker: usize, is_busy: impl Fn() -> bool) -> Option<Alone<'_>> {
+        self.gate.close(worker, is_busy)
+    }
+
     pub(crate) fn new(workers: usize) -> Self {
         Self { gate: store::Gate::new(workers), script: Arc::default() }
     }
@@ -112,47 +122,6 @@ impl Script {
     /// Whether the script was asked to end.
     pub(crate) fn is_killed(&self) -> bool {
         self.fate.load(Ordering::Relaxed) & (KILLED | OVER) != 0
-    }
-}
-
-impl Server {
-    /// Begins a batch of a worker. It waits while another worker runs alone, but not for a script
-    /// that has held the gate for too long.
-    #[inline]
-    pub(crate) fn enter(&self, view: &View, worker: usize) -> Entered {
-        self.gate.gate.enter(worker, || self.is_busy(view))
-    }
-
-    /// Whether a script has held the gate for so long that other clients get BUSY.
-    pub(crate) fn is_busy(&self, view: &View) -> bool {
-        let most = view.settings.busy_reply_threshold;
-        let since = self.gate.script.since_ms().filter(|_| most > 0);
-        let now_ms = || self.clock.micros().0 / 1_000;
-        since.is_some_and(|since| now_ms().saturating_sub(since) >= most)
-    }
-}
-
-impl<'a> Call<'a> {
-    /// Runs `f` while no other worker runs commands. If a script holds the gate for too long, `f`
-    /// does not run, and the rest of the batch is handled anew.
-    pub(crate) fn alone<R>(
-        &mut self,
-        f: impl FnOnce(&mut Self) -> Result<R, Failure>,
-    ) -> Result<R, Failure> {
-        let Some(alone) = self.close() else {
-            self.session.turn_away();
-            return Err(BUSY.into());
-        };
-        if alone.is_late() {
-            self.now = self.server.clock.now();
-        }
-        f(self)
-    }
-
-    /// Waits until this worker is the only one that runs.
-    fn close(&self) -> Option<Alone<'a>> {
-        let (server, view) = (self.server, self.view);
-        server.gate.gate.close(self.session.client.place.worker, || server.is_busy(view))
     }
 }
 

@@ -101,7 +101,9 @@ impl HotKeys {
     /// Ends the session. Returns false if there never was one.
     pub(crate) fn stop(&self) -> bool {
         let mut session = self.lock();
-        let Some(session) = session.as_mut() else { return false };
+        let Some(session) = session.as_mut() else {
+            return false;
+        };
         session.ended.get_or_insert(session.started.elapsed());
         self.active.store(false, Ordering::Relaxed);
         true

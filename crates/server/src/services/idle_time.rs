@@ -5,9 +5,8 @@
 //! the total was as low as at its last access. This is an estimate: it assumes that accesses are
 //! spread evenly over the shards.
 
-use crate::server::Server;
 use std::sync::{Mutex, PoisonError};
-use store::Now;
+use store::{Counters, Now};
 
 /// The largest number of notes. Beyond it every second note of the older half is dropped, because a
 /// moment long ago need not be known to the second.
@@ -20,15 +19,14 @@ type Note = (u64, u64);
 #[derive(Debug, Default)]
 pub(crate) struct IdleClock(Mutex<Vec<Note>>);
 
-fn accesses(server: &Server) -> u64 {
-    let counters = server.counters();
+fn accesses(counters: &Counters) -> u64 {
     counters.gets() + counters.sets + counters.touched
 }
 
 impl IdleClock {
     /// Notes the total number of accesses until now.
-    pub(crate) fn note(&self, server: &Server, now_ms: u64) {
-        let total = accesses(server);
+    pub(crate) fn note(&self, counters: &Counters, now_ms: u64) {
+        let total = accesses(counters);
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         push(&mut notes, (now_ms / 1_000, total));
     }
@@ -58,10 +56,11 @@ pub(crate) struct IdleTimes {
 }
 
 impl IdleTimes {
-    pub(crate) fn at(server: &Server, now: Now) -> Self {
-        let notes = server.idle_clock.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let now = (now.micros.0 / 1_000_000, accesses(server));
-        Self { notes, now, shards: server.shards as u64 }
+    /// The idle times of items in a store of this many shards.
+    pub(crate) fn at(clock: &IdleClock, counters: &Counters, shards: usize, now: Now) -> Self {
+        let notes = clock.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let now = (now.micros.0 / 1_000_000, accesses(counters));
+        Self { notes, now, shards: shards as u64 }
     }
 
     /// Seconds since the last access to an item with this `idle` count of accesses.

@@ -1,13 +1,15 @@
 //! The mailbox of a worker: messages from other threads.
 
-use super::clients::Peer;
+use super::clients::{Clients, Peer};
 use super::pubsub::Publication;
-use crate::net::connection::Stream;
-use crate::net::driver::MAIL;
-use mio::{Registry, Waker};
+use super::stream::Stream;
+use mio::{Registry, Token, Waker};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Mutex, PoisonError};
+
+/// The token of a mailbox among the events of a poll.
+pub(crate) const MAIL: Token = Token(usize::MAX);
 
 /// A message to a worker.
 #[derive(Debug)]
@@ -83,4 +85,11 @@ impl Mailbox {
     pub(crate) fn take(&self) -> VecDeque<Message> {
         std::mem::take(&mut self.messages.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// The means to send a message to a client: who is connected, and the mailboxes of the workers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mail<'a> {
+    pub(crate) clients: &'a Clients,
+    pub(crate) mailboxes: &'a [Mailbox],
 }

@@ -4,9 +4,8 @@
 //! mailbox of the monitor's worker. A monitor that reads too slowly is disconnected at the limit of
 //! its output, like any subscriber.
 
-use super::mail::Message;
+use super::mail::{Mailbox, Message};
 use super::pubsub::Subscriber;
-use crate::server::Server;
 use base::Filter;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -94,12 +93,12 @@ impl Monitors {
 
     /// Shows a line to the clients that watch any of `wants`. With the hash of a key, their filters
     /// decide.
-    pub(crate) fn show(&self, server: &Server, wants: u8, hash: Option<u64>, line: &[u8]) {
+    pub(crate) fn show(&self, mailboxes: &[Mailbox], wants: u8, hash: Option<u64>, line: &[u8]) {
         for watcher in self.lock().iter().filter(|watcher| watcher.wants & wants != 0) {
             if hash.is_none_or(|hash| watcher.filter.keeps(hash)) {
                 let place = watcher.place;
                 let message = Message::Line(place.at, watcher.id, line.to_vec());
-                server.mailboxes[place.worker].send(message);
+                mailboxes[place.worker].send(message);
             }
         }
     }

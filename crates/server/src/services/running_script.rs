@@ -1,7 +1,6 @@
 //! The running script, as other threads see it: its kind, and whether it must end.
 
-use crate::commands::Failure;
-use crate::server::Server;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -72,40 +71,46 @@ impl Running {
     }
 
     /// The running function; an error if a script runs.
-    pub(crate) fn function(&self) -> Result<Option<MutexGuard<'_, Called>>, Failure> {
+    pub(crate) fn function(&self) -> Result<Option<MutexGuard<'_, Called>>, &'static str> {
         match self.kind.load(Ordering::Acquire) {
             NOTHING => Ok(None),
             FUNCTION => Ok(Some(self.called.lock().unwrap_or_else(PoisonError::into_inner))),
-            _ => Err(BUSY_WITH_SCRIPT.into()),
+            _ => Err(BUSY_WITH_SCRIPT),
         }
     }
 
     /// Checks that a script (or a function) runs and may be ended.
-    fn may_end(&self, is_function: bool) -> Result<(), Failure> {
+    pub(crate) fn may_end(&self, is_function: bool) -> Result<(), &'static str> {
         match self.kind.load(Ordering::Acquire) {
-            NOTHING => Err("NOTBUSY No scripts in execution right now.".into()),
-            SCRIPT if is_function => Err(BUSY_WITH_SCRIPT.into()),
+            NOTHING => Err("NOTBUSY No scripts in execution right now."),
+            SCRIPT if is_function => Err(BUSY_WITH_SCRIPT),
             FUNCTION if !is_function => Err("BUSY Redis is busy running a script. You can only \
-                                             call FUNCTION KILL or SHUTDOWN NOSAVE."
-                .into()),
+                                             call FUNCTION KILL or SHUTDOWN NOSAVE."),
             _ => Ok(()),
         }
     }
 }
 
-impl Server {
-    /// Ends the running script (or function).
-    pub(crate) fn kill_script(&self, is_function: bool) -> Result<(), Failure> {
-        self.scripts.running.may_end(is_function)?;
-        if self.gate.script().kill() { Ok(()) } else { Err(UNKILLABLE.into()) }
-    }
-}
-
 const BUSY_WITH_SCRIPT: &str =
     "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
-const UNKILLABLE: &str = "UNKILLABLE Sorry the script already executed write commands against the \
-                          dataset. You can either wait the script termination or kill the server \
-                          in a hard way using the SHUTDOWN NOSAVE command.";
+pub(crate) const UNKILLABLE: &str = "UNKILLABLE Sorry the script already executed write commands \
+    against the dataset. You can either wait the script termination or kill the server in a hard \
+    way using the SHUTDOWN NOSAVE command.";
+
+thread_local! {
+    /// Serves the other clients of this thread; `net/busy_worker.rs` sets it.
+    static MEANWHILE: Cell<fn()> = const { Cell::new(|| ()) };
+}
+
+/// Sets the function that serves the other clients of this thread while a script runs.
+pub(crate) fn set_meanwhile(serve: fn()) {
+    MEANWHILE.set(serve);
+}
+
+/// Serves the other clients of this thread, if the script has kept them waiting for too long.
+pub(crate) fn serve_meanwhile() {
+    MEANWHILE.get()();
+}
 
 #[cfg(test)]
 mod tests {

@@ -15,10 +15,11 @@
 //! A message about a key goes only to clients that could have read it, because a key belongs to a
 //! tenant.
 
-use super::mail::Message;
-use crate::server::Server;
+use super::mail::{Mail, Message};
+use crate::settings::acl::User;
 use base::TenantId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::Key;
@@ -112,7 +113,7 @@ impl Tracking {
     /// limit).
     pub(crate) fn remember(
         &self,
-        server: &Server,
+        mail: Mail<'_>,
         max: usize,
         id: u64,
         tenant: TenantId,
@@ -123,21 +124,21 @@ impl Tracking {
         if !readers.contains(&id) {
             readers.push(id);
         }
-        inner.limit(server, max);
+        inner.limit(mail, max);
     }
 
     /// Limits the remembered keys to `max` from here on.
-    pub(crate) fn limit(&self, server: &Server, max: usize) {
+    pub(crate) fn limit(&self, mail: Mail<'_>, max: usize) {
         if self.is_active() {
-            self.lock().limit(server, max);
+            self.lock().limit(mail, max);
         }
     }
 
     /// Reports a change of a key by the client `by`, or without a client (0). BCAST clients hear of
     /// it at the next [`Self::tell_pending`].
-    pub(crate) fn changed(&self, server: &Server, by: u64, tenant: TenantId, key: &[u8]) {
-        if self.tell_others(server, by, tenant, key) {
-            tell(server, by, 0, Some(&[key]));
+    pub(crate) fn changed(&self, mail: Mail<'_>, by: u64, tenant: TenantId, key: &[u8]) {
+        if self.tell_others(mail, by, tenant, key) {
+            tell(mail, by, 0, Some(&[key]));
         }
     }
 
@@ -145,7 +146,7 @@ impl Tracking {
     /// be told as well, which its worker does with [`tell_of`].
     pub(crate) fn tell_others(
         &self,
-        server: &Server,
+        mail: Mail<'_>,
         by: u64,
         tenant: TenantId,
         key: &[u8],
@@ -160,7 +161,7 @@ impl Tracking {
             match &tracker.prefixes {
                 None if !readers.contains(&id) => {}
                 None if id == by && tracker.redirect == 0 => tells_itself = true,
-                None => tell(server, id, tracker.redirect, Some(&[key])),
+                None => tell(mail, id, tracker.redirect, Some(&[key])),
                 Some(prefixes) if tracker.tenants.contains(&tenant) => {
                     let begins = prefixes.iter().position(|prefix| key.starts_with(prefix));
                     if let Some(at) = begins {
@@ -176,16 +177,19 @@ impl Tracking {
 
     /// Tells BCAST clients the changes since the last call, in one message for each prefix. A
     /// client is not told of keys that its user may not read.
-    pub(crate) fn tell_pending(&self, server: &Server) {
+    pub(crate) fn tell_pending(&self, mail: Mail<'_>, user: impl Fn(&str) -> Option<Arc<User>>) {
         if !self.pending.load(Ordering::Relaxed) || !self.pending.swap(false, Ordering::Relaxed) {
             return;
         }
         let mut inner = self.lock();
-        let view = server.view();
         for ((id, _), mut keys) in std::mem::take(&mut inner.pending) {
-            let Some(tracker) = inner.trackers.get(&id) else { continue };
-            let Some(client) = server.clients.get(id) else { continue };
-            let user = view.settings.user(&client.labels().user).cloned();
+            let Some(tracker) = inner.trackers.get(&id) else {
+                continue;
+            };
+            let Some(client) = mail.clients.get(id) else {
+                continue;
+            };
+            let user = user(&client.labels().user);
             match user {
                 Some(user) if user.is_unlimited() => {}
                 Some(user) => keys.retain(|key| user.may_read(key)),
@@ -193,17 +197,17 @@ impl Tracking {
             }
             let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
             if !keys.is_empty() {
-                tell(server, id, tracker.redirect, Some(&keys));
+                tell(mail, id, tracker.redirect, Some(&keys));
             }
         }
     }
 
     /// Notes that a field of a hash expires at `at`. At most `max` hashes are noted (0 for no
     /// limit).
-    pub(crate) fn dies(&self, server: &Server, max: usize, at: u64, key: &Key<'_>) {
+    pub(crate) fn dies(&self, mail: Mail<'_>, max: usize, at: u64, key: &Key<'_>) {
         let mut inner = self.lock();
         if max > 0 && inner.deaths.len() >= max {
-            inner.forget_all(server, None);
+            inner.forget_all(mail, None);
         }
         let whole = (key.tenant, key.db, key.bytes.to_vec());
         if let Some(before) = inner.deaths.insert(whole.clone(), at) {
@@ -232,9 +236,9 @@ impl Tracking {
     }
 
     /// Tells all tracking clients except `by` to forget everything.
-    pub(crate) fn forget_all(&self, server: &Server, by: Option<u64>) {
+    pub(crate) fn forget_all(&self, mail: Mail<'_>, by: Option<u64>) {
         if self.is_active() {
-            self.lock().forget_all(server, by);
+            self.lock().forget_all(mail, by);
         }
     }
 
@@ -253,7 +257,7 @@ impl Tracking {
 
 impl Inner {
     /// Forgets keys until at most `max` are left, and tells their readers.
-    fn limit(&mut self, server: &Server, max: usize) {
+    fn limit(&mut self, mail: Mail<'_>, max: usize) {
         if max == 0 || self.readers.len() <= max {
             return;
         }
@@ -267,28 +271,28 @@ impl Inner {
         for ((_, key), readers) in self.readers.extract_if(any) {
             for id in readers {
                 let redirect = self.trackers.get(&id).map_or(0, |tracker| tracker.redirect);
-                tell(server, id, redirect, Some(&[&key]));
+                tell(mail, id, redirect, Some(&[&key]));
             }
         }
     }
 
-    fn forget_all(&mut self, server: &Server, by: Option<u64>) {
+    fn forget_all(&mut self, mail: Mail<'_>, by: Option<u64>) {
         self.readers.clear();
         self.pending.clear();
         self.deaths.clear();
         self.by_time.clear();
         for (&id, tracker) in self.trackers.iter().filter(|(id, _)| Some(**id) != by) {
-            tell(server, id, tracker.redirect, None);
+            tell(mail, id, tracker.redirect, None);
         }
     }
 }
 
 /// Tells a client about one key that it changed itself: in `out` among its replies if possible,
 /// otherwise by its mailbox.
-pub(crate) fn tell_of(server: &Server, id: u64, key: &[u8], out: Option<&mut Encoder<'_>>) {
+pub(crate) fn tell_of(mail: Mail<'_>, id: u64, key: &[u8], out: Option<&mut Encoder<'_>>) {
     match out {
         Some(out) => invalidate(out, Some(&[key])),
-        None => tell(server, id, 0, Some(&[key])),
+        None => tell(mail, id, 0, Some(&[key])),
     }
 }
 
@@ -313,18 +317,18 @@ fn name(out: &mut Encoder<'_>, keys: Option<&[&[u8]]>) {
 
 /// Tells the client with this id, or the client to which it redirects, that these keys changed, or
 /// all keys for `None`.
-fn tell(server: &Server, id: u64, redirect: u64, keys: Option<&[&[u8]]>) {
+fn tell(mail: Mail<'_>, id: u64, redirect: u64, keys: Option<&[&[u8]]>) {
     let heard_by = if redirect > 0 { redirect } else { id };
-    let Some(client) = server.clients.get(heard_by) else {
+    let Some(client) = mail.clients.get(heard_by) else {
         if redirect > 0
-            && let Some(client) = server.clients.get(id)
+            && let Some(client) = mail.clients.get(id)
         {
             let mut bytes = vec![];
             let mut out = Encoder::new(&mut bytes, client.protocol());
             out.push(2);
             out.bulk(b"tracking-redir-broken");
             out.integer(redirect as i64);
-            send(server, &client, bytes);
+            send(mail, &client, bytes);
         }
         return;
     };
@@ -341,10 +345,10 @@ fn tell(server: &Server, id: u64, redirect: u64, keys: Option<&[&[u8]]>) {
     } else {
         return;
     }
-    send(server, &client, bytes);
+    send(mail, &client, bytes);
 }
 
-fn send(server: &Server, client: &crate::services::clients::Client, bytes: Vec<u8>) {
+fn send(mail: Mail<'_>, client: &crate::services::clients::Client, bytes: Vec<u8>) {
     let place = client.place;
-    server.mailboxes[place.worker].send(Message::Told(place.at, client.id, bytes));
+    mail.mailboxes[place.worker].send(Message::Told(place.at, client.id, bytes));
 }

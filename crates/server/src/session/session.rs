@@ -1,10 +1,12 @@
 //! The state of a connection, except its bytes.
 
-use crate::net::acceptor::Speaks;
-use crate::server::{Server, View};
+use crate::facts::Speaks;
+use crate::server::View;
 use crate::services::blocked_clients::BlockedCommand;
 use crate::services::clients::Client;
-use crate::services::pubsub::{Kind, Publication};
+use crate::services::clock::Clock;
+use crate::services::login_backoff::LoginBackoff;
+use crate::services::pubsub::{Kind, PubSub, Publication};
 use crate::settings::acl::{Denied, User};
 use base::TenantId;
 use std::collections::{BTreeSet, HashMap};
@@ -281,7 +283,7 @@ impl Session {
 
     /// Whether the user may call this command, and read every key.
     pub(crate) fn reads_all(&self, args: &[&[u8]]) -> bool {
-        let number = args.first().and_then(|name| crate::commands::find(name));
+        let number = args.first().and_then(|name| crate::facts::table::find(name));
         let may = |user: &Arc<User>| number.is_some_and(|it| user.reads_all(it, args, self.db));
         !self.limited || self.rights.as_ref().is_some_and(may)
     }
@@ -289,7 +291,9 @@ impl Session {
     /// Whether the user still exists, and may keep all its subscriptions.
     pub(crate) fn may_stay(&self, view: &View) -> bool {
         let Some(name) = &self.user else { return true };
-        let Some(user) = view.settings.user(name) else { return view.tokens.knows(name) };
+        let Some(user) = view.settings.user(name) else {
+            return view.tokens.knows(name);
+        };
         self.subscriptions.as_ref().is_none_or(|heard| {
             let mut channels = heard.channels.iter().chain(&heard.sharded);
             channels.all(|name| user.allows_channel(name, false))
@@ -405,9 +409,9 @@ impl Session {
     }
 
     /// Delays a client that sent a wrong password.
-    pub(crate) fn back_off(&mut self, server: &Server, view: &View) {
-        let (now_ms, most) = (server.clock.micros().0 / 1_000, view.settings.auth_delay_max);
-        let delay_ms = server.attempts.delay_ms(&self.client.address, now_ms, most);
+    pub(crate) fn back_off(&mut self, backoff: &LoginBackoff, clock: &Clock, view: &View) {
+        let (now_ms, most) = (clock.micros().0 / 1_000, view.settings.auth_delay_max);
+        let delay_ms = backoff.delay_ms(&self.client.address, now_ms, most);
         self.waits_until_ms = if delay_ms > 0 { now_ms + delay_ms } else { 0 };
     }
 
@@ -432,11 +436,13 @@ impl Session {
     }
 
     /// Ends all subscriptions.
-    pub(crate) fn unsubscribe_all(&mut self, server: &Server) {
-        let Some(mut subscriptions) = self.subscriptions.take() else { return };
+    pub(crate) fn unsubscribe_all(&mut self, pubsub: &PubSub) {
+        let Some(mut subscriptions) = self.subscriptions.take() else {
+            return;
+        };
         for kind in [Kind::Channel, Kind::Pattern, Kind::Sharded] {
             for name in std::mem::take(subscriptions.of(kind)) {
-                server.pubsub.unsubscribe(kind, &name, self.client.id);
+                pubsub.unsubscribe(kind, &name, self.client.id);
             }
         }
         self.client.channels.store(0, Ordering::Relaxed);

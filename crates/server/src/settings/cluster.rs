@@ -164,7 +164,9 @@ impl Cluster {
 fn node(line: &str) -> Result<Option<Node>, String> {
     const FORM: &str = "a line is: name host:port slots, such as 0-8191 16383";
     let mut words = line.split_whitespace();
-    let Some(name) = words.next() else { return Ok(None) };
+    let Some(name) = words.next() else {
+        return Ok(None);
+    };
     let address = words.next().ok_or(FORM)?;
     let (host, port) = address.rsplit_once(':').ok_or(FORM)?;
     let host = host.trim_start_matches('[').trim_end_matches(']');

@@ -4,7 +4,7 @@
 //! share of the lowest of the machine's memory and the limits of the process's control groups, from
 //! its own up to the root.
 
-use crate::server::Server;
+use crate::text::os;
 use base::Bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) fn parse(word: &str) -> Option<f64> {
 
 /// The bytes of a share; zero (no limit) if the system does not tell.
 pub(crate) fn bytes_of(share: f64) -> Bytes {
-    let machine = crate::background::housekeeping::machine_memory();
+    let machine = os::machine_memory();
     let group = group_limit(Path::new("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"));
     let given =
         group.map_or(machine, |group| if machine == 0 { group } else { group.min(machine) });
@@ -36,7 +36,9 @@ fn group_limit(membership: &Path, root: &Path) -> Option<u64> {
     let mut lowest = None;
     for line in text.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+            continue;
+        };
         let (base, file): (PathBuf, _) = match controllers {
             "" => (root.to_path_buf(), "memory.max"),
             list if list.split(',').any(|name| name == "memory") => {
@@ -54,24 +56,6 @@ fn group_limit(membership: &Path, root: &Path) -> Option<u64> {
         }
     }
     lowest
-}
-
-/// Sets `maxmemory` again if it is a share and the memory has changed.
-pub(crate) fn follow(server: &Server) {
-    let view = server.view();
-    let Some(share) = view.settings.maxmemory_share else { return };
-    let bytes = bytes_of(share);
-    if bytes == view.settings.maxmemory || bytes == Bytes(0) {
-        return;
-    }
-    let changed = server.change(|settings| -> Result<(), crate::settings::config::Error> {
-        settings.maxmemory = bytes;
-        Ok(())
-    });
-    match changed {
-        Ok(()) => tracing::info!("maxmemory is now {bytes}"),
-        Err(error) => tracing::warn!("maxmemory stays as it is: {error}"),
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::config::Settings;
 use base::{Bytes, TenantId};
 use store::{Evictor, Pool};
+use tune::{Recipe, recipe};
 
 /// The evictor of the settings.
 pub(crate) fn evictor(settings: &Settings) -> Evictor {
@@ -17,4 +18,17 @@ pub(crate) fn shared_pool(settings: &Settings, tenants: usize) -> Vec<Pool> {
         budget: Bytes(settings.maxmemory.0),
         evictor: evictor(settings),
     }]
+}
+
+/// The recipe in force: `static`, unless the policy is `auto`.
+pub(crate) fn recipe_of(settings: &Settings) -> Recipe {
+    if settings.maxmemory_policy.is_auto() {
+        return settings.recipe;
+    }
+    recipe::parse("static").unwrap_or(*recipe::ALL[0])
+}
+
+/// Whether the recipe steers the store; otherwise the store is a plain cache.
+pub(crate) fn is_steered(settings: &Settings) -> bool {
+    recipe_of(settings).steers()
 }

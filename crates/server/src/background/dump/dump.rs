@@ -4,10 +4,10 @@
 //! through the tenant's tables. Each walk takes the items that are idle for longer than its bound
 //! and not copied yet.
 
-use super::Transfer;
 use super::file::DumpFile;
 use crate::background::warm::Entry;
 use crate::server::Server;
+use crate::services::transfers::Transfer;
 use crate::values::collection;
 use base::TenantId;
 use std::collections::VecDeque;
@@ -81,7 +81,9 @@ impl Dumping {
     /// Writes a block, unless it would take more than `left` bytes of the disk. Returns whether
     /// there is more to do.
     pub(super) fn step(&mut self, server: &Server, number: u64, left: u64) -> bool {
-        let Some(&walk) = self.walks.front() else { return false };
+        let Some(&walk) = self.walks.front() else {
+            return false;
+        };
         let (payload, items, failed) = self.gather(server, walk, number);
         if items > 0 {
             let written = if payload.len() as u64 + FRAME > left {
@@ -160,7 +162,9 @@ pub(super) fn each(
 ) {
     while !payload.is_empty() {
         // A block with the right checksum was encoded like this, so decoding it does not fail.
-        let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else { return };
+        let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else {
+            return;
+        };
         payload = rest;
         see(&server.store.key(tenant, entry.db, entry.key), &entry);
     }

@@ -4,8 +4,8 @@
 use super::dump::Dumping;
 use super::file::DumpFile;
 use super::load::Loading;
-use super::{Shown, Transfer, lock};
 use crate::server::{Server, View};
+use crate::services::transfers::{Transfer, TransferState, lock};
 use base::{Micros, TenantId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ struct Tracked {
     work: Option<Work>,
     /// The dump or load that follows the current one.
     next: Option<(Turn, &'static str)>,
-    shown: Shown,
+    shown: TransferState,
 }
 
 impl Tracked {
@@ -50,7 +50,7 @@ impl Tracked {
             files: vec![],
             work: None,
             next: None,
-            shown: Shown::default(),
+            shown: TransferState::default(),
         }
     }
 
@@ -173,7 +173,9 @@ impl Keeper<'_> {
 
     /// Begins a dump or a load, or queues it behind the one in progress. A peak ends a dump.
     fn want(&mut self, tenant: TenantId, turn: Turn, by: &'static str) {
-        let Some(tracked) = self.tenants.get_mut(usize::from(tenant)) else { return };
+        let Some(tracked) = self.tenants.get_mut(usize::from(tenant)) else {
+            return;
+        };
         match &mut tracked.work {
             None => self.begin(tenant, turn, by),
             Some(Work::Dump(dump)) if turn == Turn::Peak => {
@@ -274,7 +276,7 @@ impl Keeper<'_> {
 
     /// Publishes the state of all tenants.
     fn show(&self) {
-        let shown = self.tenants.iter().map(|tracked| Shown {
+        let shown = self.tenants.iter().map(|tracked| TransferState {
             doing: match tracked.work {
                 None => "",
                 Some(Work::Dump(_)) => "dumping",

@@ -1,9 +1,9 @@
 //! Loading: reads the last block of the last file first, so that the warmest items return first.
 
-use super::Transfer;
 use super::dump::each;
 use super::file::DumpFile;
 use crate::server::Server;
+use crate::services::transfers::Transfer;
 use crate::values::collection;
 use base::TenantId;
 use std::time::Instant;
@@ -38,7 +38,9 @@ impl Loading {
 
     /// Loads a block. Returns whether there are more.
     pub(super) fn step(&mut self, server: &Server) -> bool {
-        let Some(file) = self.files.last_mut() else { return false };
+        let Some(file) = self.files.last_mut() else {
+            return false;
+        };
         match file.take() {
             None => _ = self.files.pop(),
             Some((_, Err(why))) => {

@@ -224,7 +224,9 @@ fn restore_items(server: &Server, head: &Head, mut payload: &[u8], counts: &mut 
     let by = |accesses: u32| u32::try_from(u64::from(accesses) * before / here).unwrap_or(u32::MAX);
     while !payload.is_empty() {
         // A block with the right checksum was encoded like this, so decoding it does not fail.
-        let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else { return };
+        let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else {
+            return;
+        };
         payload = rest;
         let number = numbers.get(usize::from(entry.tenant)).copied().flatten().filter(|&number| {
             u32::from(entry.db) < view.settings.databases

@@ -28,7 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Nothing could be saved, although the settings ask for it.
 pub(crate) fn save(server: &Server) -> Result<(), Error> {
     use std::sync::atomic::Ordering::Acquire;
-    let Some(path) = &server.warm.path else { return Ok(()) };
+    let Some(path) = &server.warm.path else {
+        return Ok(());
+    };
     if server.warm.forget.load(Acquire) {
         tracing::info!("nothing is saved, as was asked");
         return Ok(());

@@ -2,7 +2,7 @@
 //! people, and as a document for programs.
 
 use super::{document, lines, number_of, wants_json};
-use crate::commands::{Call, Done, Failure, SYNTAX};
+use crate::call::{Call, Done, Failure, SYNTAX};
 use crate::observe::report::{report, report_of};
 use ::report::finding::Severity;
 use ::report::sizing::{Need, Sizing};

@@ -1,9 +1,9 @@
 //! LARDER CURVE: the miss ratio of a tenant at every size.
 
 use super::{POINTS, document, lines, number_of, wants_json};
-use crate::background::pilot;
-use crate::commands::{Call, Done, Failure};
-use crate::observe::report::report;
+use crate::call::{Call, Done, Failure};
+use crate::observe::report::{memory, report};
+use crate::settings::pools;
 use ::report::say;
 use base::Bytes;
 use curve::MissRatioCurve;
@@ -30,7 +30,7 @@ pub(super) fn curve(call: &mut Call<'_>) -> Done {
     let shown = call.server.published.shown();
     let found = shown.curves.iter().find(|(tenant, _)| *tenant == number);
     let candidates = found.map_or(&[][..], |(_, candidates)| candidates);
-    let sizes = sizes(candidates, pilot::memory(call.server).1);
+    let sizes = sizes(candidates, memory(call.server).1);
     if as_json {
         let points = |curve: &MissRatioCurve| -> Vec<(u64, f64)> {
             sizes.iter().map(|&size| (size.0, curve.at(size).0)).collect()
@@ -50,11 +50,11 @@ pub(super) fn curve(call: &mut Call<'_>) -> Done {
         return Ok(());
     }
     if candidates.is_empty() {
-        let recipe = pilot::recipe_of(&call.view.settings);
+        let recipe = pools::recipe_of(&call.view.settings);
         return Err(Failure::err(if recipe.pools == Pools::Slab {
             "this recipe has a curve for each class of sizes, not for a tenant: \
              LARDER PLAN shows what it expects of them"
-        } else if pilot::is_steered(&call.view.settings) {
+        } else if pools::is_steered(&call.view.settings) {
             "too little was seen of this tenant: its curve needs some thousand reads"
         } else {
             "the loop is off: CONFIG SET maxmemory-policy auto recipe auto switches it on"

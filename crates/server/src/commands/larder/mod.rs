@@ -8,13 +8,13 @@ mod plan;
 mod tenants;
 mod tides;
 
-use super::flag::{ADMIN, FAST, READ};
-use super::{Call, Command, Done, Failure, SYNTAX};
-use base::{Bytes, TenantId};
+use crate::call::{Call, Command, Done, Failure, SYNTAX};
+use crate::facts::flag::{ADMIN, FAST, READ};
+use base::TenantId;
 use serde_json::Value;
 
 /// The commands of this file.
-pub(super) const COMMANDS: &[Command] = &[Command::container("larder", 0, SUBCOMMANDS).doc(
+pub(crate) const COMMANDS: &[Command] = &[Command::container("larder", 0, SUBCOMMANDS).doc(
     "server",
     "8.0.0",
     "Shows the plan, the curves and the shares of memory.",
@@ -169,8 +169,4 @@ pub(super) fn number_of(call: &Call<'_>, name: &str) -> Result<TenantId, Failure
         let known = call.view.names.join(", ");
         Failure::err(&format!("there is no tenant '{name}': there are {known}"))
     })
-}
-
-pub(crate) fn share(part: Bytes, whole: Bytes) -> f64 {
-    if whole.0 > 0 { part.as_f64() / whole.as_f64() } else { 0.0 }
 }

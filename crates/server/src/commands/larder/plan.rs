@@ -1,10 +1,10 @@
 //! LARDER PLAN and EPOCHS: the plan in force, and the outcome of each epoch.
 
 use super::{document, lines, ratio, wants_json};
-use crate::background::pilot;
-use crate::commands::{Call, Done};
+use crate::call::{Call, Done};
 use crate::observe::prices;
-use crate::observe::report::report;
+use crate::observe::report::{memory, report};
+use crate::settings::pools;
 use ::report::plans;
 use base::Bytes;
 use serde_json::json;
@@ -12,7 +12,7 @@ use serde_json::json;
 pub(super) fn plan(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
     let shown = call.server.published.shown();
-    let recipe = pilot::recipe_of(&call.view.settings);
+    let recipe = pools::recipe_of(&call.view.settings);
     if as_json {
         let status = match &shown.status {
             Some(status) => {
@@ -25,7 +25,7 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
             None => json!({
                 "recipe": recipe.to_string(),
                 "epoch": 0,
-                "memory": pilot::memory(call.server).1.0,
+                "memory": memory(call.server).1.0,
                 "rate": 0.0,
                 "samples": 0,
                 "dropped": 0,
@@ -42,7 +42,7 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
     match &shown.status {
         None => {
             text.push(format!("recipe {recipe}: nothing is planned"));
-            text.push(if pilot::is_steered(&call.view.settings) {
+            text.push(if pools::is_steered(&call.view.settings) {
                 "The loop has just been switched on.".to_owned()
             } else {
                 "CONFIG SET maxmemory-policy auto recipe auto switches the loop on.".to_owned()

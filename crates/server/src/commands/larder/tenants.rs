@@ -1,9 +1,9 @@
 //! LARDER TENANTS: the memory and the requests of each tenant.
 
-use super::{document, lines, share, wants_json};
-use crate::background::pilot;
-use crate::commands::{Call, Done};
-use crate::observe::report::report;
+use super::{document, lines, wants_json};
+use crate::call::{Call, Done};
+use crate::observe::prices::share;
+use crate::observe::report::{memory, report};
 use ::report::{Tenant, say};
 use base::{Bytes, TenantId};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(super) fn tenants(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
     let report = report(call.server);
     if as_json {
-        let (used, _) = pilot::memory(call.server);
+        let (used, _) = memory(call.server);
         let shown = call.server.published.shown();
         let all = report.tenants.iter().enumerate().map(|(at, tenant)| {
             let id = at as TenantId;

@@ -1,8 +1,8 @@
 //! LARDER DUMP, LOAD and TIDES: items that are on the disk, and tenants with a periodic load.
 
 use super::{lines, number_of, wants_json};
-use crate::background::dump::{Shown, Transfer};
-use crate::commands::{Call, Done, Failure};
+use crate::call::{Call, Done, Failure};
+use crate::services::transfers::{Transfer, TransferState};
 use base::{Bytes, TenantId};
 use serde_json::{Value, json};
 use tune::periodic::Turn;
@@ -28,7 +28,7 @@ fn ask(call: &mut Call<'_>, turn: Turn, answer: &str) -> Done {
             let tenant = number_of(call, &call.text(2))?;
             tenant..tenant + 1
         }
-        _ => return Err(crate::commands::SYNTAX.into()),
+        _ => return Err(crate::call::SYNTAX.into()),
     };
     for tenant in tenants {
         call.server.transfers.ask(tenant, turn);
@@ -93,7 +93,7 @@ pub(super) fn tides(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-fn state(shown: &Shown) -> String {
+fn state(shown: &TransferState) -> String {
     let doing = if shown.doing.is_empty() { String::new() } else { format!("{}; ", shown.doing) };
     let period = match (shown.period_s, shown.reads_peak) {
         (Some(period), Some(peak)) => {

@@ -165,7 +165,9 @@ impl Reader {
                 Ok(megabytes) if u32::try_from(megabytes).is_ok() => {
                     self.megabytes = Some(megabytes);
                 }
-                _ => return fail(format!("-m {value}: give the memory in megabytes, as -m 64")),
+                _ => {
+                    return fail(format!("-m {value}: give the memory in megabytes, as -m 64"));
+                }
             },
             'I' => self.item_max = Some(item_size(value)?),
             'B' if !matches!(value, "ascii" | "auto") => {

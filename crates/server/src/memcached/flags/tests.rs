@@ -10,7 +10,9 @@ fn asked(line: &str) -> Result<Asked, Error> {
 }
 
 fn serve(line: &str) -> Result<(Settings, Serve), Error> {
-    let Asked::Serve(serve) = asked(line)? else { return fail("a text".into()) };
+    let Asked::Serve(serve) = asked(line)? else {
+        return fail("a text".into());
+    };
     let mut settings = Settings::default();
     settings.read_arguments(&serve.directives)?;
     Ok((settings, serve))

@@ -4,8 +4,9 @@
 //! Events are edge-triggered, so nothing is registered again. A socket is read again only if it
 //! filled the buffer.
 
-use super::{Bytes, Driver, Event, MAIL, Place};
-use crate::net::connection::Stream;
+use super::{Bytes, Driver, Event, Place};
+use crate::services::mail::MAIL;
+use crate::services::stream::Stream;
 use mio::{Events, Interest, Poll, Registry, Token};
 use std::collections::VecDeque;
 use std::io;

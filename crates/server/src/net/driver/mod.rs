@@ -9,18 +9,15 @@
 mod epoll;
 mod uring;
 
-use super::connection::Stream;
 use crate::server::Server;
-use mio::{Poll, Token};
+use crate::services::stream::Stream;
+use mio::Poll;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::time::Duration;
-
-/// The token of the mailbox.
-pub(crate) const MAIL: Token = Token(usize::MAX);
 
 /// A connection: its place, and its client's id, which distinguishes it from earlier connections at
 /// the same place.

@@ -7,7 +7,7 @@
 
 use super::epoll::Epoll;
 use super::{Bytes, Driver, Event, Place};
-use crate::net::connection::Stream;
+use crate::services::stream::Stream;
 use mio::{Interest, Token};
 use std::collections::VecDeque;
 use std::io;

@@ -4,7 +4,7 @@
 //! Otherwise a user's name and password come by HTTP's Basic authentication. The answer to a wrong
 //! password is delayed as in the other protocols, and all attempts count together.
 
-use crate::commands;
+use crate::facts::table;
 use crate::server::Server;
 use crate::services::acl_log::What;
 use crate::services::clock::Clock;
@@ -34,7 +34,7 @@ pub(super) async fn admit(
         None if settings.is_open() => settings.user(DEFAULT_USER).ok_or(Refused::Unknown)?,
         None => return Err(Refused::Unknown),
     };
-    let number = commands::find(b"info").ok_or(Refused::Unknown)?;
+    let number = table::find(b"info").ok_or(Refused::Unknown)?;
     user.check(number, &[b"info"], 0).map_err(|_| Refused::MayNot(user.name.clone()))
 }
 

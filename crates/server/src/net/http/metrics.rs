@@ -1,8 +1,8 @@
 //! The metrics of this server: those of its report, and those that only a server has.
 
-use crate::background::dump;
 use crate::observe::report::report;
 use crate::server::Server;
+use crate::services::transfers::TransferState;
 use base::{Bytes, TenantId};
 use dashboard::metrics::{Page, facts, status};
 use std::sync::atomic::Ordering;
@@ -33,7 +33,7 @@ fn server_facts(server: &Server, page: &mut Page) {
     ];
     page.sample("info", &labels, 1);
     page.gauge("clients_max", "Clients that may be connected.", view.settings.maxclients);
-    let (user, system) = crate::background::housekeeping::cpu_seconds();
+    let (user, system) = crate::text::os::cpu_seconds();
     page.metric("cpu_seconds_total", "counter", "Time of processors.");
     page.sample("cpu_seconds_total", &[("mode", "user")], user);
     page.sample("cpu_seconds_total", &[("mode", "system")], system);
@@ -61,12 +61,12 @@ fn traffic(server: &Server, page: &mut Page) {
     let called = || totals.commands.iter().enumerate().filter(|(_, c)| c.calls + c.rejected > 0);
     page.metric("commands_total", "counter", "Commands carried out.");
     for (number, counted) in called() {
-        let name = crate::commands::name_of(number as u16);
+        let name = crate::facts::table::name_of(number as u16);
         page.sample("commands_total", &[("command", name)], counted.calls);
     }
     page.metric("commands_failed_total", "counter", "Commands answered with an error.");
     for (number, counted) in called().filter(|(_, c)| c.failed + c.rejected > 0) {
-        let name = crate::commands::name_of(number as u16);
+        let name = crate::facts::table::name_of(number as u16);
         let failed = counted.failed + counted.rejected;
         page.sample("commands_failed_total", &[("command", name)], failed);
     }
@@ -76,7 +76,7 @@ fn traffic(server: &Server, page: &mut Page) {
         "Time of commands, estimated from a sample of them.",
     );
     for (number, counted) in called().filter(|(_, c)| c.timed > 0) {
-        let name = crate::commands::name_of(number as u16);
+        let name = crate::facts::table::name_of(number as u16);
         let seconds = counted.micros() as f64 / 1e6;
         page.sample("commands_seconds_total", &[("command", name)], seconds);
     }
@@ -129,7 +129,7 @@ fn pauses(server: &Server, page: &mut Page) {
 }
 
 /// Reads one number of a tenant's transfers.
-type Show = fn(&dump::Shown) -> u64;
+type Show = fn(&TransferState) -> u64;
 
 /// Dumps and loads, if the settings allow any.
 fn transfers(server: &Server, page: &mut Page) {

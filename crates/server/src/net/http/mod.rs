@@ -5,6 +5,7 @@
 mod guard;
 mod metrics;
 
+use crate::facts::HTTP_PORT_DEFAULT;
 use crate::observe::report::report_of;
 use crate::server::Server;
 use crate::settings::config::Error;
@@ -13,13 +14,10 @@ use dashboard::{Listener, Refused, Source};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// The port of the metrics, unless the settings name another.
-pub(crate) const PORT_DEFAULT: u16 = 9379;
-
 /// Opens the listener. The default port may be taken without an error, so that several servers on
 /// one machine start without a setting.
 pub(crate) fn open(bind: IpAddr, port: Option<u16>) -> Result<Option<Listener>, Error> {
-    let wanted = SocketAddr::new(bind, port.unwrap_or(PORT_DEFAULT));
+    let wanted = SocketAddr::new(bind, port.unwrap_or(HTTP_PORT_DEFAULT));
     match dashboard::listen(wanted) {
         Ok(listener) => Ok(Some(listener)),
         Err(error) if port.is_none() => {

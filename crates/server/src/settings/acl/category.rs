@@ -3,7 +3,9 @@
 //! Most categories follow from a command's flags and group. A command that does not fit this rule
 //! lists its categories itself.
 
-use crate::commands::{self, Command, flag};
+use crate::facts::Facts;
+use crate::facts::flag;
+use crate::facts::table;
 
 /// Every category, in the order of ACL CAT. A category of commands that Larder does not have is
 /// empty.
@@ -32,14 +34,14 @@ pub(crate) const NAMES: [&str; 21] = [
 ];
 
 /// The names of a command's categories.
-pub(crate) fn of(command: &Command) -> Vec<&'static str> {
+pub(crate) fn of(command: &Facts) -> Vec<&'static str> {
     let parent = command.name.split('|').next().unwrap_or_default();
     let said = command.categories.or_else(|| {
-        let parent = commands::find(parent.as_bytes()).map(commands::get)?;
+        let parent = table::find(parent.as_bytes()).map(table::get)?;
         parent.categories
     });
     // A command that consists only of subcommands does nothing itself.
-    let only_subcommands = !command.subcommands.is_empty() && command.arity == -2;
+    let only_subcommands = command.has_subcommands && command.arity == -2;
     let mut found = vec![];
     if !only_subcommands {
         for (flag, names) in [

@@ -363,7 +363,7 @@ mod tests {
         user.apply(&words("on ~a* +get (~b* +set)"), NONE).unwrap();
         let check = |line: &str| {
             let args: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-            user.check(crate::commands::find(args[0]).unwrap(), &args, 0)
+            user.check(crate::facts::table::find(args[0]).unwrap(), &args, 0)
         };
         assert_eq!(check("get a1"), Ok(()));
         assert_eq!(check("set b1 x"), Ok(()));

@@ -4,7 +4,10 @@
 //! `-@all +@read -keys`. The rules themselves are kept as well, to show them.
 
 use super::category;
-use crate::commands::{self, Channels, Command, Databases, flag};
+use crate::facts::Facts;
+use crate::facts::table;
+use crate::facts::unsupported;
+use crate::facts::{Channels, Databases, flag};
 use crate::text::glob;
 use std::fmt;
 use wire::resp::parse_integer;
@@ -71,7 +74,7 @@ impl Selector {
     /// A selector that allows nothing.
     pub(super) fn nothing() -> Self {
         Self {
-            allowed: vec![0; commands::count().div_ceil(64)],
+            allowed: vec![0; table::NUMBERS_MAX / 64],
             first_args: vec![],
             rules: vec!["-@all".into()],
             all_keys: false,
@@ -203,20 +206,20 @@ impl Selector {
             if !category::NAMES.contains(&wanted) {
                 return Err(UNKNOWN);
             }
-            for number in 0..commands::count() as u16 {
-                if category::of(commands::get(number)).contains(&wanted) {
+            for number in 0..table::count() as u16 {
+                if category::of(table::get(number)).contains(&wanted) {
                     self.set_one(number, on);
                 }
             }
-        } else if let Some(numbers) = commands::numbers(&name) {
+        } else if let Some(numbers) = table::numbers(&name) {
             for number in numbers {
                 self.set_one(number, on);
             }
         } else if !is_absent(&name) {
             // A command with this first argument: rules can allow it, but not forbid it.
             let (command, argument) = name.split_once('|').ok_or(UNKNOWN)?;
-            let number = commands::find(command.as_bytes()).ok_or(UNKNOWN)?;
-            let has_subcommands = !commands::get(number).subcommands.is_empty();
+            let number = table::find(command.as_bytes()).ok_or(UNKNOWN)?;
+            let has_subcommands = table::get(number).has_subcommands;
             if has_subcommands && argument.contains('|') {
                 return Err(FIRST_ARG);
             }
@@ -238,7 +241,7 @@ impl Selector {
 
     /// Checks a call of a command in a database. The first of `args` is the command's name.
     pub(super) fn check(&self, number: u16, args: &[&[u8]], db: u8) -> Result<(), Denied> {
-        let command = commands::get(number);
+        let command = table::get(number);
         if let Some(known) = &self.databases {
             let outside = databases(command, args, db).into_iter().find(|db| !known.contains(db));
             if let Some(db) = outside {
@@ -375,7 +378,7 @@ impl fmt::Display for Selector {
 /// allows nothing.
 fn is_absent(name: &str) -> bool {
     let (parent, part) = name.split_once('|').unwrap_or((name, ""));
-    commands::is_absent(parent)
+    unsupported::is_absent(parent)
         || ABSENT_PARTS
             .iter()
             .any(|(known, parts)| *known == parent && parts.split(' ').any(|known| known == part))
@@ -397,7 +400,7 @@ const ABSENT_PARTS: &[(&str, &str)] = &[
 ];
 
 /// The databases that a call in database `db` accesses.
-fn databases(command: &Command, args: &[&[u8]], db: u8) -> Vec<u32> {
+fn databases(command: &Facts, args: &[&[u8]], db: u8) -> Vec<u32> {
     let named = |at: usize| {
         let number = args.get(at).and_then(|arg| parse_integer(arg));
         number.and_then(|number| u32::try_from(number).ok())
@@ -420,7 +423,7 @@ mod tests {
 
     #[test]
     fn rules_are_heeded_in_their_order() {
-        let number = |name: &str| commands::numbers(name).unwrap().next().unwrap();
+        let number = |name: &str| table::numbers(name).unwrap().next().unwrap();
         let mut selector = Selector::nothing();
         let may = |selector: &Selector, name: &str| {
             selector.check(number(name), &[b"x", b"y"], 0) != Err(Denied::Command)

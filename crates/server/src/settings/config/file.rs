@@ -58,9 +58,13 @@ impl Settings {
             let at =
                 |what: String| Error(format!("line {} of {}: {what}", number + 1, path.display()));
             let words = words(line).ok_or_else(|| at("a quote is not closed".into()))?;
-            let Some((name, rest)) = words.split_first() else { continue };
+            let Some((name, rest)) = words.split_first() else {
+                continue;
+            };
             if name.eq_ignore_ascii_case("include") {
-                let [file] = rest else { return Err(at("include needs one file".into())) };
+                let [file] = rest else {
+                    return Err(at("include needs one file".into()));
+                };
                 for file in included(path, file) {
                     let cannot = |error| at(format!("cannot read {}: {error}", file.display()));
                     let text = std::fs::read_to_string(&file).map_err(cannot)?;
@@ -130,7 +134,9 @@ impl Settings {
         let mut all: Vec<_> = variables.collect();
         all.sort();
         for (variable, value) in all {
-            let Some(name) = variable.strip_prefix("LARDER_CONFIG_") else { continue };
+            let Some(name) = variable.strip_prefix("LARDER_CONFIG_") else {
+                continue;
+            };
             let name = name.to_ascii_lowercase().replace('_', "-");
             let at = |what: String| Error(format!("environment variable {variable}: {what}"));
             let set = match Directive::find(&name) {
@@ -203,7 +209,9 @@ fn included(path: &Path, named: &str) -> Vec<PathBuf> {
 /// dot.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return vec![];
+    };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     names
         .filter(|name| pattern.starts_with('.') || !name.starts_with('.'))

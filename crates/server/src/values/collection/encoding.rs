@@ -7,16 +7,19 @@ use super::list::List;
 use super::set::Set;
 use super::zset::{SCORE, Zset};
 use super::{Shape, View};
-use crate::settings::config::Settings;
 use crate::values::hash;
 use crate::values::text_value::{LIST, SET, ZSET};
+use std::collections::BTreeMap;
 use store::{Item, TREE, Tree};
 use wire::resp::parse_integer;
 
+/// The directives of Redis that are ignored otherwise, by name.
+type Ignored = BTreeMap<String, String>;
+
 /// The name of the encoding of an item's collection; `None` for a string.
-pub(crate) fn encoding(item: &Item<'_>, settings: &Settings) -> Option<&'static str> {
+pub(crate) fn encoding(item: &Item<'_>, ignored: &Ignored) -> Option<&'static str> {
     let limit = |name: &str, default: i64| {
-        let given = settings.ignored.get(name).and_then(|text| parse_integer(text.as_bytes()));
+        let given = ignored.get(name).and_then(|text| parse_integer(text.as_bytes()));
         given.unwrap_or(default)
     };
     let limits = |kind: &str, entries| {

@@ -52,7 +52,9 @@ impl Flat {
     fn offset(&self, position: u64) -> usize {
         let mut rest = &self.0[..];
         for _ in 0..position {
-            let Some(len) = take_len(&mut rest) else { break };
+            let Some(len) = take_len(&mut rest) else {
+                break;
+            };
             rest = rest.get(len..).unwrap_or_default();
         }
         self.0.len() - rest.len()

@@ -31,7 +31,6 @@ pub(crate) use saved::{copied, flat, gather, grown};
 
 use super::hash;
 use super::text_value::{LIST, SET, WRONG_TYPE, ZSET};
-use crate::commands::Failure;
 use flat::Flat;
 use store::{Change, Edit, Entry, Error, Item, Key, Loose, Now, Probe, TREE, Tree};
 
@@ -296,11 +295,11 @@ impl Held<'_, '_, '_> {
 
 /// Lets `f` change a collection, an empty one if there is no item; `f` returns whether it did.
 /// `counted` is false for each further step of one write, so that the write counts once.
-pub(crate) fn change<S: Shape, R>(
+pub(crate) fn change<S: Shape, R, E: From<&'static str> + From<store::Error>>(
     edit: &mut Edit<'_, '_>,
     counted: bool,
-    f: impl FnOnce(&mut Held<'_, '_, '_>) -> Result<(bool, R), Failure>,
-) -> Result<R, Failure> {
+    f: impl FnOnce(&mut Held<'_, '_, '_>) -> Result<(bool, R), E>,
+) -> Result<R, E> {
     let kind = edit.item().map(|item| item.kind);
     if kind == Some(S::KIND | TREE) {
         let result = f(&mut Held::Tree(edit));
@@ -318,7 +317,9 @@ pub(crate) fn change<S: Shape, R>(
         edit.item().map_or((vec![], None), |item| (item.value.to_vec(), item.expires));
     let mut held = Held::Flat(Flat::new(bytes));
     let (changed, result) = f(&mut held)?;
-    let Held::Flat(flat) = held else { return Ok(result) };
+    let Held::Flat(flat) = held else {
+        return Ok(result);
+    };
     if !changed {
         return Ok(result);
     }

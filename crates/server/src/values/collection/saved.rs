@@ -23,7 +23,9 @@ pub(crate) fn flat<'a>(item: &Item<'a>) -> Option<Cow<'a, [u8]>> {
     if item.kind & !TREE == HASH {
         return hash::flat(item);
     }
-    let Some(tree) = item.tree() else { return Some(item.value.into()) };
+    let Some(tree) = item.tree() else {
+        return Some(item.value.into());
+    };
     if tree.bytes() > SMALL_TREE {
         return None;
     }
@@ -74,7 +76,9 @@ fn walk(
             step.extend(entries.map(|entry| (entry.rank, entry.dies, entry.body.to_vec())));
             Some((tree.stamp(), from + step.len() as u64 >= tree.len(), false))
         });
-        let Some((stamp, is_end, is_anew)) = found.flatten() else { return Ok(None) };
+        let Some((stamp, is_end, is_anew)) = found.flatten() else {
+            return Ok(None);
+        };
         seen = Some(stamp);
         if is_anew {
             (tries, at) = (tries + 1, 0);

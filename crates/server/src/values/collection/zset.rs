@@ -204,7 +204,9 @@ fn unlink(edit: &mut Edit<'_, '_>, body: &[u8]) {
 
 /// Removes a member. Returns whether it was in the set.
 pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
-    let Some(body) = find(held.view(), member).map(<[u8]>::to_vec) else { return false };
+    let Some(body) = find(held.view(), member).map(<[u8]>::to_vec) else {
+        return false;
+    };
     match held {
         Held::Flat(flat) => {
             let at = flat::bodies(flat.bytes()).position(|other| other == body);

@@ -2,7 +2,6 @@
 
 use super::packed::Packed;
 use super::{View, body, ends, life, note, probe};
-use crate::commands::Failure;
 use crate::values::text_value::{HASH, HASH_TREE, WRONG_TYPE};
 use store::{Change, Edit, Error};
 
@@ -61,7 +60,9 @@ impl Hash<'_, '_, '_> {
 
     /// Sets the expiry of a field, if the field exists.
     pub(crate) fn live(&mut self, name: &[u8], dies: Option<u64>) -> Result<(), Error> {
-        let Some(value) = self.get(name).map(|(value, _)| value.to_vec()) else { return Ok(()) };
+        let Some(value) = self.get(name).map(|(value, _)| value.to_vec()) else {
+            return Ok(());
+        };
         self.write(name, &value, dies).map(drop)
     }
 
@@ -77,14 +78,15 @@ impl Hash<'_, '_, '_> {
 /// Lets `f` change a hash, an empty one if there is no item; `f` returns whether it did. `counted`
 /// is false for each further step of one write, so that the write counts once. Returns `None` and
 /// calls nothing while more expired fields must be removed first.
-pub(crate) fn change<R, F>(
+pub(crate) fn change<R, E, F>(
     edit: &mut Edit<'_, '_>,
     now_ms: u64,
     counted: bool,
     f: &mut Option<F>,
-) -> Option<Result<R, Failure>>
+) -> Option<Result<R, E>>
 where
-    F: FnOnce(&mut Hash<'_, '_, '_>) -> Result<(bool, R), Failure>,
+    E: From<&'static str> + From<Error>,
+    F: FnOnce(&mut Hash<'_, '_, '_>) -> Result<(bool, R), E>,
 {
     if edit.tree().is_some_and(|tree| tree.has_dead(now_ms)) {
         if edit.remove_dead() {
@@ -110,15 +112,17 @@ where
     })
 }
 
-fn change_packed<R>(
+fn change_packed<R, E: From<Error>>(
     edit: &mut Edit<'_, '_>,
     now_ms: u64,
-    f: impl FnOnce(&mut Hash<'_, '_, '_>) -> Result<(bool, R), Failure>,
-) -> Result<R, Failure> {
+    f: impl FnOnce(&mut Hash<'_, '_, '_>) -> Result<(bool, R), E>,
+) -> Result<R, E> {
     let packed = edit.item().map_or_else(Packed::default, |item| Packed::of(&item, now_ms));
     let mut hash = Hash::Packed(packed);
     let (changed, result) = f(&mut hash)?;
-    let Hash::Packed(packed) = hash else { return Ok(result) };
+    let Hash::Packed(packed) = hash else {
+        return Ok(result);
+    };
     if !changed {
         return Ok(result);
     }
@@ -136,7 +140,9 @@ fn change_packed<R>(
 
 /// Removes an empty tree. Otherwise sets the item's expiry to that of the key or of the last field.
 fn tidy(edit: &mut Edit<'_, '_>) -> Result<(), Error> {
-    let (Some(item), Some(tree)) = (edit.item(), edit.tree()) else { return Ok(()) };
+    let (Some(item), Some(tree)) = (edit.item(), edit.tree()) else {
+        return Ok(());
+    };
     if tree.is_empty() {
         return edit.apply(&Change::Remove);
     }

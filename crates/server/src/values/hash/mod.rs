@@ -246,7 +246,9 @@ pub(crate) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
 /// A hash as one piece of memory, as it is saved, of any form and length. `None` for a large tree:
 /// [`gather`] makes one piece of it.
 pub(crate) fn flat<'a>(item: &Item<'a>) -> Option<std::borrow::Cow<'a, [u8]>> {
-    let Some(tree) = item.tree() else { return Some(item.value.into()) };
+    let Some(tree) = item.tree() else {
+        return Some(item.value.into());
+    };
     if tree.bytes() > SMALL_TREE {
         return None;
     }

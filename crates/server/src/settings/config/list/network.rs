@@ -31,7 +31,9 @@ pub(super) const ALL: &[Directive] = &[
          tenant matches is opened without this line.",
         |settings| settings.listeners.iter().map(u16::to_string).collect::<Vec<_>>().join("\n"),
         Shape::Lines(|settings, words| {
-            let [word] = words else { return Err("wrong number of arguments".into()) };
+            let [word] = words else {
+                return Err("wrong number of arguments".into());
+            };
             let port = within(word, 1..=65535)?;
             if !settings.listeners.contains(&port) {
                 settings.listeners.push(port);
@@ -173,7 +175,7 @@ pub(super) const ALL: &[Directive] = &[
         Start,
         "The TCP port of /metrics, /healthz and /readyz; 0 for none. Unless it is set, 9379 if \
          that is free.",
-        |settings| settings.http_port.unwrap_or(crate::net::http::PORT_DEFAULT).to_string(),
+        |settings| settings.http_port.unwrap_or(crate::facts::HTTP_PORT_DEFAULT).to_string(),
         Shape::Word(|settings, word| {
             settings.http_port = Some(within(word, 0..=65535)?);
             Ok(())

@@ -1,6 +1,6 @@
 //! Directives about logs and notifications.
 
-use crate::server::audience;
+use crate::facts::event_classes;
 use crate::settings::config::directive::When::Always;
 use crate::settings::config::directive::{Directive, Shape, join, number, word};
 use crate::settings::config::value::ratio;
@@ -21,9 +21,9 @@ pub(super) const ALL: &[Directive] = &[
          __keyevent@db__:event; of the classes g (DEL, EXPIRE and such), $ (strings), h \
          (hashes), x (expired), e (evicted), m (misses), n (new keys), A (all but the last \
          two). Empty tells nothing.",
-        |settings| audience::show(settings.notify),
+        |settings| event_classes::show(settings.notify),
         Shape::Word(|settings, word| {
-            settings.notify = audience::parse(word)?;
+            settings.notify = event_classes::parse(word)?;
             Ok(())
         }),
     ),

@@ -31,7 +31,9 @@ pub(super) const ALL: &[Directive] = &[
          Repeatable; a line for a known name replaces it.",
         show_users,
         Shape::Named(|settings, words| {
-            let [name, rest @ ..] = words else { return Err("a user needs a name".into()) };
+            let [name, rest @ ..] = words else {
+                return Err("a user needs a name".into());
+            };
             if name.contains([' ', '\0']) {
                 return Err("the name of a user has no spaces".into());
             }

@@ -9,7 +9,7 @@
 //! ulimit -n = files of the server's own + http-maxclients + maxclients
 //! ```
 
-use crate::settings::config::{Error, Settings};
+use super::config::{Error, Settings};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// Open files beside connections and the files of each thread: listeners, the log, dumps, a warm
@@ -53,7 +53,9 @@ fn allowed(limit: usize, own: usize, wanted: Room) -> Room {
 
 /// Raises the limit to `files`, as far as the hard limit allows. Returns the new limit.
 fn raise(files: usize) -> usize {
-    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return files };
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return files;
+    };
     let wanted = files as u64;
     if soft >= wanted {
         return soft as usize;

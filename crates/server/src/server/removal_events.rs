@@ -1,19 +1,19 @@
 //! Reports evicted and expired items to the clients that ask for them, by `watch evictions` of
 //! memcached, client tracking, or keyspace notifications. Fields of hashes expire as well.
 
-use crate::memcached;
-use crate::server::Server;
-use crate::server::audience;
+use super::Server;
+use super::{audience, field_expiry, watch_lines};
+use crate::facts::event_classes::{EVICTED, EXPIRED, HASH};
 use crate::services::monitors::EVICTIONS;
 use crate::values::hash::View;
 use std::sync::atomic::Ordering;
-use store::{Item, Now, RemovalCause};
+use store::{Item, RemovalCause};
 
 /// Reports the removals since the last call. A new listener calls it first: from then on the store
 /// notes removals.
 pub(crate) fn tell(server: &Server) {
     let (tracked, view) = (server.tracking.is_active(), server.view());
-    let told = view.settings.notify & (audience::EXPIRED | audience::EVICTED | audience::HASH) != 0;
+    let told = view.settings.notify & (EXPIRED | EVICTED | HASH) != 0;
     if !tracked && !told && !server.monitors.is_wanted(EVICTIONS) {
         if server.removals_noted.swap(false, Ordering::Relaxed) {
             server.store.stop_removals();
@@ -26,27 +26,27 @@ pub(crate) fn tell(server: &Server) {
     let lost = server.store.take_removals(&mut all);
     for left in &all {
         if left.cause == RemovalCause::Evicted {
-            memcached::show_eviction(server, left);
+            watch_lines::eviction(server, left);
         }
         if tracked {
-            server.tracking.changed(server, 0, left.tenant, &left.key);
+            server.tracking.changed(server.mail(), 0, left.tenant, &left.key);
         }
         let (class, event) = if left.cause == RemovalCause::Evicted {
-            (audience::EVICTED, "evicted")
+            (EVICTED, "evicted")
         } else {
-            (audience::EXPIRED, "expired")
+            (EXPIRED, "expired")
         };
         let place = audience::KeyRef { tenant: left.tenant, db: left.db, key: &left.key };
         audience::tell(server, &view, class, event, place);
     }
-    if tracked || view.settings.notify & audience::HASH != 0 {
+    if tracked || view.settings.notify & HASH != 0 {
         tell_of_fields(server, &view);
     }
     if tracked {
         if lost > 0 {
-            server.tracking.forget_all(server, None);
+            server.tracking.forget_all(server.mail(), None);
         }
-        server.tracking.tell_pending(server);
+        server.tell_pending();
     }
 }
 
@@ -60,19 +60,10 @@ fn tell_of_fields(server: &Server, view: &crate::server::View) {
         let is_dead =
             |item: &Item<'_>| View::of(item).is_some_and(|hash| hash.has_dead(now.unix_ms));
         if server.store.peek(&key, now, is_dead) == Some(true) {
-            server.tracking.changed(server, 0, tenant, &bytes);
+            server.tracking.changed(server.mail(), 0, tenant, &bytes);
             let place = audience::KeyRef { tenant, db, key: &bytes };
-            audience::tell(server, view, audience::HASH, "hexpired", place);
+            audience::tell(server, view, HASH, "hexpired", place);
         }
-        note_death(server, max, &key, now);
-    }
-}
-
-/// Notes the next expiry of a field of this key, if it is a hash with such fields. At most `max`
-/// keys are noted.
-pub(crate) fn note_death(server: &Server, max: usize, key: &store::Key<'_>, now: Now) {
-    let next = |item: &Item<'_>| View::of(item)?.next_death(now.unix_ms);
-    if let Some(at) = server.store.peek(key, now, next).flatten() {
-        server.tracking.dies(server, max, at, key);
+        field_expiry::note_death(server, max, &key, now);
     }
 }

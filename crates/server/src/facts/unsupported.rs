@@ -57,7 +57,7 @@ mod tests {
     fn what_is_absent_is_not_there() {
         let names: Vec<&str> = ABSENT.iter().flat_map(|(names, _)| names.split(' ')).collect();
         for name in &names {
-            assert_eq!(crate::commands::find(name.as_bytes()), None, "{name}");
+            assert_eq!(crate::facts::table::find(name.as_bytes()), None, "{name}");
             assert!(why(name.to_ascii_uppercase().as_bytes()).is_some());
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
         }

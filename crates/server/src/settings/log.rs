@@ -4,7 +4,7 @@
 //! passes through [`Printable`] here, so the code that logs need not care. No text can begin a line
 //! of its own, or reach the terminal as anything but text.
 
-use crate::settings::config::{Error, Level};
+use super::config::{Error, Level};
 use base::printable::Printable;
 use std::fmt::Write;
 use std::io::IsTerminal;

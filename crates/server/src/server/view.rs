@@ -1,0 +1,82 @@
+//! The settings at one moment, and values computed from them.
+//!
+//! Settings are a value that is replaced as a whole. A new [`View`] is published with a generation
+//! number, and each worker adopts it between two batches. So a command sees one set of settings,
+//! and reading a setting costs nothing.
+
+use crate::settings::cluster::Cluster;
+use crate::settings::config::{Settings, TenantConfig};
+use crate::settings::memcached_tokens::Tokens;
+use base::{Bytes, TenantId};
+use std::collections::HashMap;
+use std::sync::Arc;
+use store::Bounds;
+use tune::tenant::{Origin, Owners};
+
+/// The settings at one moment, and values computed from them.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) settings: Settings,
+    /// The name of each tenant by its number. Tenants are never renumbered.
+    pub(crate) names: Vec<String>,
+    pub(super) numbers: HashMap<String, TenantId>,
+    /// The owners of the slots; `None` outside of a cluster.
+    pub(crate) cluster: Option<Arc<Cluster>>,
+    /// The certificates; `None` if no port uses TLS.
+    pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
+    /// The passwords of memcached's protocol.
+    pub(crate) tokens: Arc<Tokens>,
+    /// The number of changes so far.
+    pub(crate) generation: u64,
+}
+
+impl View {
+    /// The tenants in the order of the configuration, with their numbers.
+    pub(crate) fn tenants(&self) -> impl Iterator<Item = (TenantId, &TenantConfig)> {
+        self.settings.tenants.iter().map(|tenant| (self.numbers[&tenant.name], tenant))
+    }
+
+    /// The number of the tenant with this name.
+    pub(crate) fn number(&self, name: &str) -> Option<TenantId> {
+        self.numbers.get(name).copied()
+    }
+
+    /// The configuration of the tenant with this number; one without bounds if its line is gone.
+    pub(crate) fn tenant(&self, number: TenantId) -> TenantConfig {
+        let name = &self.names[number as usize];
+        let found = self.settings.tenants.iter().find(|tenant| tenant.name == *name);
+        found
+            .cloned()
+            .unwrap_or_else(|| TenantConfig { name: name.clone(), ..TenantConfig::fallback() })
+    }
+
+    /// The tenants that own a client's keys.
+    pub(crate) fn owners(&self, origin: Origin<'_>) -> Owners {
+        Owners::new(self.tenants(), origin)
+    }
+
+    /// The maximum of a tenant's memory.
+    pub(crate) fn max_of(&self, number: TenantId) -> Option<Bytes> {
+        let name = self.names.get(usize::from(number))?;
+        self.settings.tenants.iter().find(|tenant| tenant.name == *name)?.max
+    }
+
+    /// The mode in the replies of HELLO and INFO.
+    pub(crate) const fn mode(&self) -> &'static str {
+        if self.cluster.is_some() { "cluster" } else { "standalone" }
+    }
+
+    pub(super) fn bounds(&self, number: TenantId) -> Bounds {
+        let tenant = self.tenant(number);
+        Bounds { min: tenant.min, max: tenant.max }
+    }
+
+    pub(super) fn name_tenants(&mut self) {
+        for tenant in &self.settings.tenants {
+            if !self.numbers.contains_key(&tenant.name) {
+                self.numbers.insert(tenant.name.clone(), self.names.len() as TenantId);
+                self.names.push(tenant.name.clone());
+            }
+        }
+    }
+}
