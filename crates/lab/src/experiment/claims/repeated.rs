@@ -1,4 +1,4 @@
-//! The same question, asked again and again while the load stands still.
+//! Answers to a question that is asked again and again while the load stands still.
 //!
 //! An operator who asks twice should hear one answer. At the moment of the claims, the report is
 //! asked how much memory would leave each tenant four fifths of its misses, and how long clients
