@@ -39,7 +39,7 @@ experiments! {
     kredis_tenants, kredis_many, kredis_memory, kredis_throughput, predis_ycsb,
     predis_periodic, lama_etc, lama_accuracy, lama_parameters, lama_phases, lama_qos,
     lhd_policies, lhd_associativity, rankcache_balance, no_harm, changes, everything, auto_ablation,
-    near_plan, claims,
+    claims,
 }
 
 /// How an experiment is run.
