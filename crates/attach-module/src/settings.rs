@@ -5,7 +5,7 @@
 //! | `larder.tenants` | the lines of the tenants, apart by `;` |
 
 use crate::tenants;
-use tune::recipe::{self, Pools};
+use tune::recipe;
 use tune::tenant::TenantConfig;
 use tune::{Evictor, Recipe};
 
@@ -50,7 +50,7 @@ impl Settings {
     pub(crate) fn set_recipe(&mut self, text: &str) -> Result<(), String> {
         let found = recipe::parse(text)?;
         let is_k = |evictor: &Evictor| evictor.policy == "klru";
-        if found.pools == Pools::Slab || !found.evictors.iter().all(is_k) {
+        if found.pools.needs_pages() || !found.evictors.iter().all(is_k) {
             return Err(format!(
                 "recipe {} needs Larder's own store: choose static, dlru, kredis or predis",
                 found.name
@@ -58,7 +58,7 @@ impl Settings {
         }
         self.recipe = found;
         let ks = |evictors: &[Evictor]| evictors.iter().map(|one| one.k).collect::<Vec<_>>();
-        if found.pools == Pools::Whole && ks(found.evictors) == ks(POOLED) {
+        if found.pools.is_single() && ks(found.evictors) == ks(POOLED) {
             self.recipe.evictors = POOLED;
         }
         self.generation += 1;

@@ -9,7 +9,6 @@ use crate::pages::Pages;
 use crate::{model_memory, tenants};
 use base::{Bytes, Filter, TenantId};
 use store::{Now, Pauses, Pool, Store};
-use tune::recipe::Pools;
 use tune::{Goal, Plant, PoolStep, Reading, Recipe, Step, Target};
 
 /// The cost of an eviction counts as measured only after this many operations that evicted.
@@ -81,7 +80,7 @@ impl Live {
 
     /// Begins to follow a recipe.
     pub fn follow(&mut self, store: &Store, recipe: &Recipe) {
-        let by_size = recipe.pools == Pools::Slab;
+        let by_size = recipe.pools.needs_pages();
         store.count_sizes(by_size);
         store.move_pages(&[]);
         // A learning policy may be replaced by another and return later.

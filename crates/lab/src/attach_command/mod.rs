@@ -34,7 +34,7 @@ use load::Place;
 use say::Say;
 use std::net::SocketAddr;
 use tune::Recipe;
-use tune::recipe::{self, Pools};
+use tune::recipe;
 
 /// Steer a running memcached, Redis or Valkey from outside: watch it, plan, and act if told.
 #[derive(clap::Args, Debug)]
@@ -124,8 +124,8 @@ const GAIN_MIN: f64 = 0.05;
 /// Parses the recipe for the classes of a memcached. Returns it with the rhythm of watching.
 fn classes(text: &str, window: Micros, every: Option<Micros>) -> anyhow::Result<(Recipe, Rhythm)> {
     let mut recipe = recipe::parse(text).map_err(anyhow::Error::msg)?;
-    if recipe.pools != Pools::Slab {
-        let known = recipe::ALL.iter().filter(|recipe| recipe.pools == Pools::Slab);
+    if !recipe.pools.needs_pages() {
+        let known = recipe::ALL.iter().filter(|recipe| recipe.pools.needs_pages());
         let known: Vec<_> = known.map(|recipe| recipe.name).collect();
         bail!(
             "recipe {} divides what memcached does not tell apart: choose one of {}",

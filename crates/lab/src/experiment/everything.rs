@@ -14,7 +14,7 @@ use crate::plant::Counts;
 use crate::slab_plant::Slabs;
 use anyhow::Result;
 use base::Micros;
-use tune::recipe::{self, Pools, Recipe};
+use tune::recipe::{self, Recipe};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "everything",
@@ -88,7 +88,7 @@ fn play(load: &Load, share: f64, seed: u64, told: bool) -> Result<Vec<(String, C
 /// plan quickly.
 fn fly(load: &Load, recipe: &Recipe, share: f64, seed: u64) -> Result<Counts> {
     let memory = load.share(share);
-    if recipe.pools == Pools::Slab {
+    if recipe.pools.needs_pages() {
         let page = (memory.0 / PAGES).next_power_of_two().clamp(1 << 12, 1 << 20) as u32;
         let slabs = Slabs { page, factor: 2.0, ..Slabs::default() };
         return Ok(load.counts(&load.fly_slabs((*recipe, LOOK), slabs, memory, seed)));

@@ -14,16 +14,15 @@ mod replayed;
 mod show;
 mod wishes;
 
-pub(crate) use learned::Learned;
-pub(crate) use replayed::Replayed;
-
 use crate::plant::Bounds;
 use crate::requests::Requests;
 use crate::survey::Survey;
 use crate::whole_file;
 use answer::Answer;
 use anyhow::{anyhow, ensure};
+use learned::Learned;
 use load::open::Options;
+use replayed::Replayed;
 use std::path::PathBuf;
 use tune::{Objective, Recipe, planner, recipe};
 use wishes::Wishes;

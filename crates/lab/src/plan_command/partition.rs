@@ -2,8 +2,7 @@
 //! sizes, by the recipe.
 
 use crate::slab_plant::Slabs;
-use base::penalty::class_of;
-use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
+use base::{Access, Bytes, Filter, Op, Size, TenantId};
 use std::collections::HashMap;
 use tune::recipe::Pools;
 use tune::{Evictor, PoolStep, Step};
@@ -42,7 +41,7 @@ impl Partition {
     /// A partition of `tenants` without pools yet. Pools that are classes of sizes have pages cut
     /// for `memory`.
     pub(crate) fn new(kind: Pools, memory: Bytes, tenants: usize) -> Self {
-        let slabs = (kind == Pools::Slab).then(|| Slabs::within(memory));
+        let slabs = kind.needs_pages().then(|| Slabs::within(memory));
         Self {
             kind,
             slabs,
@@ -69,29 +68,18 @@ impl Partition {
 
     /// Finds the pool of a request, and adds the pool if it is new.
     pub(crate) fn place(&mut self, access: &Access) -> Placed {
-        let class = match self.kind {
-            Pools::Whole | Pools::Tenant => 0,
-            Pools::Class if access.penalty == Micros(0) => {
-                let known = self.last.get(&access.key).filter(|_| access.op != Op::Get);
-                known.map_or(0, |&pool| self.pools[pool].1)
-            }
-            Pools::Class => class_of(access.penalty),
-            Pools::Slab => {
-                let least = self.chunks.partition_point(|&chunk| chunk < access.size.as_u32());
-                least.min(self.chunks.len() - 1) as u8
-            }
+        let known = || {
+            let known = self.last.get(&access.key).filter(|_| access.op != Op::Get);
+            known.map(|&pool| self.pools[pool].1)
         };
-        let owner = if self.is_owned() { access.tenant } else { 0 };
+        let key = self.kind.key_of(access, &self.chunks, known);
         let next = self.pools.len();
-        let pool = *self.places.entry((owner, class)).or_insert(next);
+        let pool = *self.places.entry(key).or_insert(next);
         if pool == next {
-            self.pools.push((owner, class));
+            self.pools.push(key);
         }
-        let left = if matches!(self.kind, Pools::Class | Pools::Slab) {
-            self.remember(access.key, pool)
-        } else {
-            None
-        };
+        let left =
+            if self.kind.has_classes() { self.remember(access.key, pool) } else { None };
         Placed { pool, left, size: self.size(access.size) }
     }
 
@@ -116,44 +104,32 @@ impl Partition {
         before.filter(|&before| before != pool)
     }
 
-    /// Whether a pool is of a single tenant.
-    fn is_owned(&self) -> bool {
-        matches!(self.kind, Pools::Tenant | Pools::Slab)
-    }
-
     /// The tenant of a pool, where it has one of its own.
     pub(crate) fn tenant(&self, pool: usize) -> Option<TenantId> {
-        self.is_owned().then_some(self.pools[pool].0)
+        self.kind.has_owners().then_some(self.pools[pool].0)
     }
 
     /// Whether a pool holds all items of its tenant.
     pub(crate) fn is_whole(&self) -> bool {
-        self.kind == Pools::Tenant
+        self.kind.has_owners() && !self.kind.has_classes()
     }
 
     /// Name of a pool in reports, where `names` are those of the tenants.
     pub(crate) fn name(&self, pool: usize, names: &[String]) -> String {
         let (tenant, class) = self.pools[pool];
-        match self.kind {
-            Pools::Whole => "all".to_owned(),
-            Pools::Tenant => names[usize::from(tenant)].clone(),
-            Pools::Class => tune::pilot::class_name(class),
-            Pools::Slab => {
-                let chunk = Bytes(u64::from(self.shares[usize::from(class)]));
-                format!("{} {chunk}", names[usize::from(tenant)])
-            }
-        }
+        let chunk = self.shares.get(usize::from(class)).copied().unwrap_or_default();
+        self.kind.label(&names[usize::from(tenant)], class, Bytes(u64::from(chunk)))
     }
 
     /// A division as a step for a plant, with nothing to sample.
     pub(crate) fn step(&self, division: &[(Bytes, Evictor)]) -> Step {
         let pool = |(&(tenant, class), &(budget, evictor)): (&(TenantId, u8), &_)| PoolStep {
-            tenants: if self.is_owned() {
+            tenants: if self.kind.has_owners() {
                 vec![tenant]
             } else {
                 (0..self.tenants as TenantId).collect()
             },
-            class: matches!(self.kind, Pools::Class | Pools::Slab).then_some(class),
+            class: self.kind.has_classes().then_some(class),
             budget,
             evictor,
             filter: Filter::NONE,

@@ -5,7 +5,7 @@ use super::Args;
 use super::recipe::{Flown, flown};
 use clap::Parser;
 use std::collections::HashSet;
-use tune::recipe::{self, Pools};
+use tune::recipe;
 use tune::{Evictor, Recipe};
 
 #[derive(Parser)]
@@ -53,7 +53,7 @@ fn plans_keep_to_the_memory() {
             let names: HashSet<_> = epoch.pools.iter().map(|pool| &pool.name).collect();
             assert_eq!(names.len(), epoch.pools.len(), "{}: {epoch:?}", recipe.name);
             let most = recipe.move_max * flown.size_bytes as f64 + 1.0;
-            let bounded = recipe.pools == Pools::Slab || epoch.moved.as_f64() <= most;
+            let bounded = recipe.pools.needs_pages() || epoch.moved.as_f64() <= most;
             assert!(bounded, "{}: moves {} of {most}", recipe.name, epoch.moved);
             let ratios = epoch.pools.iter().flat_map(|pool| [pool.forecast, pool.outcome]);
             for ratio in ratios.flatten() {
@@ -78,9 +78,10 @@ fn a_run_is_a_function_of_its_seed() {
 #[test]
 fn white_noise_is_left_alone() {
     for recipe in recipe::ALL {
-        let idle = match recipe.pools {
-            Pools::Slab => format!("{}:planner=memcached:{EPOCH}", recipe.name),
-            _ => "static".to_owned(),
+        let idle = if recipe.pools.needs_pages() {
+            format!("{}:planner=memcached:{EPOCH}", recipe.name)
+        } else {
+            "static".to_owned()
         };
         let (plain, steered) = (fly(&NOISE, &idle, "2"), fly(&NOISE, &short(recipe), "2"));
         let (plain, wait) = (plain.mean_us, steered.mean_us);

@@ -17,7 +17,6 @@ use anyhow::{Result, anyhow, ensure};
 use base::{Bytes, TenantId};
 use serde::Serialize;
 use tune::pilot::Epoch;
-use tune::recipe::Pools;
 use tune::{Evictor, Recipe, recipe};
 
 /// Result of one recipe at one size.
@@ -109,7 +108,7 @@ fn fly(
         let plant = Steered::new(&recipe, memory, &bounds, args.seed);
         return fly_over(plant, args, survey, penalties, recipe, size);
     }
-    if recipe.pools == Pools::Slab {
+    if recipe.pools.needs_pages() {
         let slabs = Slabs::within(memory);
         ensure!(
             memory.0 >= u64::from(slabs.page),
@@ -316,7 +315,7 @@ mod tests {
         ];
         for known in recipe::ALL {
             // A recipe without curves moves a page an interval.
-            let by_page = known.pools == Pools::Slab && known.model.is_none();
+            let by_page = known.pools.needs_pages() && known.model.is_none();
             let text = match known.interval {
                 0 => known.name.to_owned(),
                 _ if by_page => format!("{}:interval=100", known.name),
@@ -333,7 +332,7 @@ mod tests {
             };
             let mut simulated = fly(wanted);
             let mut holds = contents(&simulated, SIZES);
-            if known.pools == Pools::Slab {
+            if known.pools.needs_pages() {
                 simulated = fly(wanted * wanted / (holds[0] + holds[1]));
                 holds = contents(&simulated, SIZES);
             }

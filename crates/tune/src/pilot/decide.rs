@@ -1,7 +1,6 @@
 //! Decides whether a plan comes into force, and walks towards it.
 
 use super::{Pilot, THRESHOLD_MAX};
-use crate::recipe::Pools;
 use crate::record::Decision;
 use crate::{Evictor, Plan, Recipe, Snapshot};
 use base::Bytes;
@@ -119,7 +118,7 @@ impl Pilot {
     /// gained.
     pub(super) fn walk(&mut self, by_curves: bool) -> Bytes {
         let Some(goal) = &self.goal else { return Bytes(0) };
-        if !by_curves && self.recipe.pools == Pools::Slab {
+        if !by_curves && self.recipe.pools.needs_pages() {
             // Such a planner chooses its own steps, a page at a time.
             let mut gained = Bytes(0);
             for (pool, &(budget, _)) in self.pools.iter_mut().zip(goal) {

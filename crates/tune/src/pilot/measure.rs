@@ -5,7 +5,6 @@ use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
 use crate::Reading;
 use crate::budgets::members;
 use crate::causes::Seen;
-use crate::observe::ClassKind;
 use crate::watch::samples_per_s;
 use base::penalty::of_class;
 use base::{Bytes, Filter, Micros, MissRatio, Sample, TenantId};
@@ -28,7 +27,7 @@ impl Pilot {
         let look = reading.now.saturating_sub(self.looked).max(LOOK_MIN).as_f64() / 1e6;
         self.looked = reading.now;
         let widest = self.pools.iter().map(|pool| pool.filter().rate()).fold(0.0, f64::max);
-        let is_shared = self.recipe.pools.classes() != ClassKind::None;
+        let is_shared = self.recipe.pools.has_classes();
         let ops = |pool: &Steered| {
             let is_of = |s: &&Sample| is_shared || pool.has(s.tenant, s.penalty, s.size);
             let rate = if is_shared { widest } else { pool.filter().rate() };
@@ -72,7 +71,7 @@ impl Pilot {
             .collect();
         self.causes.look(&reading.samples, &seen, reading.model_memory, reading.now);
         let Self { observer, pools, recipe, prices, views, replays, .. } = self;
-        observer.classes = recipe.pools.classes();
+        observer.classes = recipe.pools.class_kind();
         let mut accesses = vec![vec![]; pools.len()];
         // The accesses with their measured penalties, before the weights of tenants apply.
         let mut unpriced = vec![];
@@ -170,7 +169,7 @@ impl Pilot {
         let active = self.pools.iter().filter(|pool| pool.ops_per_s > 0.0).count();
         // The class of a key is unknown until the key is sampled, so all classes have one rate. A
         // higher rate for a rare class would also sample the requests of the other classes.
-        let is_shared = self.recipe.pools.classes() != ClassKind::None;
+        let is_shared = self.recipe.pools.has_classes();
         let shares = if is_shared { 1 } else { active.max(1) };
         let samples = samples_per_s(ops_per_s) / shares as f64;
         for (pool, counts) in self.pools.iter_mut().zip(counts) {

@@ -48,7 +48,6 @@ use crate::watch::Watch;
 use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Step};
 use base::{Bytes, Causes, Filter, Micros, TenantId};
 use patience::Patience;
-pub use pools::class_name;
 use price::Prices;
 use replays::Replays;
 pub use replays::{Replayed, Trial};

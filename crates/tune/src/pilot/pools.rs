@@ -3,33 +3,22 @@
 use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
 use crate::budgets::{fit, members, natural};
 use crate::known::{KnownPool, RECALL_EPOCHS};
-use crate::recipe::Pools;
+use crate::recipe::WantedPool;
 use crate::trust::Trust;
 use crate::watch::{Watch, keys_max};
-use crate::{Reading, TenantReading};
-use base::penalty::CLASSES;
-use base::{Bytes, Micros, TenantId};
-use std::ops::RangeInclusive;
+use crate::Reading;
+use base::Bytes;
 
 /// The least memory of a pool, so that its refill can be observed: one megabyte, or less where the
 /// limit is small.
 const FLOOR: Bytes = Bytes::MIB;
 
-/// A pool that a recipe wants.
-#[derive(Debug)]
-struct Wanted {
-    name: String,
-    tenants: Vec<TenantId>,
-    class: Option<u8>,
-    /// The sizes in samples that belong to its items, for a class of sizes.
-    sizes: Option<RangeInclusive<u64>>,
-}
-
 impl Pilot {
     /// Makes the pools of the recipe for the present tenants. True if anything changed.
     pub(super) fn form_pools(&mut self, reading: &Reading) -> bool {
-        let wanted = self.wanted(reading);
-        let is_there = |wanted: &Wanted, pool: &Steered| {
+        let has_pool = |class| self.pools.iter().any(|pool| pool.class == Some(class));
+        let wanted = self.recipe.pools.wanted(reading, has_pool);
+        let is_there = |wanted: &WantedPool, pool: &Steered| {
             wanted.tenants == pool.tenants && wanted.class == pool.class
         };
         if wanted.len() == self.pools.len()
@@ -46,7 +35,7 @@ impl Pilot {
         for wanted in wanted {
             let known = old.iter().position(|pool| is_there(&wanted, pool));
             is_fresh.push(known.is_none());
-            let Wanted { name, tenants, class, sizes } = wanted;
+            let WantedPool { name, tenants, class, sizes } = wanted;
             let fresh = || Steered {
                 name: name.clone(),
                 tenants: tenants.clone(),
@@ -91,54 +80,6 @@ impl Pilot {
         self.resize(reading)
     }
 
-    /// The pools of the recipe. A class seen once keeps its pool; the unknown class has one from
-    /// the start.
-    fn wanted(&self, reading: &Reading) -> Vec<Wanted> {
-        let everybody = || reading.tenants.iter().map(|tenant| tenant.id).collect::<Vec<_>>();
-        match self.recipe.pools {
-            Pools::Whole => {
-                let name = "all".to_owned();
-                vec![Wanted { name, tenants: everybody(), class: None, sizes: None }]
-            }
-            Pools::Tenant => {
-                let single = |tenant: &TenantReading| Wanted {
-                    name: tenant.name.clone(),
-                    tenants: vec![tenant.id],
-                    class: None,
-                    sizes: None,
-                };
-                reading.tenants.iter().map(single).collect()
-            }
-            Pools::Class => {
-                let met = |class: &u8| {
-                    *class == 0
-                        || self.pools.iter().any(|pool| pool.class == Some(*class))
-                        || reading.tenants.iter().any(|tenant| {
-                            let part = tenant.part(Some(*class));
-                            part.gets > 0 || part.used > Bytes(0)
-                        })
-                };
-                let pool = |class| Wanted {
-                    name: class_name(class),
-                    tenants: everybody(),
-                    class: Some(class),
-                    sizes: None,
-                };
-                (0..=CLASSES).filter(met).map(pool).collect()
-            }
-            Pools::Slab => {
-                let name = |tenant: TenantId| reading.tenants.iter().find(|t| t.id == tenant);
-                let pool = |slab: &crate::SlabClass| Wanted {
-                    name: format!("{} {}", name(slab.tenant).map_or("", |t| &t.name), slab.chunk),
-                    tenants: vec![slab.tenant],
-                    class: Some(slab.class),
-                    sizes: Some(slab.sizes()),
-                };
-                reading.slabs.iter().map(pool).collect()
-            }
-        }
-    }
-
     /// Adopts another limit. Budgets and goal keep their proportions.
     fn resize(&mut self, reading: &Reading) -> bool {
         let old = std::mem::replace(&mut self.limit, reading.limit);
@@ -171,19 +112,15 @@ impl Pilot {
     /// Whether pages still go to the first class that asks. Until the first decision, the memory
     /// that classes held at first does not predict their later need.
     pub(super) fn is_first_come(&self) -> bool {
-        self.recipe.pools == Pools::Slab && self.goal.is_none() && self.decided == 0
+        self.recipe.pools.needs_pages() && self.goal.is_none() && self.decided == 0
     }
 
     /// Lends the memory beyond the floor of pools that were never read and hold nothing. Such a
     /// pool belongs to a tenant without requests or, until the first decision, to items of unknown
     /// penalty.
     pub(super) fn lend_idle(&mut self, reading: &Reading) {
-        let lends = match self.recipe.pools {
-            Pools::Tenant => true,
-            Pools::Class => self.goal.is_none() && self.decided == 0 && !self.is_recalled,
-            _ => false,
-        };
-        if !lends {
+        let is_undecided = self.goal.is_none() && self.decided == 0 && !self.is_recalled;
+        if !self.recipe.pools.may_lend(is_undecided) {
             return;
         }
         let is_idle = |pool: &Steered| {
@@ -239,14 +176,5 @@ impl Pilot {
         let own: Bytes = members().filter(|_| is_whole).map(|tenant| tenant.min).sum();
         let least = FLOOR.min(Bytes(reading.limit.0 / (20 * self.pools.len().max(1) as u64)));
         (cap.map_or(own.max(least), |cap| own.max(least.min(cap))), cap)
-    }
-}
-
-/// The name of a penalty class in reports: the cost of its cheapest misses.
-pub fn class_name(class: u8) -> String {
-    match class {
-        0 => "unmeasured".to_owned(),
-        1 => "below 10 µs".to_owned(),
-        class => format!("from {}", Micros(10 * ((1 << (class - 1)) - 1))),
     }
 }

@@ -8,7 +8,6 @@ use ::report::say;
 use base::Bytes;
 use curve::MissRatioCurve;
 use serde_json::json;
-use tune::recipe::Pools;
 use tune::snapshot::{Candidate, best};
 
 /// The sizes at which a tenant's curves are shown: even steps up to the end of the curves, or up to
@@ -51,9 +50,8 @@ pub(super) fn curve(call: &mut Call<'_>) -> Done {
     }
     if candidates.is_empty() {
         let recipe = pools::recipe_of(&call.view.settings);
-        return Err(Failure::err(if recipe.pools == Pools::Slab {
-            "this recipe has a curve for each class of sizes, not for a tenant: \
-             LARDER PLAN shows what it expects of them"
+        return Err(Failure::err(if let Some(why) = recipe.pools.why_no_curve() {
+            why
         } else if pools::is_steered(&call.view.settings) {
             "too little was seen of this tenant: its curve needs some thousand reads"
         } else {
