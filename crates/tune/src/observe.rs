@@ -34,13 +34,13 @@ const PENDING_MAX: usize = 1 << 14;
 const KNOWN_MAX: usize = 1 << 18;
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownKey {
     expires: Micros,
     size: u32,
     penalty_us: u32,
 }
 
-impl Known {
+impl KnownKey {
     const fn penalty(self) -> Micros {
         Micros(self.penalty_us as u64)
     }
@@ -67,7 +67,7 @@ pub struct Observer {
     /// The pending misses by age, and some that are already filled.
     order: VecDeque<(Micros, TenantId, u64)>,
     /// By tenant and key, combined in one number.
-    known: HashMap<u64, Known>,
+    known: HashMap<u64, KnownKey>,
     known_max: usize,
 }
 
@@ -94,7 +94,7 @@ impl Observer {
 
     /// Bytes that it takes.
     pub fn bytes(&self) -> Bytes {
-        let known = self.known.capacity() * size_of::<(u64, Known)>();
+        let known = self.known.capacity() * size_of::<(u64, KnownKey)>();
         let pending = self.pending.capacity() * size_of::<((TenantId, u64), Micros)>();
         Bytes(
             (known + pending + self.order.capacity() * size_of::<(Micros, TenantId, u64)>()) as u64,
@@ -125,7 +125,7 @@ impl Observer {
                     self.never_filled(sample.time, sample.tenant, sample.key, &mut out);
                 }
                 let known = self.known.remove(&number(sample.tenant, sample.key));
-                let penalty = known.map_or(sample.penalty, Known::penalty);
+                let penalty = known.map_or(sample.penalty, KnownKey::penalty);
                 out(Access { penalty, ..access(sample, Op::Delete) });
             }
         }
@@ -163,10 +163,10 @@ impl Observer {
             ttl => sample.time + ttl,
         };
         let penalty_us = u32::try_from(sample.penalty.0).unwrap_or(u32::MAX);
-        let known = Known { expires, size: sample.size, penalty_us };
+        let known = KnownKey { expires, size: sample.size, penalty_us };
         let before = self.known.insert(number(sample.tenant, sample.key), known);
         let classes = self.classes;
-        let moved = |before: &Known| match classes {
+        let moved = |before: &KnownKey| match classes {
             ClassKind::None => false,
             ClassKind::Penalties => class_of(before.penalty()) != class_of(sample.penalty),
             ClassKind::Sizes => before.size != sample.size,

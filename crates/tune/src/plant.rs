@@ -5,8 +5,9 @@
 //! types of this file.
 
 use crate::Evictor;
-pub use crate::slab::SlabClass;
 use base::{Bytes, Filter, Micros, Sample, TenantId};
+use policy::rank::Victims;
+use std::ops::RangeInclusive;
 
 /// A cache whose memory can be divided while it runs.
 pub trait Plant {
@@ -15,6 +16,17 @@ pub trait Plant {
     /// Carries out a step. It may take effect at the pace of the insertions that follow: nothing
     /// is evicted only because a budget shrank.
     fn apply(&mut self, step: &Step);
+}
+
+/// A cache of a kind that is chosen at run time.
+impl<P: Plant + ?Sized> Plant for Box<P> {
+    fn read(&mut self) -> Reading {
+        (**self).read()
+    }
+
+    fn apply(&mut self, step: &Step) {
+        (**self).apply(step);
+    }
 }
 
 /// One observation of a plant: memory, tenants, samples and goals.
@@ -137,6 +149,43 @@ impl TenantReading {
         };
         let known = self.classes.iter().find(|part| part.class == class);
         known.copied().unwrap_or(Part { class, ..Part::default() })
+    }
+}
+
+/// The plant's data about a tenant's items of one size class. Counts are since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SlabClass {
+    /// The tenant that owns the items.
+    pub tenant: TenantId,
+    /// Number of the class, as in [`crate::Part::class`].
+    pub class: u8,
+    /// Bytes of a page.
+    pub page: Bytes,
+    /// Bytes of a chunk: the size in samples of its items.
+    pub chunk: Bytes,
+    /// Pages that it holds.
+    pub pages: u64,
+    /// Free chunks of its pages.
+    pub free: u64,
+    /// Items evicted for want of a chunk.
+    pub evicted: u64,
+    /// Hits on items close to eviction: the last page's worth of the order.
+    pub tail_hits: u64,
+    /// Requests, of any class, since the last use of its next victim; zero without a victim.
+    pub tail_age: u64,
+    /// Recent worth of its victims, if the policy ranks by hit density.
+    pub victims: Victims,
+}
+
+impl SlabClass {
+    /// The sizes in samples of its items. An item too large for half a page has one or more pages
+    /// to itself.
+    pub(crate) const fn sizes(&self) -> RangeInclusive<u64> {
+        if self.chunk.0 < self.page.0 {
+            self.chunk.0..=self.chunk.0
+        } else {
+            self.page.0 / 2 + 1..=u64::MAX
+        }
     }
 }
 

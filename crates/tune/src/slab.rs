@@ -12,13 +12,12 @@
 //! planner with a memory is still a pure function.
 
 use crate::Evictor;
-use crate::plant::{Reading, Target};
+use crate::plant::{Reading, SlabClass, Target};
 use crate::snapshot::{Pool, Promise, Snapshot};
 use base::{Bytes, MissRatio, TenantId};
 use curve::MissRatioCurve;
 use policy::rank::Victims;
 use std::collections::{HashMap, VecDeque};
-use std::ops::RangeInclusive;
 
 /// Number of epochs in a window: the number of samples in memcached's automover.
 pub const WINDOW: usize = 10;
@@ -28,43 +27,6 @@ pub const UNITS_MAX: usize = 1024;
 
 /// The least extent of a curve, as a share of the bytes in a class.
 const REACH: f64 = 0.9;
-
-/// The plant's data about a tenant's items of one size class. Counts are since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SlabClass {
-    /// The tenant that owns the items.
-    pub tenant: TenantId,
-    /// Number of the class, as in [`crate::Part::class`].
-    pub class: u8,
-    /// Bytes of a page.
-    pub page: Bytes,
-    /// Bytes of a chunk: the size in samples of its items.
-    pub chunk: Bytes,
-    /// Pages that it holds.
-    pub pages: u64,
-    /// Free chunks of its pages.
-    pub free: u64,
-    /// Items evicted for want of a chunk.
-    pub evicted: u64,
-    /// Hits on items close to eviction: the last page's worth of the order.
-    pub tail_hits: u64,
-    /// Requests, of any class, since the last use of its next victim; zero without a victim.
-    pub tail_age: u64,
-    /// Recent worth of its victims, if the policy ranks by hit density.
-    pub victims: Victims,
-}
-
-impl SlabClass {
-    /// The sizes in samples of its items. An item too large for half a page has one or more pages
-    /// to itself.
-    pub(crate) const fn sizes(&self) -> RangeInclusive<u64> {
-        if self.chunk.0 < self.page.0 {
-            self.chunk.0..=self.chunk.0
-        } else {
-            self.page.0 / 2 + 1..=u64::MAX
-        }
-    }
-}
 
 /// A slab class in a [`Snapshot`].
 #[derive(Clone, Debug, Default, PartialEq)]

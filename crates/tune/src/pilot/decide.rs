@@ -1,6 +1,6 @@
 //! Decides whether a plan comes into force, and walks towards it.
 
-use super::{Pilot, THRESHOLD_MAX};
+use super::state::{Pilot, THRESHOLD_MAX};
 use crate::record::Decision;
 use crate::{Evictor, Plan, Recipe, Snapshot};
 use base::Bytes;

@@ -1,6 +1,6 @@
 //! The state that a pilot passes to its successor when the server restarts.
 
-use super::{Pilot, Steered, THRESHOLD_MAX};
+use super::state::{Pilot, Steered, THRESHOLD_MAX};
 use crate::known::{self, Known, KnownPool};
 use crate::{Evictor, Plant};
 use base::Bytes;

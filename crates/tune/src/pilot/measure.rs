@@ -1,10 +1,10 @@
 //! The pilot's observations: samples at every look, and rates and outcomes at the end of an epoch.
 
+use super::state::{PENALTY_DEFAULT_US, Pilot, PoolCounters, Steered};
 use super::views::find;
-use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
 use crate::Reading;
 use crate::budgets::members;
-use crate::causes::Seen;
+use crate::causes::TenantTap;
 use crate::watch::samples_per_s;
 use base::penalty::of_class;
 use base::{Bytes, Filter, Micros, MissRatio, Sample, TenantId};
@@ -62,7 +62,7 @@ impl Pilot {
         let seen: Vec<_> = reading
             .tenants
             .iter()
-            .map(|tenant| Seen {
+            .map(|tenant| TenantTap {
                 tenant: tenant.id,
                 tap: tap(tenant.id),
                 items: tenant.items,
@@ -135,10 +135,10 @@ impl Pilot {
         let mut outcomes = last.map(|epoch| epoch.pools.iter_mut()).into_iter().flatten();
         let mut counts = vec![];
         for pool in &mut self.pools {
-            let (mut now, mut used) = (Counts::default(), Bytes(0));
+            let (mut now, mut used) = (PoolCounters::default(), Bytes(0));
             for tenant in members(reading, &pool.tenants) {
                 let part = tenant.part(pool.class);
-                let seen = Counts::of(&part);
+                let seen = PoolCounters::of(&part);
                 let old = self.counts.insert((tenant.id, pool.class), seen).unwrap_or(seen);
                 now.gets += seen.gets.saturating_sub(old.gets);
                 now.misses += seen.misses.saturating_sub(old.misses);

@@ -1,12 +1,12 @@
 //! The pools that a recipe makes of the present tenants, and their bounds.
 
-use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
+use super::state::{PENALTY_DEFAULT_US, Pilot, PoolCounters, Steered};
+use crate::Reading;
 use crate::budgets::{fit, members, natural};
 use crate::known::{KnownPool, RECALL_EPOCHS};
 use crate::recipe::WantedPool;
 use crate::trust::Trust;
 use crate::watch::{Watch, keys_max};
-use crate::Reading;
 use base::Bytes;
 
 /// The least memory of a pool, so that its refill can be observed: one megabyte, or less where the
@@ -72,7 +72,9 @@ impl Pilot {
         for pool in &self.pools {
             for tenant in members(reading, &pool.tenants) {
                 let part = tenant.part(pool.class);
-                self.counts.entry((tenant.id, pool.class)).or_insert_with(|| Counts::of(&part));
+                self.counts
+                    .entry((tenant.id, pool.class))
+                    .or_insert_with(|| PoolCounters::of(&part));
             }
         }
         self.last_moves = vec![];

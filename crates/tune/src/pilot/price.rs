@@ -13,7 +13,6 @@
 //!
 //! No curve is needed: the target is measured directly, and no memory is set aside.
 
-use super::Pilot;
 use crate::plant::{Goal, Target};
 use crate::{Reading, TenantReading};
 use base::TenantId;
@@ -72,7 +71,7 @@ impl Prices {
     }
 
     /// Sets the prices at the end of an epoch.
-    fn set(&mut self, reading: &Reading) {
+    pub(super) fn set(&mut self, reading: &Reading) {
         self.multipliers.retain(|id, _| reading.goals.iter().any(|goal| goal.tenant == *id));
         for &Goal { tenant, target, .. } in &reading.goals {
             let Some(tenant) = reading.tenants.iter().find(|known| known.id == tenant) else {
@@ -92,15 +91,6 @@ impl Prices {
         }
         let is_plain = prices.iter().all(|price| *price == 1.0);
         self.in_force = if is_plain { vec![] } else { prices };
-    }
-}
-
-impl Pilot {
-    /// Sets the prices of tenants' waiting, if the recipe has prices.
-    pub(super) fn set_prices(&mut self, reading: &Reading) {
-        if self.recipe.has_prices() {
-            self.prices.set(reading);
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The input of planners: every pool with its curves, rates, penalties and bounds.
 
-use super::Pilot;
+use super::state::Pilot;
 use crate::budgets::members;
 use crate::planner::dp;
 use crate::plant::Goal;

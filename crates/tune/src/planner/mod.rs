@@ -3,19 +3,9 @@
 //! A planner neither reads counters nor moves memory. So the same planner runs in the lab on a
 //! trace, in a test on a literal, and in the server.
 
-use crate::{Plan, Snapshot};
+mod spec;
 
-/// A planner's entry in the registry.
-#[derive(Clone, Copy, Debug)]
-pub struct Spec {
-    /// The name used in configuration and reports.
-    pub name: &'static str,
-    /// Whether it divides by curves, so that its plans can be compared with them. A planner that
-    /// uses counters decides for itself whether a move pays.
-    pub by_curves: bool,
-    /// Divides the memory of a snapshot.
-    pub plan: fn(&Snapshot) -> Plan,
-}
+pub use spec::Spec;
 
 macro_rules! planners {
     ($($name:ident),* $(,)?) => {
