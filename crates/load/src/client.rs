@@ -3,25 +3,12 @@
 //! Requests are buffered one after the other and sent together; their answers come in the same
 //! order.
 
+use crate::answer::Answer;
 use crate::link::Link;
 use crate::memcached::Text;
 use crate::place::Place;
 use base::Micros;
-use std::borrow::Cow;
 use wire::resp::Reply;
-
-/// The answer of a server to a request.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Answer<'a> {
-    /// The requested value.
-    Value(&'a [u8]),
-    /// The cache has no such key.
-    Absent,
-    /// A write or a delete is done.
-    Done,
-    /// The reason why the request was not served.
-    Refused(Cow<'a, str>),
-}
 
 /// A connection that is logged in.
 #[derive(Debug)]

@@ -11,7 +11,7 @@
 //! protocol cannot express is not sent; its answer, an error too, keeps its place in the order of
 //! answers.
 
-use crate::client::Answer;
+use crate::answer::Answer;
 use crate::pipe::{Bounds, Pipe};
 use anyhow::{Context, bail, ensure};
 use base::Micros;

@@ -4,7 +4,7 @@
 //! users, so only `--prepare` makes its tables. A replay merely checks whether they hold the
 //! objects of its traces.
 
-use crate::Args;
+use crate::args::Args;
 use crate::backend::{Database, Filled, Origin};
 use crate::open::{self, open};
 use crate::order::Owner;

@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::peers::{Peer, Servers};
 use crate::progress::Screen;
 use crate::report::Report;
-use crate::run::{self, run_replay};
+use crate::run::{Options, run_replay};
 use anyhow::Context;
 use indicatif::MultiProgress;
 use std::panic::resume_unwind;
@@ -23,7 +23,7 @@ use std::thread;
 pub(crate) fn run_rounds(
     how: &Servers,
     peers: &[Peer],
-    options: &dyn Fn(&Peer) -> anyhow::Result<run::Options>,
+    options: &dyn Fn(&Peer) -> anyhow::Result<Options>,
 ) -> anyhow::Result<Vec<Vec<Report>>> {
     if how.compares() {
         // Check all servers before one is emptied, or works for an hour in vain.
@@ -68,7 +68,7 @@ fn turns(peers: usize, round: usize) -> Vec<usize> {
     if round.is_multiple_of(2) { turns.collect() } else { turns.rev().collect() }
 }
 
-fn screen(options: &run::Options, title: Option<String>) -> Screen {
+fn screen(options: &Options, title: Option<String>) -> Screen {
     let names = options.tenants.iter().map(|tenant| tenant.name.clone());
     Screen::new(options.requests, title, names.collect())
 }
@@ -77,7 +77,7 @@ fn screen(options: &run::Options, title: Option<String>) -> Screen {
 fn at_once(
     flush: bool,
     peers: &[Peer],
-    options: &dyn Fn(&Peer) -> anyhow::Result<run::Options>,
+    options: &dyn Fn(&Peer) -> anyhow::Result<Options>,
     title: &dyn Fn(&Peer) -> Option<String>,
 ) -> anyhow::Result<Vec<Report>> {
     let bars = MultiProgress::new();
@@ -92,7 +92,7 @@ fn at_once(
         runs.push((peer, options, screen));
     }
     thread::scope(|scope| {
-        let run = |(peer, options, screen): (&Peer, run::Options, Screen)| {
+        let run = |(peer, options, screen): (&Peer, Options, Screen)| {
             let report = run_replay(options, &mut |progress| screen.show(progress));
             screen.bar.finish_and_clear();
             report.with_context(|| format!("server {}", peer.name))

@@ -7,8 +7,9 @@
 //!
 //! Each connection has a thread, because it mostly waits, and a waiting thread costs nothing.
 
+use crate::answer::Answer;
 use crate::backend;
-use crate::client::{Answer, Client};
+use crate::client::Client;
 use crate::latency::Tally;
 use crate::order::Request;
 use crate::pace::Pace;

@@ -2,12 +2,17 @@
 //! request.
 
 use super::*;
-use crate::order::{Lane, Merge, Owner};
+use crate::backend::Backend;
+use crate::order::{Lane, Merge, Order, Owner};
+use crate::pace::Pace;
+use crate::place::Place;
 use base::{Access, Micros, Op};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 use trace::{Error, Source};
 use wire::address::Address;
 use wire::{memcached, resp};
