@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, Callback, Clock, Cost, Error, Removal, Removals, Shared};
 use crate::plant::Loop;
-use base::{Bytes, Micros};
+use base::Bytes;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -49,6 +49,31 @@ pub struct Builder {
     removal_listener: Option<Callback>,
     clock: Clock,
     maintained: bool,
+}
+
+impl Cache {
+    /// Makes a cache of `capacity` bytes, for entries and all that holds them; 0 for no bound.
+    ///
+    /// ```
+    /// let cache = larder::Cache::new(64 << 20);
+    /// assert!(cache.is_empty());
+    /// ```
+    pub fn new(capacity: u64) -> Self {
+        Self::builder(capacity).build().expect("the defaults make a cache")
+    }
+
+    /// Begins a cache of `capacity` bytes that takes further settings.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// let cache = larder::Cache::builder(64 << 20).candidates(8).maintained().build()?;
+    /// # assert!(cache.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder(capacity: u64) -> Builder {
+        Builder::new(capacity)
+    }
 }
 
 impl Builder {
@@ -264,10 +289,4 @@ impl Builder {
         }
         Ok(Cache::of(shared, 0))
     }
-}
-
-/// The cost of an entry, as the store measures it: at least one microsecond, because zero means
-/// unknown.
-pub(crate) fn micros(duration: Duration) -> Micros {
-    Micros(duration.as_micros().clamp(1, u128::from(u64::MAX)) as u64)
 }

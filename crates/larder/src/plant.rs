@@ -1,8 +1,7 @@
 //! The pilot of a cache in process, and the state that it holds between two ticks.
 
-use crate::cache::Shared;
 use live::{Known, Live};
-use store::Store;
+use store::{Now, Store};
 use tune::{Pilot, Recipe};
 
 /// The pilot, the store as the pilot steers it, and the parts as the pilot knows them.
@@ -23,8 +22,8 @@ impl Loop {
     }
 
     /// Runs one tick of the pilot, and at the end of an epoch the plan that follows.
-    pub(crate) fn tick(&mut self, shared: &Shared) {
+    pub(crate) fn tick(&mut self, store: &Store, now: Now) {
         let Self { pilot, live, known } = self;
-        live::tick(pilot, &mut live.on(&shared.store, known, shared.clock.now()));
+        live::tick(pilot, &mut live.on(store, known, now));
     }
 }

@@ -51,12 +51,12 @@ struct Slot {
 #[derive(Debug)]
 struct Flight {
     leader: ThreadId,
-    state: Mutex<State>,
+    state: Mutex<FlightState>,
     ends: Condvar,
 }
 
 #[derive(Debug)]
-enum State {
+enum FlightState {
     UnderWay,
     Landed(Vec<u8>),
     GivenUp,
@@ -152,7 +152,7 @@ impl Slot {
 
 impl Flight {
     fn begin() -> Arc<Self> {
-        let (leader, state) = (thread::current().id(), Mutex::new(State::UnderWay));
+        let (leader, state) = (thread::current().id(), Mutex::new(FlightState::UnderWay));
         Arc::new(Self { leader, state, ends: Condvar::new() })
     }
 
@@ -162,15 +162,15 @@ impl Flight {
             self.leader != thread::current().id(),
             "a fetch asks for the key that it fetches, and would wait for itself: let it use `get`"
         );
-        let is_under_way = |state: &mut State| matches!(state, State::UnderWay);
+        let is_under_way = |state: &mut FlightState| matches!(state, FlightState::UnderWay);
         let state = self.ends.wait_while(lock(&self.state), is_under_way);
         match &*state.unwrap_or_else(PoisonError::into_inner) {
-            State::Landed(value) => Some(value.clone()),
-            State::UnderWay | State::GivenUp => None,
+            FlightState::Landed(value) => Some(value.clone()),
+            FlightState::UnderWay | FlightState::GivenUp => None,
         }
     }
 
-    fn end(&self, state: State) {
+    fn end(&self, state: FlightState) {
         *lock(&self.state) = state;
         self.ends.notify_all();
     }
@@ -184,7 +184,7 @@ impl Lead<'_> {
         self.leave(insert);
         // A waiting thread holds the flight; no further thread can join it.
         if Arc::strong_count(&self.flight) > 1 {
-            self.flight.end(State::Landed(value.to_vec()));
+            self.flight.end(FlightState::Landed(value.to_vec()));
         }
     }
 
@@ -203,8 +203,8 @@ impl Drop for Lead<'_> {
     fn drop(&mut self) {
         self.leave(|| ());
         let mut state = lock(&self.flight.state);
-        if matches!(*state, State::UnderWay) {
-            *state = State::GivenUp;
+        if matches!(*state, FlightState::UnderWay) {
+            *state = FlightState::GivenUp;
             self.flight.ends.notify_all();
         }
     }

@@ -1,6 +1,6 @@
 //! A walk over the entries of a cache, on top of the store's scan.
 
-use super::{Cache, Entry};
+use super::handle::{Cache, Entry};
 use std::iter::FusedIterator;
 use std::vec;
 use store::Scope;
@@ -18,8 +18,39 @@ pub struct Iter {
     batch: vec::IntoIter<Entry>,
 }
 
+impl Cache {
+    /// Walks the entries of this part, in no particular order, and copies them.
+    ///
+    /// The walk is no snapshot of one instant, because other threads may write meanwhile. It
+    /// follows the store's scan, a few entries at a time, and holds no lock between two batches, so
+    /// the loop may call the cache. An entry that is there from beginning to end is shown exactly
+    /// once. An entry that is inserted or removed meanwhile is shown once or not at all. An entry
+    /// that is replaced is shown with either value. A key that is removed and inserted again may be
+    /// shown twice. Expired entries are not shown. The walk does not use an entry: it counts no
+    /// hit, and does not change when the entry is evicted.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// let cache = larder::Cache::new(1 << 20);
+    /// cache.insert("user:1", "Ada")?;
+    /// cache.insert("user:2", "Grace")?;
+    /// cache.insert("page:/", "<h1>")?;
+    /// for (key, _value) in &cache {
+    ///     if key.starts_with(b"user:") {
+    ///         cache.remove(key);
+    ///     }
+    /// }
+    /// assert_eq!(cache.iter().collect::<Vec<_>>(), [(b"page:/".to_vec(), b"<h1>".to_vec())]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn iter(&self) -> Iter {
+        Iter::new(self.clone())
+    }
+}
+
 impl Iter {
-    pub(super) fn new(cache: Cache) -> Self {
+    fn new(cache: Cache) -> Self {
         Self { cache, cursor: Some(0), batch: vec![].into_iter() }
     }
 }

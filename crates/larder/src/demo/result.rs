@@ -26,18 +26,18 @@ const SAME: f64 = 0.005;
 
 /// The demo's answer.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Answer {
+pub(super) struct DemoOutput {
     /// The seed, which reproduces the requests.
     pub(super) seed: u64,
     /// The plain cache.
-    pub(super) r#static: Run,
+    pub(super) r#static: DemoRun,
     /// The tuned one.
-    pub(super) auto: Run,
+    pub(super) auto: DemoRun,
 }
 
 /// One run: counts and times after the warm-up.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Run {
+pub(super) struct DemoRun {
     requests: u64,
     miss_ratio: f64,
     /// Seconds of waiting: misses times the stated cost of each, over all tenants.
@@ -71,7 +71,7 @@ pub(super) struct Holding {
     pub(super) bytes: u64,
 }
 
-impl Run {
+impl DemoRun {
     /// Makes a run from the report of a replay, the tenants with their penalties, and the final
     /// holding of each tenant.
     pub(super) fn new(report: &Report, tenants: &[DemoTenant], holdings: &[Holding]) -> Self {
@@ -124,7 +124,7 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, cells: [&str; 8]) -> fmt::Result
     writeln!(f, "{short:<12} {costs:>7} {reads:>8} {a:>7} {b:>6} {c:>8} {d:>8} {e:>7} {g:>6}")
 }
 
-impl Answer {
+impl DemoOutput {
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         line(f, "", ["", "", "missed", "%", "waited", "s", "memory", "MiB"])?;
         let runs = ["static", "auto", "static", "auto", "static", "auto"];
@@ -214,7 +214,7 @@ impl Answer {
 
 const MIB: f64 = (1 << 20) as f64;
 
-impl fmt::Display for Answer {
+impl fmt::Display for DemoOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.table(f)?;
         writeln!(f)?;
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     /// A run in which `misses` of ten thousand reads found nothing, with these times.
-    fn run(misses: u64, mean: f64, hit_us: f64, bytes: [u64; 2]) -> Run {
+    fn run(misses: u64, mean: f64, hit_us: f64, bytes: [u64; 2]) -> DemoRun {
         let latency_us = Latency { mean, p50: 80.0, p99: 5_000.0, p999: 9_000.0, p9999: 9_900.0 };
         let tenant = |(name, bytes): (&str, u64)| TenantRun {
             name: name.to_owned(),
@@ -263,7 +263,7 @@ mod tests {
             bytes,
         };
         let names = ["web", "a tenant whose name is longer than any column"];
-        Run {
+        DemoRun {
             requests: 24_000,
             miss_ratio: misses as f64 / 1e4,
             waited_s: misses as f64 * 0.004,
@@ -273,8 +273,8 @@ mod tests {
         }
     }
 
-    fn answer(plain: Run, tuned: Run) -> Answer {
-        Answer { seed: 3, r#static: plain, auto: tuned }
+    fn answer(plain: DemoRun, tuned: DemoRun) -> DemoOutput {
+        DemoOutput { seed: 3, r#static: plain, auto: tuned }
     }
 
     const EVEN: [u64; 2] = [4 << 20, 4 << 20];

@@ -1,6 +1,6 @@
 //! The page of commands: every command that a client of Redis may send, by group.
 
-use super::{Page, page};
+use super::page::{Page, page};
 use server::CommandDoc;
 use std::collections::BTreeMap;
 

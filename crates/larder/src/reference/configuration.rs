@@ -1,6 +1,6 @@
 //! Every directive with its meaning and default: a file to start from, and a page to read.
 
-use super::{Page, page, wrapped};
+use super::page::{Page, page, wrapped};
 use server::Settings;
 use server::config::directive::{self, Directive, When};
 

@@ -1,6 +1,6 @@
 //! The page of trace formats, read and written, and of generators with their parameters.
 
-use super::{Page, page};
+use super::page::{Page, page};
 use std::fmt::Write;
 use trace::{format, synth};
 

@@ -4,7 +4,7 @@
 //! below with a folder in `LARDER_PAGES`, and the test writes them there. The commands of the lab
 //! are included as if this program had them.
 
-use super::Page;
+use super::page::Page;
 use crate::Cli;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;

@@ -7,36 +7,14 @@ mod commands;
 mod configuration;
 mod formats;
 mod manual;
+mod page;
 
+use page::Page;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// The path of a page, from the project's root, and its text.
-type Page = (PathBuf, String);
+use std::path::Path;
 
 /// The functions that make the pages.
 const MAKERS: &[fn() -> Vec<Page>] = &[commands::pages, configuration::pages, formats::pages];
-
-fn page(path: &str, text: impl Into<String>) -> Page {
-    (path.into(), text.into())
-}
-
-/// Breaks text into lines of at most `width` columns, each behind `before`.
-fn wrapped(text: &str, before: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let fits = |line: &String| line.is_empty() || line.len() + 1 + word.len() <= width;
-        match lines.last_mut().filter(|line| fits(line)) {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines.iter().flat_map(|line| [before, line, "\n"]).collect()
-}
 
 #[test]
 fn pages_are_as_the_code_has_it() {

@@ -3,7 +3,6 @@
 use super::*;
 use crate::RemovalCause::{self, Evicted, Expired, Removed, Replaced};
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
 /// One report to a listener: part, key, value, cause, and the thread that ran the listener.

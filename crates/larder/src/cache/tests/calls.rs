@@ -1,13 +1,6 @@
-//! The promises of the cache to its callers, in virtual time except for the maintenance thread.
+//! Reads, writes, removals, parts and recipes.
 
 use super::*;
-use crate::{Evictor, rank};
-use base::{Bytes, Prng};
-use std::time::Instant;
-
-fn cache(capacity: u64) -> Builder {
-    Cache::builder(capacity).virtual_time().seed(1)
-}
 
 #[test]
 fn what_was_inserted_is_found_and_what_was_removed_is_not() {
@@ -143,7 +136,3 @@ fn one_thread_may_tend_for_all() {
     }
     assert_eq!(cache.stats().counters.expired, 1);
 }
-
-mod flight;
-mod iter;
-mod removal;

@@ -1,40 +1,12 @@
-//! The cache itself: a handle to a store, a clock that is read only where a call needs the time,
-//! and the loop that tunes.
-//!
-//! An entry's time to live and the samples of the loop need the time of each call. A cache that has
-//! neither does not read the clock, which saves a tenth of a read. `is_timed` is raised before the
-//! first such entry is written and is never lowered. A read that does not see the flag yet runs
-//! beside that write, and an entry that it meets has only just begun to live.
-//!
-//! A call may remove entries, its own or others. The listener hears of them at the end of the call,
-//! when the call holds no lock (`removal.rs`).
+//! The handle that callers hold: reads, writes and removals.
 
-mod clock;
-mod error;
-mod fetch;
-mod flight;
-mod iter;
-mod removal;
-mod report;
-
-pub(crate) use clock::Clock;
-pub use error::Error;
-pub use iter::Iter;
-pub use removal::Removal;
-pub(crate) use removal::{Callback, Removals};
-
-use crate::builder::{Builder, micros};
-use crate::plant::Loop;
+use super::Error;
+use super::shared::{Shared, micros};
 use base::TenantId;
-use flight::Flights;
-use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use store::{Key, Now, Scope, Store};
-
-/// The most buckets that one call of [`Cache::maintain`] sweeps.
-const SWEEP: usize = 4096;
+use store::{Key, Scope};
 
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
@@ -43,98 +15,23 @@ pub type Entry = (Vec<u8>, Vec<u8>);
 /// share them.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    shared: Arc<Shared>,
-    part: TenantId,
-}
-
-/// The store and its companions, which all handles of a cache share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) store: Store,
-    /// The names of the parts, in the order of their tenant ids.
-    pub(crate) names: Vec<String>,
-    pub(crate) clock: Clock,
-    pub(crate) is_timed: AtomicBool,
-    pub(crate) cost: Option<Cost>,
-    pub(crate) removals: Option<Removals>,
-    pub(crate) flights: Box<Flights>,
-    pub(crate) looping: Mutex<Option<Loop>>,
-}
-
-type CostOf = dyn Fn(&[u8], &[u8]) -> Duration + Send + Sync;
-
-/// The caller's function that states the cost of a miss of an entry.
-pub(crate) struct Cost(pub(crate) Box<CostOf>);
-
-impl fmt::Debug for Cost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Cost")
-    }
-}
-
-impl Shared {
-    pub(crate) fn maintain(&self) {
-        self.store.sweep(self.clock.now(), SWEEP);
-        if let Some(looping) = &mut *self.looping() {
-            looping.tick(self);
-        }
-        self.tell();
-    }
-
-    fn looping(&self) -> MutexGuard<'_, Option<Loop>> {
-        self.looping.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[inline]
-    fn now(&self) -> Now {
-        if self.is_timed.load(Relaxed) { self.clock.now() } else { Now::default() }
-    }
-
-    /// Tells the listener, if there is one, of the entries that this thread has removed.
-    #[inline]
-    fn tell(&self) {
-        if let Some(removals) = &self.removals {
-            removals.tell(&self.names);
-        }
-    }
+    pub(super) shared: Arc<Shared>,
+    pub(super) part: TenantId,
 }
 
 impl Cache {
-    /// Makes a cache of `capacity` bytes, for entries and all that holds them; 0 for no bound.
-    ///
-    /// ```
-    /// let cache = larder::Cache::new(64 << 20);
-    /// assert!(cache.is_empty());
-    /// ```
-    pub fn new(capacity: u64) -> Self {
-        Self::builder(capacity).build().expect("the defaults make a cache")
-    }
-
-    /// Begins a cache of `capacity` bytes that takes further settings.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), larder::Error> {
-    /// let cache = larder::Cache::builder(64 << 20).candidates(8).maintained().build()?;
-    /// # assert!(cache.is_empty());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn builder(capacity: u64) -> Builder {
-        Builder::new(capacity)
-    }
-
     pub(crate) const fn of(shared: Arc<Shared>, part: TenantId) -> Self {
         Self { shared, part }
     }
 
-    /// Returns the part of this name, if [`Builder::parts`] named it.
+    /// Returns the part of this name, if [`Builder::parts`](crate::Builder::parts) named it.
     pub fn part(&self, name: &str) -> Option<Self> {
         let at = self.shared.names.iter().position(|known| known == name)?;
         Some(Self::of(Arc::clone(&self.shared), at as TenantId))
     }
 
     #[inline]
-    fn key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
+    pub(super) fn key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
         self.shared.store.key(self.part, 0, bytes)
     }
 
@@ -176,7 +73,7 @@ impl Cache {
 
     /// Shows the value in place. The read counts neither as a use of the entry nor as a hit or a
     /// miss.
-    fn peek<R>(&self, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    pub(super) fn peek<R>(&self, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let shared = &*self.shared;
         let result = shared.store.peek(&self.key(key), shared.now(), |item| read(item.value));
         shared.tell();
@@ -265,7 +162,7 @@ impl Cache {
     }
 
     #[inline]
-    fn write(
+    pub(super) fn write(
         &self,
         key: &Key,
         value: &[u8],
@@ -316,35 +213,6 @@ impl Cache {
         }
     }
 
-    /// Walks the entries of this part, in no particular order, and copies them.
-    ///
-    /// The walk is no snapshot of one instant, because other threads may write meanwhile. It
-    /// follows the store's scan, a few entries at a time, and holds no lock between two batches, so
-    /// the loop may call the cache. An entry that is there from beginning to end is shown exactly
-    /// once. An entry that is inserted or removed meanwhile is shown once or not at all. An entry
-    /// that is replaced is shown with either value. A key that is removed and inserted again may be
-    /// shown twice. Expired entries are not shown. The walk does not use an entry: it counts no
-    /// hit, and does not change when the entry is evicted.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), larder::Error> {
-    /// let cache = larder::Cache::new(1 << 20);
-    /// cache.insert("user:1", "Ada")?;
-    /// cache.insert("user:2", "Grace")?;
-    /// cache.insert("page:/", "<h1>")?;
-    /// for (key, _value) in &cache {
-    ///     if key.starts_with(b"user:") {
-    ///         cache.remove(key);
-    ///     }
-    /// }
-    /// assert_eq!(cache.iter().collect::<Vec<_>>(), [(b"page:/".to_vec(), b"<h1>".to_vec())]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn iter(&self) -> Iter {
-        Iter::new(self.clone())
-    }
-
     /// Does the background work: removes expired entries, shrinks towards a lowered capacity, and
     /// lets the recipe observe and act. One call does a bounded amount of work. Call it a few times
     /// a second where entries expire or a recipe is at work.
@@ -352,11 +220,8 @@ impl Cache {
         self.shared.maintain();
     }
 
-    /// Advances [virtual time](Builder::virtual_time); a real clock ignores the call.
+    /// Advances [virtual time](crate::Builder::virtual_time); a real clock ignores the call.
     pub fn advance(&self, time: Duration) {
         self.shared.clock.advance(time);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,105 @@
+//! The command: its arguments, and what it prints.
+
+use super::result::{DemoOutput, wrapped};
+use super::screen::Screen;
+use super::serve::{RATE, RECIPES, WARMUP, serve_both, values};
+use super::workload::Workload;
+use anyhow::{Context, bail};
+use base::Bytes;
+use load::json;
+use std::sync::Arc;
+
+/// Compare a plain cache with a tuned one on this machine, in half a minute.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  larder demo
+  larder demo --seed 7 --json
+  larder demo --trace web.csv.zst --trace jobs.csv.zst --memory 64mb")]
+pub(crate) struct Args {
+    /// Print one JSON document at the end; progress goes to standard error
+    #[arg(long)]
+    json: bool,
+    /// Another seed makes other requests of the same kind
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Serve this trace instead of the built-in tenants; given several times, each is a tenant,
+    /// with penalties of 0.2, 0.4, 1 and 2 ms in order and from the first again
+    #[arg(long = "trace", value_name = "TRACE")]
+    traces: Vec<String>,
+    /// How long it takes
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, conflicts_with = "requests")]
+    seconds: f64,
+    /// Requests in each of the two runs, instead of a time
+    #[arg(long, value_name = "N")]
+    requests: Option<u64>,
+    /// Memory of the cache [default: four tenths of what is ever asked for; of traces a third]
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    memory: Option<Bytes>,
+}
+
+/// Runs the demo.
+///
+/// # Errors
+/// An error that says what went wrong and names the fix.
+#[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
+pub(crate) fn run(args: Args) -> anyhow::Result<()> {
+    let requests = args.requests()?;
+    let mut screen = Screen::new(args.json);
+    let folder = tempfile::tempdir().context("the demo needs a folder for its objects")?;
+    let objects = Arc::new(values(folder.path()));
+    let mut workload = if args.traces.is_empty() {
+        Workload::built_in(requests, args.seed)
+    } else {
+        Workload::traces(&args.traces, requests)
+    };
+    if args.traces.iter().any(|trace| trace == "-") {
+        bail!("the demo reads its traces several times: name a file instead of -");
+    }
+    workload.prepare(&objects)?;
+    let least = Bytes::MIB;
+    let share = Bytes((workload.footprint.as_f64() * workload.memory_share) as u64);
+    let memory = args.memory.unwrap_or_else(|| share.max(least));
+    if memory < least {
+        bail!("a memory of {memory} holds next to nothing: give it at least {least}");
+    }
+    screen.say(&introduction(&workload, memory));
+    let [plain, tuned] = serve_both(&workload, &objects, memory, args.seed, screen)?;
+    let answer = DemoOutput { seed: args.seed, r#static: plain, auto: tuned };
+    if args.json {
+        return json::print(&answer);
+    }
+    println!("\n{answer}");
+    Ok(())
+}
+
+impl Args {
+    fn requests(&self) -> anyhow::Result<u64> {
+        let requests = self.requests.unwrap_or((self.seconds * RATE) as u64);
+        if requests < 1_000 {
+            bail!("{requests} requests say nothing: choose at least 1000, or a second");
+        }
+        Ok(requests)
+    }
+}
+
+/// The introduction: what the demo is going to do, in a few lines.
+fn introduction(workload: &Workload, memory: Bytes) -> String {
+    let tenants: Vec<String> = workload
+        .tenants
+        .iter()
+        .map(|tenant| format!("{} ({} ms)", tenant.name, tenant.penalty.as_secs_f64() * 1e3))
+        .collect();
+    let [plain, tuned] = RECIPES;
+    let text = format!(
+        "{} requests of {} tenants, who wait for a miss as long as it says: {}. \
+         A cache of {memory} for {} of objects, over a file: plain (recipe {plain}), and tuned \
+         beside it (recipe {tuned}). The first {:.0} % of each run warm up and are not counted.",
+        workload.requests,
+        workload.tenants.len(),
+        tenants.join(", "),
+        workload.footprint,
+        WARMUP * 100.0
+    );
+    wrapped(&text) + "\n"
+}
