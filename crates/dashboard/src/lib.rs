@@ -134,9 +134,13 @@ async fn serve<S: Source>(
 }
 
 /// A response: a whole body, or a stream of events.
-type Answer<S> = Response<Either<Full<Bytes>, Events<S>>>;
+type HttpResponse<S> = Response<Either<Full<Bytes>, Events<S>>>;
 
-fn page<S: Source>(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Answer<S> {
+fn page<S: Source>(
+    status: StatusCode,
+    kind: &'static str,
+    body: impl Into<Bytes>,
+) -> HttpResponse<S> {
     respond(status, kind, Either::Left(Full::new(body.into())))
 }
 
@@ -144,7 +148,7 @@ fn respond<S: Source>(
     status: StatusCode,
     kind: &'static str,
     body: Either<Full<Bytes>, Events<S>>,
-) -> Answer<S> {
+) -> HttpResponse<S> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -177,7 +181,7 @@ async fn answer<S: Source>(
     place: &Arc<Place>,
     request: &Request<Incoming>,
     peer: SocketAddr,
-) -> Answer<S> {
+) -> HttpResponse<S> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return page(StatusCode::METHOD_NOT_ALLOWED, TEXT, "only GET and HEAD\n");
     }
@@ -232,7 +236,7 @@ fn admitted<S: Source>(
     place: &Arc<Place>,
     path: &str,
     query: &str,
-) -> Answer<S> {
+) -> HttpResponse<S> {
     let ok = |kind, body: String| page(StatusCode::OK, kind, body);
     if let Some(found) = report::page::find(path) {
         return ok(HTML, pages::whole(found, query, latest, &**source));

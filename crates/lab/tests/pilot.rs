@@ -5,7 +5,7 @@
 //! end break a rule on purpose: they prove that the harness would notice.
 
 use base::{Access, Bytes, Micros};
-use lab::plant::{Bounds, Counts, SimulatedPlant};
+use lab::plant::{Bounds, Counts, SampledPlant, SimulatedStore};
 use std::fmt::Write;
 use trace::Source;
 use tune::pilot::Decision;
@@ -96,7 +96,7 @@ impl Feed {
 /// Result of a run: the pilot, the plant, and counts.
 struct Run {
     pilot: Pilot,
-    plant: SimulatedPlant,
+    plant: SampledPlant,
     /// Counts of each tenant at the end of each epoch.
     epochs: Vec<Vec<Counts>>,
 }
@@ -167,7 +167,7 @@ impl Run {
 type Meddle = fn(&mut Step, u64);
 
 struct Steered<'a> {
-    plant: &'a mut SimulatedPlant,
+    plant: &'a mut SampledPlant,
     meddle: Meddle,
     steps: &'a mut u64,
 }
@@ -195,10 +195,10 @@ fn try_run(
     recipe: &str,
     seed: u64,
     meddle: Meddle,
-    mut at_epoch: impl FnMut(usize, &mut Pilot, &mut SimulatedPlant),
+    mut at_epoch: impl FnMut(usize, &mut Pilot, &mut SampledPlant),
 ) -> Result<Run, String> {
     let bounds: Vec<_> = scenario.loads.iter().map(|load| load.bounds.clone()).collect();
-    let mut plant = SimulatedPlant::new(scenario.memory, &bounds, seed);
+    let mut plant = SampledPlant::new(scenario.memory, &bounds, seed);
     let mut pilot = Pilot::new(recipe::parse(recipe).unwrap(), seed);
     let mut feeds: Vec<_> = scenario
         .loads
@@ -249,7 +249,7 @@ struct Division {
 }
 
 impl Division {
-    fn of(plant: &SimulatedPlant, loads: &[Load]) -> Self {
+    fn of(plant: &SampledPlant, loads: &[Load]) -> Self {
         let pools = plant.pools().map(|pool| {
             let min = pool.tenants.iter().map(|&at| loads[usize::from(at)].bounds.min).sum();
             (pool.budget, min, pool.evictor)

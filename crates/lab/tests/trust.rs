@@ -6,7 +6,7 @@
 
 use base::hash::mix;
 use base::{Access, Bytes, Micros, Prng, Sample};
-use lab::plant::{Bounds, SimulatedPlant};
+use lab::plant::{Bounds, SampledPlant, SimulatedStore};
 use tune::pilot::Decision;
 use tune::{Pilot, Plant, Reading, Step, recipe};
 
@@ -16,7 +16,7 @@ const TICK: Micros = Micros::from_millis(100);
 
 /// A plant that can falsify the samples of the first tenant.
 struct Deceiver {
-    plant: SimulatedPlant,
+    plant: SampledPlant,
     is_lying: bool,
     shown: Vec<u64>,
 }
@@ -51,7 +51,7 @@ impl Plant for Deceiver {
 fn run(seconds: u64, lies_from: u64) -> (Pilot, Vec<f64>) {
     let tenants = [Bounds::none("deceived"), Bounds::none("other")];
     let limit = Bytes(KEYS * u64::from(SIZE));
-    let plant = SimulatedPlant::new(limit, &tenants, 1);
+    let plant = SampledPlant::new(limit, &tenants, 1);
     let mut plant = Deceiver { plant, is_lying: false, shown: vec![] };
     let mut pilot = Pilot::new(recipe::parse("kredis").unwrap(), 1);
     let (mut prng, mut tick, mut shares) = (Prng::new(1), Micros(0), vec![]);

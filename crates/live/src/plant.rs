@@ -6,35 +6,13 @@
 
 use crate::evictor::evictor;
 use crate::pages::Pages;
-use crate::{model_memory, tenants};
-use base::{Bytes, Filter, TenantId};
+use crate::readings::{Known, model_memory, tenants};
+use base::{Filter, TenantId};
 use store::{Now, Pauses, Pool, Store};
-use tune::{Goal, Plant, PoolStep, Reading, Recipe, Step, Target};
+use tune::{Goal, Plant, PoolStep, Reading, Recipe, Step};
 
 /// The cost of an eviction counts as measured only after this many operations that evicted.
 const EVICTIONS_MIN: u64 = 256;
-
-/// The settings of a tenant that its owner knows and the store does not.
-#[derive(Clone, Debug)]
-pub struct Known {
-    /// The tenant's name in reports.
-    pub name: String,
-    /// Bytes that other tenants cannot take from it.
-    pub min: Bytes,
-    /// Most bytes that it may use.
-    pub max: Option<Bytes>,
-    /// Weight of its waiting time.
-    pub weight: f64,
-    /// Its target, and its priority where memory cannot meet all targets.
-    pub goal: Option<(Target, u32)>,
-}
-
-impl Known {
-    /// A tenant without bounds or promises.
-    pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), min: Bytes(0), max: None, weight: 1.0, goal: None }
-    }
-}
 
 /// The pilot's state for a store, kept between two looks.
 #[derive(Debug, Default)]

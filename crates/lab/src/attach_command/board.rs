@@ -5,6 +5,8 @@
 //! scrapers. There are no users: any client that reaches the address sees sizes and rates, but no
 //! keys.
 
+use super::args::Args;
+use super::say::Say;
 use anyhow::Context;
 use dashboard::metrics::{self, Page};
 use dashboard::{Refused, Source};
@@ -30,12 +32,12 @@ pub(super) struct Board(Arc<Shown>);
 
 #[derive(Debug, Default)]
 struct Shown {
-    state: Mutex<State>,
+    state: Mutex<BoardState>,
     is_over: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BoardState {
     server: Server,
     tenants: Vec<Tenant>,
     history: History,
@@ -75,7 +77,7 @@ impl Board {
     /// Records the pilot's decisions, curves and status after an epoch.
     pub(super) fn epoch(&self, pilot: &Pilot) {
         let mut state = self.0.lock();
-        let State { plans, history, .. } = &mut *state;
+        let BoardState { plans, history, .. } = &mut *state;
         plans.note(pilot.history(), now_unix_s(), history);
         let curve = |(name, known): (&str, _)| Some((name.to_owned(), plans::curve(known)?));
         state.curves = pilot.own_curves().filter_map(curve).collect();
@@ -97,7 +99,7 @@ impl Drop for Board {
     }
 }
 
-impl State {
+impl BoardState {
     fn look(&mut self, unix_s: u64, server: Server, tenants: Vec<Tenant>) {
         let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let last = self.status.as_ref().and_then(|status| status.history.last());
@@ -157,7 +159,7 @@ impl State {
 }
 
 impl Shown {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BoardState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -201,6 +203,14 @@ impl Source for Shown {
     fn note_unaccepted(&self, _: &io::Error) {}
 }
 
+/// Serves the dashboard if `--http` asks for it, and prints its address.
+pub(super) fn serve(args: &Args, say: Say) -> anyhow::Result<Option<Board>> {
+    let Some(address) = args.http else { return Ok(None) };
+    let (board, address) = Board::serve(address)?;
+    say.event("http", &format!("the dashboard is at http://{address}/."));
+    Ok(Some(board))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,7 +219,7 @@ mod tests {
     /// Rates cover the time since the first look, without the server's counts before it.
     #[test]
     fn looks_become_a_history() {
-        let mut state = State::default();
+        let mut state = BoardState::default();
         let tenant = |hits, misses| Tenant {
             name: "class 1.00 KiB".to_owned(),
             used: 4 << 20,

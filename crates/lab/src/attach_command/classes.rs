@@ -3,7 +3,7 @@
 //! memcached does not count misses by class. Here its misses are divided like its writes, because
 //! most writes fill a miss.
 
-use super::told::{Class, PAGE, Told};
+use super::told::{ClassStats, MemcachedStats, PAGE};
 use base::Bytes;
 use report::{Counters, Server, Tenant};
 use std::collections::BTreeMap;
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 /// Estimated misses of each class since the first look.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    before: Option<Told>,
+    before: Option<MemcachedStats>,
     misses: BTreeMap<u8, u64>,
 }
 
 impl Tally {
     /// Adds the misses since the last look. A new process of the server starts again from zero.
-    pub(super) fn look(&mut self, told: &Told) {
+    pub(super) fn look(&mut self, told: &MemcachedStats) {
         let before = self.before.replace(told.clone());
         let Some(before) = before.filter(|before| told.is_of_same_process(before)) else {
             self.misses.clear();
             return;
         };
         let missed = told.misses.saturating_sub(before.misses);
-        let written = |class: &Class| {
+        let written = |class: &ClassStats| {
             let sets = before.class(class.number).map_or(0, |before| before.sets);
             class.sets.saturating_sub(sets)
         };
@@ -36,8 +36,8 @@ impl Tally {
     }
 
     /// The classes as tenants; the budget of each is its wanted pages.
-    pub(super) fn tenants(&self, told: &Told, wanted: &[(u8, f64)]) -> Vec<Tenant> {
-        let tenant = |class: &Class| {
+    pub(super) fn tenants(&self, told: &MemcachedStats, wanted: &[(u8, f64)]) -> Vec<Tenant> {
+        let tenant = |class: &ClassStats| {
             let pages = wanted.iter().find(|(number, _)| *number == class.number);
             Tenant {
                 name: format!("class {}", Bytes(class.share)),
@@ -61,7 +61,7 @@ impl Tally {
 }
 
 /// The server as a whole, as a report describes it.
-pub(super) fn server(told: &Told, recipe: &str) -> Server {
+pub(super) fn server(told: &MemcachedStats, recipe: &str) -> Server {
     Server {
         version: format!("{} attached to memcached {}", env!("CARGO_PKG_VERSION"), told.version),
         uptime_s: told.uptime_s,
@@ -81,11 +81,12 @@ mod tests {
 
     #[test]
     fn misses_are_divided_as_writes_are() {
-        let class = |number, sets| Class { number, sets, share: 1_024, ..Class::default() };
-        let told = |misses, sets: [u64; 2]| Told {
+        let class =
+            |number, sets| ClassStats { number, sets, share: 1_024, ..ClassStats::default() };
+        let told = |misses, sets: [u64; 2]| MemcachedStats {
             misses,
             classes: vec![class(1, sets[0]), class(2, sets[1])],
-            ..Told::default()
+            ..MemcachedStats::default()
         };
         let mut tally = Tally::default();
         tally.look(&told(50, [10, 10]));

@@ -19,7 +19,7 @@
 //! pages move than the taker fills until the next look: the giver loses a page at once, and the
 //! page starts empty.
 
-use super::told::{Class, PAGE, Told};
+use super::told::{ClassStats, MemcachedStats, PAGE};
 use std::collections::{HashSet, VecDeque};
 
 /// Numbers of looks, a second apart, of which the first and the last are compared: few for clear
@@ -53,12 +53,12 @@ pub(super) struct Transfer {
 /// Classes at the last looks, up to `MANY`.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    looks: VecDeque<Vec<Class>>,
+    looks: VecDeque<Vec<ClassStats>>,
 }
 
 /// Change of one class between the first look and the last.
 struct Change {
-    class: Class,
+    class: ClassStats,
     /// Means of the first look and the last.
     pages: f64,
     cold_pages: f64,
@@ -75,9 +75,9 @@ struct Change {
 }
 
 impl Change {
-    fn of(before: &Class, class: Class) -> Self {
+    fn of(before: &ClassStats, class: ClassStats) -> Self {
         let mean = |a: u64, b: u64| a.midpoint(b) as f64;
-        let change = |of: fn(&Class) -> u64| of(&class).saturating_sub(of(before));
+        let change = |of: fn(&ClassStats) -> u64| of(&class).saturating_sub(of(before));
         Self {
             class,
             pages: mean(before.pages, class.pages).max(1.0),
@@ -123,7 +123,7 @@ impl Change {
 
 impl Counts {
     /// Keeps the classes of one look.
-    pub(super) fn look(&mut self, told: &Told) {
+    pub(super) fn look(&mut self, told: &MemcachedStats) {
         if self.looks.len() == MANY {
             self.looks.pop_front();
         }
@@ -134,7 +134,7 @@ impl Counts {
     fn changes(&self, looks: usize) -> Vec<Change> {
         let first = self.looks.len().checked_sub(looks).and_then(|at| self.looks.get(at));
         let (Some(first), Some(last)) = (first, self.looks.back()) else { return vec![] };
-        let change = |class: &Class| {
+        let change = |class: &ClassStats| {
             let before = first.iter().find(|before| before.number == class.number)?;
             Some(Change::of(before, *class))
         };
@@ -176,16 +176,19 @@ fn transfer(changes: &[Change]) -> Option<Transfer> {
 mod tests {
     use super::*;
 
-    fn class(number: u8, pages: u64) -> Class {
+    fn class(number: u8, pages: u64) -> ClassStats {
         let share = 1_024;
         let cold = pages * PAGE / share / 2;
-        Class { number, share, pages, cold, ..Class::default() }
+        ClassStats { number, share, pages, cold, ..ClassStats::default() }
     }
 
     /// The transfer after `FEW` looks whose counts rise from `before` to `after`.
-    fn transfer(before: &[Class], after: &[Class]) -> Option<Transfer> {
+    fn transfer(before: &[ClassStats], after: &[ClassStats]) -> Option<Transfer> {
         let mut counts = Counts::default();
-        let told = |classes: &[Class]| Told { classes: classes.to_vec(), ..Told::default() };
+        let told = |classes: &[ClassStats]| MemcachedStats {
+            classes: classes.to_vec(),
+            ..MemcachedStats::default()
+        };
         for _ in 1..FEW {
             counts.look(&told(before));
             assert_eq!(counts.transfer(), None, "too few looks");
@@ -197,19 +200,19 @@ mod tests {
     #[test]
     fn what_nobody_reads_gives_its_pages_at_once() {
         let before = [class(1, 60), class(2, 4)];
-        let read = Class { hits: 800, cold_hits: 200, evicted: 900, sets: 9_000, ..before[1] };
+        let read = ClassStats { hits: 800, cold_hits: 200, evicted: 900, sets: 9_000, ..before[1] };
         let found = transfer(&before, &[before[0], read]).unwrap();
         assert_eq!((found.from, found.to, found.pages), (1, 2, 4));
         // 200 cold hits, less twice their square root, on two cold pages.
         assert!((found.gains - (200.0 - 2.0 * 200f64.sqrt()) / 2.0).abs() < 1e-9);
-        let slow = Class { sets: 2_500, ..read };
+        let slow = ClassStats { sets: 2_500, ..read };
         let found = transfer(&before, &[before[0], slow]).unwrap();
         assert_eq!(found.pages, 2, "no more than it fills");
-        let empty = Class { free: 1_024, ..read };
+        let empty = ClassStats { free: 1_024, ..read };
         assert_eq!(transfer(&before, &[before[0], empty]), None, "it has a page to fill");
-        let idle = Class { evicted: 0, ..read };
+        let idle = ClassStats { evicted: 0, ..read };
         assert_eq!(transfer(&before, &[before[0], idle]), None, "it needs no more");
-        let scan = Class { hits: 0, cold_hits: 0, ..read };
+        let scan = ClassStats { hits: 0, cold_hits: 0, ..read };
         assert_eq!(transfer(&before, &[before[0], scan]), None, "nothing of it is read again");
         let small = [class(1, 1), before[1]];
         assert_eq!(transfer(&small, &[small[0], read]), None, "the last page stays");
@@ -218,17 +221,18 @@ mod tests {
     #[test]
     fn what_is_read_a_little_less_keeps_its_pages() {
         let before = [class(1, 32), class(2, 32)];
-        let of = |at: usize, hits, cold_hits| Class { hits, cold_hits, evicted: 9, ..before[at] };
+        let of =
+            |at: usize, hits, cold_hits| ClassStats { hits, cold_hits, evicted: 9, ..before[at] };
         let busy = of(1, 32_000, 8_000);
         assert_eq!(transfer(&before, &[of(0, 18_000, 4_500), busy]), None);
         assert!(transfer(&before, &[of(0, 6_000, 1_500), busy]).is_some());
         // A loop: it has few hits for its pages, all of them on items that are evicted next.
-        let looped = Class { cold: 1_024, ..of(0, 3_000, 3_000) };
+        let looped = ClassStats { cold: 1_024, ..of(0, 3_000, 3_000) };
         assert_eq!(transfer(&before, &[looped, busy]), None);
-        let spare = [Class { free: 2_048, ..before[0] }, before[1]];
-        let free = Class { free: 2_048, ..of(0, 30_000, 8_000) };
+        let spare = [ClassStats { free: 2_048, ..before[0] }, before[1]];
+        let free = ClassStats { free: 2_048, ..of(0, 30_000, 8_000) };
         assert!(transfer(&spare, &[free, busy]).is_some(), "it has two pages of nothing");
-        let filling = Class { free: 2_047, ..free };
+        let filling = ClassStats { free: 2_047, ..free };
         assert_eq!(transfer(&spare, &[filling, busy]), None, "it is filling them");
     }
 
@@ -237,13 +241,13 @@ mod tests {
     fn what_is_read_seldom_takes_longer() {
         let mut counts = Counts::default();
         for look in 0..MANY as u64 {
-            let read = |class: Class, hits: u64| {
+            let read = |class: ClassStats, hits: u64| {
                 let (hits, evicted, cold_hits) = (look * hits, look * 9, look * hits / 4);
-                Class { hits, evicted, cold_hits, ..class }
+                ClassStats { hits, evicted, cold_hits, ..class }
             };
             let classes = vec![read(class(1, 8), 4), read(class(2, 8), 40)];
             assert_eq!(counts.transfer(), None, "{look}");
-            counts.look(&Told { classes, ..Told::default() });
+            counts.look(&MemcachedStats { classes, ..MemcachedStats::default() });
         }
         let found = counts.transfer().unwrap();
         assert_eq!((found.from, found.to, found.pages), (1, 2, 1));

@@ -24,7 +24,7 @@ const SAMPLES_MAX: usize = 1 << 20;
 
 /// Memory and counts that the server reports of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct RedisStats {
     pub(super) limit: u64,
     pub(super) used: u64,
     pub(super) items: u64,
@@ -33,7 +33,7 @@ pub(super) struct Told {
     pub(super) evicted: u64,
 }
 
-impl Told {
+impl RedisStats {
     /// Asks the server for INFO.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ pub(super) fn server(info: &Fields) -> Server {
 /// The server, as the pilot sees and sets it.
 #[derive(Debug)]
 pub(super) struct KeyPlant {
-    told: Told,
+    told: RedisStats,
     now: Micros,
     length: Micros,
     first_us: Option<u64>,
@@ -121,7 +121,7 @@ pub(super) struct KeyPlant {
 }
 
 impl KeyPlant {
-    pub(super) fn new(told: Told) -> Self {
+    pub(super) fn new(told: RedisStats) -> Self {
         Self {
             told,
             now: Micros(0),
@@ -145,7 +145,7 @@ impl KeyPlant {
     }
 
     /// Ends a burst, with the server's figures at its start and at its end.
-    pub(super) fn end(&mut self, from: &Told, to: Told) {
+    pub(super) fn end(&mut self, from: &RedisStats, to: RedisStats) {
         self.now += self.length;
         self.misses += to.misses.saturating_sub(from.misses);
         self.told = to;
@@ -196,7 +196,7 @@ impl KeyPlant {
     /// covers its tables, its buffers and the overhead of items. So the limit is scaled by the
     /// share that the items, at their mean size, have in the used memory.
     fn measure(&mut self) {
-        let Told { limit, used, items, .. } = self.told;
+        let RedisStats { limit, used, items, .. } = self.told;
         let mean = self.written.0 as f64 / self.written.1.max(1) as f64;
         let share = items as f64 * mean / used.max(1) as f64;
         let room = if share > 0.0 { limit as f64 * share.min(1.0) } else { limit as f64 };
@@ -242,14 +242,14 @@ mod tests {
     /// follow each other without the pause between them.
     #[test]
     fn bursts_are_joined_and_sizes_are_of_the_last_write() {
-        let mut plant = KeyPlant::new(Told::default());
+        let mut plant = KeyPlant::new(RedisStats::default());
         plant.filter = Filter::ALL;
         let write = |us, key, size| Event { size: Some(size), ..Event::new(us, key, Deed::Write) };
         plant.begin(Micros(100));
         plant.see(&write(1_000, b"a", 35));
         plant.see(&write(1_010, b"b", 135));
         plant.see(&Event::new(1_020, b"a", Deed::Read));
-        plant.end(&Told::default(), Told { misses: 3, ..Told::default() });
+        plant.end(&RedisStats::default(), RedisStats { misses: 3, ..RedisStats::default() });
         plant.begin(Micros(100));
         plant.see(&Event::new(9_000, b"c", Deed::Read));
         plant.see(&Event::new(9_990, b"b", Deed::Delete));

@@ -3,15 +3,17 @@
 //! While the pilot acts, memcached's own mover is switched off, because it would move pages back.
 //! Its setting is remembered, and restored at every end that can still reach the server.
 
-use super::Args;
+use super::args::Args;
+use super::board::serve;
 use super::burst::{Burst, has_holes};
 use super::classes::{self, Tally};
 use super::counts::Counts;
 use super::mover::Mover;
 use super::plant::ClassPlant;
-use super::run::Run;
+use super::rhythm;
+use super::run::MemcachedRun;
 use super::say::{self, Moves, Say};
-use super::told::Told;
+use super::told::MemcachedStats;
 use crate::capture_command::cost::Cost;
 use crate::capture_command::memcached::Control;
 use crate::interrupt::Interrupt;
@@ -32,15 +34,15 @@ const SEED: u64 = 1;
 /// Runs until it is interrupted or its time is over.
 pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
     let text = args.recipe.as_deref().unwrap_or("lama");
-    let (recipe, rhythm) = super::classes(text, args.window, args.every)?;
+    let (recipe, rhythm) = rhythm::classes(text, args.window, args.every)?;
     let interrupt = Interrupt::listen_to_the_end()?;
     let say = Say { json: args.json };
-    let mut run = Run {
+    let mut run = MemcachedRun {
         to,
         recipe,
         rhythm,
         say,
-        board: super::serve(args, say)?,
+        board: serve(args, say)?,
         ends: args.span.map(|span| Instant::now() + Duration::from_micros(span.0)),
         interrupt,
         cost: Cost::default(),
@@ -85,12 +87,12 @@ struct Session {
 }
 
 impl Session {
-    fn begin(run: &mut Run<'_>, args: &Args) -> anyhow::Result<Self> {
+    fn begin(run: &mut MemcachedRun<'_>, args: &Args) -> anyhow::Result<Self> {
         Self::on(Control::connect(run.to)?, run, args)
     }
 
-    fn on(mut control: Control, run: &mut Run<'_>, args: &Args) -> anyhow::Result<Self> {
-        let told = Told::ask(&mut control)?;
+    fn on(mut control: Control, run: &mut MemcachedRun<'_>, args: &Args) -> anyhow::Result<Self> {
+        let told = MemcachedStats::ask(&mut control)?;
         let acts = run.may_act(&told, args);
         let mut pilot = Pilot::new(run.recipe, SEED);
         if !acts {
@@ -120,8 +122,8 @@ impl Session {
     /// Continues after the connection was lost. A new process of the server gets a new session.
     fn again(
         self,
-        (control, told): (Control, Told),
-        run: &mut Run<'_>,
+        (control, told): (Control, MemcachedStats),
+        run: &mut MemcachedRun<'_>,
         args: &Args,
     ) -> anyhow::Result<Self> {
         let before = self.plant.told().clone();
@@ -143,7 +145,7 @@ impl Session {
     }
 
     /// Switches memcached's own mover off, and remembers its setting.
-    fn take_over(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
+    fn take_over(&mut self, run: &MemcachedRun<'_>) -> anyhow::Result<()> {
         let settings = self.control.table("stats settings")?;
         let found = settings.get("slab_automove").cloned().unwrap_or_else(|| "1".to_owned());
         let answer = self.control.say("slabs automove 0")?;
@@ -172,12 +174,12 @@ impl Session {
     }
 
     /// Watches burst after burst until the run is over.
-    fn steer(&mut self, run: &mut Run<'_>) -> anyhow::Result<()> {
+    fn steer(&mut self, run: &mut MemcachedRun<'_>) -> anyhow::Result<()> {
         let every = Duration::from_micros(run.rhythm.every.0);
         let length = Duration::from_micros(run.rhythm.window.0);
         while !run.is_over() {
             let began = Instant::now();
-            let from = Told::ask(&mut self.control)?;
+            let from = MemcachedStats::ask(&mut self.control)?;
             self.plant.note(from.clone());
             let cost_from = self.control.reading()?;
             let mut burst = None;
@@ -190,7 +192,7 @@ impl Session {
                 return Ok(());
             }
             let heard = burst.map(Burst::end);
-            let to = Told::ask(&mut self.control)?;
+            let to = MemcachedStats::ask(&mut self.control)?;
             let cost_to = self.control.reading()?;
             run.cost.with.add(&cost_from, &cost_to);
             let dropped = to.dropped.saturating_sub(from.dropped);
@@ -224,7 +226,7 @@ impl Session {
     /// Returns false if the run is over before.
     fn wait(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut MemcachedRun<'_>,
         until: Instant,
         mut burst: Option<&mut Burst>,
     ) -> anyhow::Result<bool> {
@@ -255,12 +257,12 @@ impl Session {
     }
 
     /// Looks at the server's counts, and moves pages where the counts alone are enough to decide.
-    fn count(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
+    fn count(&mut self, run: &MemcachedRun<'_>) -> anyhow::Result<()> {
         if self.counted.elapsed() < COUNT {
             return Ok(());
         }
         self.counted = Instant::now();
-        let told = Told::ask(&mut self.control)?;
+        let told = MemcachedStats::ask(&mut self.control)?;
         self.counts.look(&told);
         if let Some(board) = &run.board {
             self.tally.look(&told);
@@ -292,7 +294,7 @@ impl Session {
         }
     }
 
-    fn reject(&mut self, run: &mut Run<'_>, lines: u64, dropped: u64) {
+    fn reject(&mut self, run: &mut MemcachedRun<'_>, lines: u64, dropped: u64) {
         run.moves.bursts_rejected += 1;
         self.rejected += 1;
         let mut text = format!(

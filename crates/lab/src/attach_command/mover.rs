@@ -11,7 +11,7 @@
 //! orders sent at once, the server carried out nine. So a page is in flight until the server counts
 //! it.
 
-use super::told::Told;
+use super::told::MemcachedStats;
 use crate::capture_command::memcached::Control;
 use anyhow::bail;
 use std::collections::HashSet;
@@ -51,7 +51,7 @@ struct Flight {
 
 /// The server's answer to an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+enum ReassignReply {
     Accepted,
     /// The server cannot move a page now.
     Later,
@@ -63,7 +63,7 @@ enum Answer {
     Never,
 }
 
-impl Answer {
+impl ReassignReply {
     fn of(line: &str) -> Self {
         match line.split(' ').next().unwrap_or_default() {
             "OK" => Self::Accepted,
@@ -99,8 +99,8 @@ impl Mover {
         control: &mut Control,
         wanted: &[(u8, f64)],
         hungry: &HashSet<u8>,
-        known: &Told,
-    ) -> anyhow::Result<Option<Told>> {
+        known: &MemcachedStats,
+    ) -> anyhow::Result<Option<MemcachedStats>> {
         let now = Instant::now();
         if self.wanted != wanted {
             self.wanted = wanted.to_vec();
@@ -111,7 +111,7 @@ impl Mover {
             return Ok(None);
         }
         self.next = now + PACE;
-        let told = Told::ask(control)?;
+        let told = MemcachedStats::ask(control)?;
         if let Some(flight) = self.flight {
             if told.moved > flight.moved_before && !told.is_moving {
                 self.moved += told.moved - flight.moved_before;
@@ -128,20 +128,20 @@ impl Mover {
             && let Some((from, to)) = self.choose(hungry, &told)
         {
             let line = control.say(&format!("slabs reassign {from} {to}"))?;
-            match Answer::of(&line) {
-                Answer::Accepted => {
+            match ReassignReply::of(&line) {
+                ReassignReply::Accepted => {
                     self.flight = Some(Flight { moved_before: told.moved, since: now });
                 }
-                Answer::Later => self.back_off(now),
-                Answer::Keeps => {
+                ReassignReply::Later => self.back_off(now),
+                ReassignReply::Keeps => {
                     self.refused += 1;
                     self.keeps.insert(from);
                 }
-                Answer::Full => {
+                ReassignReply::Full => {
                     self.refused += 1;
                     self.full.insert(to);
                 }
-                Answer::Never => bail!(
+                ReassignReply::Never => bail!(
                     "the server moves no pages ({line}): start it with -o slab_reassign, which is \
                      the default since 1.5, or leave --act out"
                 ),
@@ -158,7 +158,7 @@ impl Mover {
 
     /// Source and destination of the next page, if one should move. A class that evicts nothing
     /// needs no page, even where an older plan gives it one.
-    fn choose(&self, hungry: &HashSet<u8>, told: &Told) -> Option<(u8, u8)> {
+    fn choose(&self, hungry: &HashSet<u8>, told: &MemcachedStats) -> Option<(u8, u8)> {
         let pages = |class: u8| told.class(class).map_or(0, |class| class.pages);
         let have: f64 = self.wanted.iter().map(|&(class, _)| pages(class) as f64).sum();
         let wanted: f64 = self.wanted.iter().map(|(_, wanted)| wanted).sum();
@@ -183,12 +183,15 @@ impl Mover {
 
 #[cfg(test)]
 mod tests {
-    use super::super::told::Class;
+    use super::super::told::ClassStats;
     use super::*;
 
     fn choose(held: &[u64], wanted: &[f64], keeps: &[u8], hungry: u8) -> Option<(u8, u8)> {
-        let class = |(number, &pages)| Class { number, pages, ..Class::default() };
-        let told = Told { classes: (1..).zip(held).map(class).collect(), ..Told::default() };
+        let class = |(number, &pages)| ClassStats { number, pages, ..ClassStats::default() };
+        let told = MemcachedStats {
+            classes: (1..).zip(held).map(class).collect(),
+            ..MemcachedStats::default()
+        };
         let mut mover = Mover::new(Instant::now());
         mover.wanted = (1..).zip(wanted.iter().copied()).collect();
         mover.keeps = keeps.iter().copied().collect();
@@ -211,17 +214,17 @@ mod tests {
     #[test]
     fn every_answer_is_understood() {
         for (line, answer) in [
-            ("OK", Answer::Accepted),
-            ("BUSY currently processing reassign request", Answer::Later),
-            ("UNSAFE source class is in an unsafe state", Answer::Later),
-            ("NOSPARE source class has no spare pages", Answer::Keeps),
-            ("NOTFULL dest class has spare memory", Answer::Full),
-            ("BADCLASS invalid src or dst class id", Answer::Full),
-            ("SAME src and dst class are identical", Answer::Full),
-            ("CLIENT_ERROR slab reassignment disabled", Answer::Never),
-            ("ERROR", Answer::Never),
+            ("OK", ReassignReply::Accepted),
+            ("BUSY currently processing reassign request", ReassignReply::Later),
+            ("UNSAFE source class is in an unsafe state", ReassignReply::Later),
+            ("NOSPARE source class has no spare pages", ReassignReply::Keeps),
+            ("NOTFULL dest class has spare memory", ReassignReply::Full),
+            ("BADCLASS invalid src or dst class id", ReassignReply::Full),
+            ("SAME src and dst class are identical", ReassignReply::Full),
+            ("CLIENT_ERROR slab reassignment disabled", ReassignReply::Never),
+            ("ERROR", ReassignReply::Never),
         ] {
-            assert_eq!(Answer::of(line), answer, "{line}");
+            assert_eq!(ReassignReply::of(line), answer, "{line}");
         }
     }
 }

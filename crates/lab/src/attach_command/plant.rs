@@ -16,7 +16,7 @@
 //! divided like the writes.
 
 use super::counts::Transfer;
-use super::told::{Class, PAGE, Told};
+use super::told::{ClassStats, MemcachedStats, PAGE};
 use base::{Bytes, Filter, Micros, Sample};
 use policy::rank::Victims;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -48,7 +48,7 @@ struct Counts {
 /// The server, as the pilot sees and sets it.
 #[derive(Debug)]
 pub(super) struct ClassPlant {
-    told: Told,
+    told: MemcachedStats,
     now: Micros,
     counts: BTreeMap<u8, Counts>,
     victims: HashMap<u8, Victims>,
@@ -62,7 +62,7 @@ pub(super) struct ClassPlant {
 }
 
 impl ClassPlant {
-    pub(super) fn new(told: Told) -> Self {
+    pub(super) fn new(told: MemcachedStats) -> Self {
         Self {
             told,
             now: Micros(0),
@@ -80,7 +80,7 @@ impl ClassPlant {
         self.now
     }
 
-    pub(super) const fn told(&self) -> &Told {
+    pub(super) const fn told(&self) -> &MemcachedStats {
         &self.told
     }
 
@@ -99,12 +99,12 @@ impl ClassPlant {
     /// transfer.
     pub(super) fn shift(&mut self, transfer: &Transfer) {
         let pages = transfer.pages as f64;
-        let change = |class: &Class| match class.number {
+        let change = |class: &ClassStats| match class.number {
             number if number == transfer.from => -pages,
             number if number == transfer.to => pages,
             _ => 0.0,
         };
-        let wanted = |class: &Class| (class.number, class.pages as f64 + change(class));
+        let wanted = |class: &ClassStats| (class.number, class.pages as f64 + change(class));
         self.wanted = self.told.classes.iter().map(wanted).collect();
     }
 
@@ -115,10 +115,16 @@ impl ClassPlant {
 
     /// Takes in a stretch of time: the server's figures at its start and its end, and the burst if
     /// there was one.
-    pub(super) fn take(&mut self, length: Micros, from: &Told, to: Told, heard: Option<Heard>) {
-        let none = Class::default();
+    pub(super) fn take(
+        &mut self,
+        length: Micros,
+        from: &MemcachedStats,
+        to: MemcachedStats,
+        heard: Option<Heard>,
+    ) {
+        let none = ClassStats::default();
         let missed = to.misses.saturating_sub(from.misses);
-        let change = |class: &Class| {
+        let change = |class: &ClassStats| {
             let before = from.class(class.number).unwrap_or(&none);
             (class.hits.saturating_sub(before.hits), class.sets.saturating_sub(before.sets))
         };
@@ -148,7 +154,7 @@ impl ClassPlant {
     }
 
     /// Keeps the server's latest figures between bursts.
-    pub(super) fn note(&mut self, told: Told) {
+    pub(super) fn note(&mut self, told: MemcachedStats) {
         self.told = told;
     }
 }
@@ -156,15 +162,16 @@ impl ClassPlant {
 impl Plant for ClassPlant {
     fn read(&mut self) -> Reading {
         let told = &self.told;
-        let counts = |class: &Class| self.counts.get(&class.number).copied().unwrap_or_default();
-        let part = |class: &Class| {
+        let counts =
+            |class: &ClassStats| self.counts.get(&class.number).copied().unwrap_or_default();
+        let part = |class: &ClassStats| {
             let Counts { gets, misses, sets } = counts(class);
             let used = Bytes(class.pages * PAGE);
             Part { class: class.number, used, gets, misses, sets, penalty: None }
         };
         let classes: Vec<_> = told.classes.iter().map(part).collect();
         let requests_per_s = (told.hits + told.misses) / told.uptime_s.max(1);
-        let slab = |class: &Class| tune::SlabClass {
+        let slab = |class: &ClassStats| tune::SlabClass {
             tail_age: class.age_s * requests_per_s.max(1),
             victims: self.victims.get(&class.number).copied().unwrap_or_default(),
             ..class.shown()

@@ -4,11 +4,13 @@
 //! to steer: the number of candidates of an eviction (DLRU's K) and the policy. Both are changed by
 //! CONFIG SET and restored at the end.
 
+use super::args::Args;
 use super::better::Better;
-use super::board::Board;
-use super::keys::{self, KeyPlant, Told};
+use super::board::{Board, serve};
+use super::keys::{self, KeyPlant, RedisStats};
+use super::redis_pilot::pilot;
+use super::rhythm::Rhythm;
 use super::say::{self, Say};
-use super::{Args, Rhythm};
 use crate::capture_command::cost::Cost;
 use crate::capture_command::redis::{self, Control};
 use crate::interrupt::Interrupt;
@@ -19,7 +21,7 @@ use serde_json::json;
 use std::io::{ErrorKind, Read};
 use std::time::{Duration, Instant};
 use trace::capture::{Monitor, Parser};
-use tune::{Evictor, Pilot, Recipe, recipe};
+use tune::{Pilot, Recipe, recipe};
 
 /// Time between two looks at the clock and at the keyboard.
 const LOOK: Duration = Duration::from_millis(20);
@@ -29,12 +31,6 @@ const CHUNK: usize = 1 << 18;
 /// A server that does not come back within this time is gone.
 const PATIENCE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(500);
-/// Numbers of candidates that are tried beside the server's own setting.
-const KS: [u8; 5] = [1, 2, 5, 10, 16];
-/// Weight of a burst's requests in the next burst.
-const KEEP: f64 = 0.85;
-const SEED: u64 = 1;
-
 const LACKS: &str = "Without the module no tenant can be given a budget of its own: who leaves is \
                      a matter of the whole server. liblarder_module.so can.";
 
@@ -59,8 +55,9 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen_to_the_end()?;
     let ends = args.span.map(|span| Instant::now() + Duration::from_micros(span.0));
     let say = Say { json: args.json };
-    let board = super::serve(args, say)?;
-    let mut run = Run { to, rhythm, chosen, say, board, interrupt, ends, cost: Cost::default() };
+    let board = serve(args, say)?;
+    let mut run =
+        RedisRun { to, rhythm, chosen, say, board, interrupt, ends, cost: Cost::default() };
     let mut control = Control::connect(to)?;
     loop {
         let mut session = Session::begin(control, &run, args.act)?;
@@ -83,7 +80,7 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-struct Run<'a> {
+struct RedisRun<'a> {
     to: &'a Address,
     rhythm: Rhythm,
     chosen: Recipe,
@@ -94,7 +91,7 @@ struct Run<'a> {
     cost: Cost,
 }
 
-impl Run<'_> {
+impl RedisRun<'_> {
     /// Prints an event, and shows it on the pages.
     fn happened(&self, event: &str, says: &str) {
         self.say.event(event, says);
@@ -158,7 +155,7 @@ struct Session {
 }
 
 impl Session {
-    fn begin(mut control: Control, run: &Run<'_>, wants_to_act: bool) -> anyhow::Result<Self> {
+    fn begin(mut control: Control, run: &RedisRun<'_>, wants_to_act: bool) -> anyhow::Result<Self> {
         let info = control.info()?;
         let place = format!("{}:{}", run.to.host, run.to.port);
         ensure!(
@@ -167,7 +164,7 @@ impl Session {
         );
         let version = info.get("valkey_version").or_else(|| info.get("redis_version"));
         let version = version.cloned().unwrap_or_default();
-        let told = Told::ask(&mut control)?;
+        let told = RedisStats::ask(&mut control)?;
         let policy = info.get("maxmemory_policy").cloned().unwrap_or_default();
         ensure!(
             told.limit > 0 && policy != "noeviction",
@@ -193,7 +190,7 @@ impl Session {
                  measured. {what} {LACKS}"
             ),
         );
-        let pilot = pilot(run, &policy, k, acts);
+        let pilot = pilot(run.chosen, run.rhythm.window, (&policy, k), acts);
         let plant = KeyPlant::new(told);
         let (found, better, shown) = (Found::default(), Better::default(), Instant::now());
         let mut session = Self { control, plant, pilot, acts, policy, k, found, better, shown };
@@ -221,16 +218,16 @@ impl Session {
         Ok(())
     }
 
-    fn steer(&mut self, run: &mut Run<'_>) -> anyhow::Result<()> {
+    fn steer(&mut self, run: &mut RedisRun<'_>) -> anyhow::Result<()> {
         let every = Duration::from_micros(run.rhythm.every.0);
         while !run.is_over() {
             let began = Instant::now();
-            let from = Told::ask(&mut self.control)?;
+            let from = RedisStats::ask(&mut self.control)?;
             let cost_from = self.control.reading()?;
             if !self.burst(run)? {
                 return Ok(());
             }
-            let to = Told::ask(&mut self.control)?;
+            let to = RedisStats::ask(&mut self.control)?;
             let cost_to = self.control.reading()?;
             run.cost.with.add(&cost_from, &cost_to);
             self.plant.end(&from, to.clone());
@@ -253,7 +250,7 @@ impl Session {
     }
 
     /// Listens for one window. Returns false if the run is over before the window ends.
-    fn burst(&mut self, run: &Run<'_>) -> anyhow::Result<bool> {
+    fn burst(&mut self, run: &RedisRun<'_>) -> anyhow::Result<bool> {
         let (mut stream, arrived) = redis::open(run.to, false, Bounds::STRANGER)?;
         stream.set_read_timeout(Some(LOOK)).context("cannot set a time for reading")?;
         let (mut parser, mut buffer) = (Monitor::default(), vec![0; CHUNK]);
@@ -279,18 +276,23 @@ impl Session {
     }
 
     /// Records a look at the server once a second, for `--http`.
-    fn show(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
+    fn show(&mut self, run: &RedisRun<'_>) -> anyhow::Result<()> {
         let Some(board) = run.board.as_ref().filter(|_| self.shown.elapsed() >= SHOWN) else {
             return Ok(());
         };
         self.shown = Instant::now();
         let info = self.control.info()?;
-        board.look(keys::server(&info), vec![Told::of(&info).tenant(&self.policy)]);
+        board.look(keys::server(&info), vec![RedisStats::of(&info).tenant(&self.policy)]);
         Ok(())
     }
 
     /// Prints the result of an epoch, and changes settings if the pilot acts.
-    fn epoch(&mut self, run: &Run<'_>, from: &Told, to: &Told) -> anyhow::Result<()> {
+    fn epoch(
+        &mut self,
+        run: &RedisRun<'_>,
+        from: &RedisStats,
+        to: &RedisStats,
+    ) -> anyhow::Result<()> {
         run.board.iter().for_each(|board| board.epoch(&self.pilot));
         let status = self.pilot.status();
         let Some(epoch) = status.history.last() else { return Ok(()) };
@@ -349,14 +351,15 @@ impl Session {
             self.set(run, "maxmemory-policy", &policy)?;
             self.policy = policy;
             // The curves of the old policy do not describe the new one.
-            self.pilot = pilot(run, &self.policy, self.k, true);
+            let place = (&*self.policy, self.k);
+            self.pilot = pilot(run.chosen, run.rhythm.window, place, true);
             self.better = Better::default();
             self.pilot.tick(&mut self.plant);
         }
         Ok(())
     }
 
-    fn set(&mut self, run: &Run<'_>, name: &str, value: &str) -> anyhow::Result<()> {
+    fn set(&mut self, run: &RedisRun<'_>, name: &str, value: &str) -> anyhow::Result<()> {
         let before = setting(&mut self.control, name)?;
         let kept = match name {
             "maxmemory-policy" => &mut self.found.policy,
@@ -374,31 +377,4 @@ impl Session {
         run.happened("set", &format!("{name} is {value}; it was {before}."));
         Ok(())
     }
-}
-
-/// The pilot for a policy. For K-LRU it chooses the number of candidates. It also tries other
-/// policies.
-fn pilot(run: &Run<'_>, policy: &str, k: u8, acts: bool) -> Pilot {
-    let evictors = match policy {
-        "allkeys-lfu" | "volatile-lfu" => vec![Evictor::LFU],
-        "allkeys-random" | "volatile-random" => {
-            vec![Evictor { policy: "random", k: 0, pool: false }]
-        }
-        _ => {
-            let others = KS.into_iter().filter(|&other| other != k);
-            std::iter::once(k).chain(others).map(Evictor::klru_pool).collect()
-        }
-    };
-    let chosen = Recipe {
-        // Leaks one list for each change of policy; such changes are few.
-        evictors: evictors.leak(),
-        curves: Some("krr"),
-        epoch: run.rhythm.window,
-        interval: 0,
-        rate: None,
-        keep: KEEP,
-        ..run.chosen
-    };
-    let pilot = Pilot::new(chosen, SEED);
-    if acts { pilot } else { pilot.only_watching() }
 }

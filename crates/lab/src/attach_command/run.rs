@@ -1,9 +1,10 @@
 //! Parts of an attachment to memcached that outlive a lost connection or a restart of the server.
 
+use super::args::Args;
 use super::board::Board;
+use super::rhythm::Rhythm;
 use super::say::{Moves, Say};
-use super::told::Told;
-use super::{Args, Rhythm};
+use super::told::MemcachedStats;
 use crate::capture_command::cost::Cost;
 use crate::capture_command::memcached::Control;
 use crate::interrupt::Interrupt;
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(500);
 
 /// Arguments, output and counts of an attachment, which outlive its sessions.
-pub(super) struct Run<'a> {
+pub(super) struct MemcachedRun<'a> {
     pub(super) to: &'a Address,
     pub(super) recipe: Recipe,
     pub(super) rhythm: Rhythm,
@@ -32,7 +33,7 @@ pub(super) struct Run<'a> {
     pub(super) moves: Moves,
 }
 
-impl Run<'_> {
+impl MemcachedRun<'_> {
     /// Prints an event, and shows it on the dashboard.
     pub(super) fn happened(&self, event: &str, says: &str) {
         self.say.event(event, says);
@@ -49,8 +50,8 @@ impl Run<'_> {
     }
 
     /// Waits until the server is back and answers. Returns `None` if the run is over before.
-    pub(super) fn reach(&self) -> anyhow::Result<Option<(Control, Told)>> {
-        let ask = |mut control: Control| Ok((Told::ask(&mut control)?, control));
+    pub(super) fn reach(&self) -> anyhow::Result<Option<(Control, MemcachedStats)>> {
+        let ask = |mut control: Control| Ok((MemcachedStats::ask(&mut control)?, control));
         let began = Instant::now();
         loop {
             match Control::connect(self.to).and_then(ask) {
@@ -81,7 +82,7 @@ impl Run<'_> {
 
     /// Whether pages are moved on this server. Prints how the server is watched, and the reason
     /// where no pages are moved.
-    pub(super) fn may_act(&self, told: &Told, args: &Args) -> bool {
+    pub(super) fn may_act(&self, told: &MemcachedStats, args: &Args) -> bool {
         let place = format!("memcached {} at {}:{}", told.version, self.to.host, self.to.port);
         let (recipe, window, every) = (&self.recipe.name, self.rhythm.window, self.rhythm.every);
         let how = if self.watches() {

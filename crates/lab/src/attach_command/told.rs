@@ -10,7 +10,7 @@ pub(crate) const PAGE: u64 = 1 << 20;
 
 /// All figures at one moment. Counts are since the server started.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct MemcachedStats {
     pub(crate) version: String,
     pub(crate) pid: u64,
     pub(crate) uptime_s: u64,
@@ -32,12 +32,12 @@ pub(crate) struct Told {
     /// Lines that watchers did not get, by both counters together.
     pub(crate) dropped: u64,
     /// Classes that have pages, the smallest chunks first.
-    pub(crate) classes: Vec<Class>,
+    pub(crate) classes: Vec<ClassStats>,
 }
 
 /// A size class with its figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Class {
+pub(crate) struct ClassStats {
     pub(crate) number: u8,
     /// Bytes that an item takes of its page.
     pub(crate) share: u64,
@@ -60,7 +60,7 @@ fn number(table: &Table, name: &str) -> u64 {
     table.get(name).and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-impl Told {
+impl MemcachedStats {
     /// Asks the server for the three tables.
     ///
     /// # Errors
@@ -86,7 +86,9 @@ impl Told {
             clients: stat("curr_connections"),
             used: stat("bytes"),
             dropped: stat("log_worker_dropped") + stat("log_watcher_skipped"),
-            classes: (1..=u8::MAX).filter_map(|class| Class::of(class, slabs, items)).collect(),
+            classes: (1..=u8::MAX)
+                .filter_map(|class| ClassStats::of(class, slabs, items))
+                .collect(),
         }
     }
 
@@ -101,7 +103,7 @@ impl Told {
     }
 
     /// A class by its number.
-    pub(crate) fn class(&self, number: u8) -> Option<&Class> {
+    pub(crate) fn class(&self, number: u8) -> Option<&ClassStats> {
         self.classes.iter().find(|class| class.number == number)
     }
 
@@ -118,7 +120,7 @@ impl Told {
     }
 }
 
-impl Class {
+impl ClassStats {
     fn of(class: u8, slabs: &Table, items: &Table) -> Option<Self> {
         let slab = |name: &str| number(slabs, &format!("{class}:{name}"));
         let item = |name: &str| number(items, &format!("items:{class}:{name}"));
@@ -165,7 +167,7 @@ mod tests {
     /// Answers of memcached 1.6.18 after one small item and one of 5 000 bytes.
     #[test]
     fn what_is_told_is_read() {
-        let told = Told::of(
+        let told = MemcachedStats::of(
             &table(
                 "pid 15815\nuptime 3\nversion 1.6.18\nlimit_maxbytes 8388608\nget_hits 1\n\
                     get_misses 2\nslab_reassign_running 1\nslabs_moved 4\ncurr_items 2\n\
@@ -188,7 +190,7 @@ mod tests {
         let large = told.class(19).unwrap();
         assert_eq!((large.share, large.evicted, large.pages), (5_698, 9, 2));
         assert_eq!(told.classes.len(), 2);
-        let later = Told { uptime_s: 1, ..told.clone() };
+        let later = MemcachedStats { uptime_s: 1, ..told.clone() };
         assert!(!later.is_of_same_process(&told) && told.is_of_same_process(&later));
     }
 }

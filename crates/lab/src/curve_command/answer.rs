@@ -1,112 +1,123 @@
-//! Questions to a curve: the memory for a goal, and the gain by one step more. Nothing was measured
-//! beyond the bytes that the trace touches, so nothing is answered there.
+//! The answer of one model.
 
+use super::args::QuestionArgs;
+use super::plan::depends_on_k;
+use super::questions::{Goal, Step};
 use super::survey::Survey;
 use base::{Bytes, MissRatio};
-use curve::MissRatioCurve;
+use curve::{MissRatioCurve, Params, Spec};
 use serde::Serialize;
 
-/// Reads `5%` or `0.05`.
-pub(super) fn ratio(text: &str) -> Result<MissRatio, String> {
-    let (number, scale) = match text.trim().strip_suffix('%') {
-        Some(percent) => (percent, 100.0),
-        None => (text, 1.0),
-    };
-    match number.trim().parse::<f64>() {
-        Ok(number) if (0.0..=1.0).contains(&(number / scale)) => Ok(MissRatio(number / scale)),
-        _ => Err(format!("'{text}' is not a miss ratio: write one from 0 to 1, or such as 5%")),
-    }
-}
+/// Largest fall of the miss ratio that still counts as a plateau.
+const LEVEL: f64 = 0.005;
 
-/// The memory that a goal needs.
+/// One model run over the trace.
 #[derive(Debug, Serialize)]
-pub(super) struct Goal {
-    pub(super) miss_ratio: f64,
-    pub(super) bytes: Option<u64>,
-    /// Reason, where there is no size.
+pub(super) struct CurveOutput {
+    pub(super) trace: String,
+    pub(super) model: &'static str,
+    /// Candidates of an eviction, where the model is one of K-LRU.
+    pub(super) k: Option<u32>,
+    pub(super) pool: Option<bool>,
+    /// Policy whose miss ratio the model predicts.
+    pub(super) policy: String,
+    /// Share of the keys watched, at the end.
+    pub(super) rate: f64,
+    pub(super) seed: u64,
+    pub(super) points: Vec<(u64, f64)>,
+    /// Size, and the lower and upper end of the band for its miss ratio.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) band: Vec<(u64, f64, f64)>,
+    /// Sizes and miss ratios of the reference model, at the sizes of `points`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) why: Option<String>,
-}
-
-impl Goal {
-    pub(super) fn of(curve: &MissRatioCurve, survey: &Survey, goal: MissRatio) -> Self {
-        let all = Bytes(survey.footprint);
-        let bytes = curve.size_for(goal).filter(|&size| size <= all);
-        let why = bytes.is_none().then(|| {
-            format!(
-                "no size in this trace reaches {:.2} %: with all its {all} it still misses {:.2} % \
-                 of the reads, most of them a key's first; a longer trace may tell more",
-                goal.0 * 100.0,
-                curve.at(all).0 * 100.0
-            )
-        });
-        Self { miss_ratio: goal.0, bytes: bytes.map(|size| size.0), why }
-    }
-}
-
-/// Miss ratios at a size and with one step more.
-#[derive(Debug, Serialize)]
-pub(super) struct Step {
-    pub(super) bytes: u64,
-    pub(super) miss_ratio: Option<f64>,
-    #[serde(rename = "step")]
-    pub(super) more_bytes: u64,
-    #[serde(rename = "miss_ratio_with_step")]
-    pub(super) with_more: Option<f64>,
-    /// Reason, where a number is missing.
+    pub(super) against: Option<Vec<(u64, f64)>>,
+    /// Mean absolute error over the points, and over the intervals where there are several.
+    pub(super) mae: Option<f64>,
+    /// Largest absolute error.
+    pub(super) error_max: Option<f64>,
+    pub(super) seconds: f64,
+    /// Nanoseconds per access to a watched key, including the time to draw the curve.
+    pub(super) ns_per_sampled_access: f64,
+    pub(super) model_bytes: u64,
+    /// Miss ratios that two pools reach when they share the keys between them: the corners of the
+    /// lower hull.
+    pub(super) hull: Vec<(u64, f64)>,
+    /// Ranges of sizes in which the miss ratio hardly falls: first and last size, the last more
+    /// than twice the first.
+    pub(super) plateaus: Vec<(u64, u64)>,
+    pub(super) requests: u64,
+    pub(super) reads: u64,
+    pub(super) keys: u64,
+    pub(super) footprint: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) why: Option<String>,
+    pub(super) goal: Option<Goal>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) at: Option<Step>,
 }
 
-impl Step {
-    pub(super) fn of(curve: &MissRatioCurve, survey: &Survey, size: Bytes, step: Bytes) -> Self {
-        let all = Bytes(survey.footprint);
-        let known = |size: Bytes| (size <= all).then(|| curve.at(size).0);
-        let more = Bytes(size.0.saturating_add(step.0));
-        let why = (more > all).then(|| {
-            format!("this trace touches only {all}: beyond that it cannot tell what memory buys")
-        });
-        Self {
-            bytes: size.0,
-            miss_ratio: known(size),
-            more_bytes: step.0,
-            with_more: known(more),
-            why,
+/// A model's parameters and costs, as an answer reports them.
+pub(super) struct Made<'a> {
+    pub(super) spec: &'static Spec,
+    pub(super) params: &'a Params,
+    /// Share of the keys watched, at the end.
+    pub(super) rate: f64,
+    pub(super) seed: u64,
+    pub(super) seconds: f64,
+    /// Memory of the model.
+    pub(super) bytes: Bytes,
+}
+
+impl Made<'_> {
+    /// The answer at the sizes of `points`, without a comparison.
+    pub(super) fn answer(
+        &self,
+        trace: &str,
+        curve: &MissRatioCurve,
+        points: &[(u64, f64)],
+        survey: &Survey,
+        asked: &QuestionArgs,
+    ) -> CurveOutput {
+        let reported = through(points);
+        let flat = reported.plateaus(LEVEL);
+        let k = depends_on_k(self.spec).then_some(self.params.k);
+        let k = k.filter(|_| self.params.policy.is_none());
+        CurveOutput {
+            trace: trace.to_owned(),
+            model: self.spec.name,
+            k,
+            pool: k.map(|_| self.params.pool),
+            policy: (self.spec.predicts)(self.params).to_string(),
+            rate: self.rate,
+            seed: self.seed,
+            points: points.to_vec(),
+            band: vec![],
+            against: None,
+            mae: None,
+            error_max: None,
+            seconds: self.seconds,
+            ns_per_sampled_access: self.seconds * 1e9
+                / (survey.requests as f64 * self.rate).max(1.0),
+            model_bytes: self.bytes.0,
+            hull: reported.hull().points().iter().map(|(size, ratio)| (size.0, ratio.0)).collect(),
+            plateaus: flat.into_iter().map(|(from, to)| (from.0, to.0)).collect(),
+            requests: survey.requests,
+            reads: survey.reads,
+            keys: survey.keys,
+            footprint: survey.footprint,
+            goal: asked.goal.map(|goal| Goal::of(curve, survey, goal)),
+            at: asked.at.map(|size| Step::of(curve, survey, size, asked.step)),
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SURVEY: Survey = Survey { requests: 10, reads: 10, keys: 5, footprint: 1_000 };
-
-    fn curve() -> MissRatioCurve {
-        MissRatioCurve::new([(Bytes(500), MissRatio(0.4)), (Bytes(1_000), MissRatio(0.2))])
+impl CurveOutput {
+    /// The curve through the points.
+    pub(super) fn curve(&self) -> MissRatioCurve {
+        through(&self.points)
     }
+}
 
-    #[test]
-    fn ratios_are_read() {
-        assert_eq!(ratio("5%"), Ok(MissRatio(0.05)));
-        assert_eq!(ratio("0.25"), Ok(MissRatio(0.25)));
-        for text in ["5", "-1%", "101%", "much", ""] {
-            assert!(ratio(text).is_err(), "{text}");
-        }
-    }
-
-    /// Neither a goal below what the trace can show nor a size beyond it gets a number.
-    #[test]
-    fn nothing_is_said_beyond_the_data() {
-        let (curve, all) = (curve(), Bytes(1_000));
-        let goal = Goal::of(&curve, &SURVEY, MissRatio(0.3)).bytes;
-        assert!(goal.is_some_and(|size| (750..=751).contains(&size)), "{goal:?}");
-        let goal = Goal::of(&curve, &SURVEY, MissRatio(0.1));
-        assert!(goal.bytes.is_none() && goal.why.unwrap().contains("20.00 %"));
-        let step = Step::of(&curve, &SURVEY, Bytes(500), Bytes(250));
-        assert!((step.with_more.unwrap() - 0.3).abs() < 1e-12 && step.why.is_none());
-        let step = Step::of(&curve, &SURVEY, all, Bytes(1));
-        assert_eq!((step.miss_ratio, step.with_more), (Some(0.2), None));
-        assert!(step.why.is_some());
-    }
+/// The curve through some points.
+pub(super) fn through(points: &[(u64, f64)]) -> MissRatioCurve {
+    MissRatioCurve::new(points.iter().map(|&(size, ratio)| (Bytes(size), MissRatio(ratio))))
 }

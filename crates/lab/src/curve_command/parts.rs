@@ -8,8 +8,10 @@
 //! kilobytes, however long the trace is. Any means may start the processes, on any machines:
 //! `xargs`, Slurm, or a loop.
 
+use super::answer::{CurveOutput, Made};
+use super::args::{Draw, MergeArgs, QuestionArgs};
+use super::run::ModelRun;
 use super::survey::Survey;
-use super::{Answer, Asked, Draw, Made, Run};
 use crate::whole_file::WholeFile;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use base::{Bytes, hash};
@@ -17,42 +19,15 @@ use curve::{ModelCounts, Params, Part};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 /// First bytes of a file, with the version of the form that follows.
 const MAGIC: &[u8] = b"larder counts 1\n";
 
-/// Add up what was counted of parts of the keys, and draw the curve of all
-#[derive(clap::Args, Debug)]
-#[command(after_help = "\
-Examples:
-  seq 4 | xargs -P 4 -I I larder curve trace.csv.zst --part I/4 --state I.counts
-  larder curve merge 1.counts 2.counts 3.counts 4.counts
-  larder curve merge *.counts --goal 5% --json")]
-pub(super) struct Args {
-    /// Files that `larder curve --state` wrote, in any order
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
-    /// Write the sum to a file, which may be merged again
-    #[arg(long, value_name = "FILE")]
-    state: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) asked: Asked,
-}
-
-/// Reads `1/4`: the first of four parts.
-pub(super) fn part(text: &str) -> Result<Part, String> {
-    let (at, of) = text.split_once('/').unwrap_or_default();
-    match (at.parse::<u32>(), of.parse::<u32>()) {
-        (Ok(at @ 1..), Ok(of)) if at <= of && of <= curve::PARTS_MAX => Ok(Part { at: at - 1, of }),
-        _ => Err(format!("'{text}' is no part: write such as 1/4, for the first of four")),
-    }
-}
-
 /// Counts of some parts of a trace, as a file holds them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct State {
+struct PartsFile {
     trace: String,
     survey: Survey,
     /// Number of parts into which the keys are divided, and the parts counted here.
@@ -76,9 +51,9 @@ struct Counted {
 }
 
 /// Writes the counts of the models of these runs to a file.
-pub(super) fn save(path: &Path, args: &Draw, survey: &Survey, runs: &[Run]) -> Result<()> {
+pub(super) fn save(path: &Path, args: &Draw, survey: &Survey, runs: &[ModelRun]) -> Result<()> {
     let part = args.part.unwrap_or(Part::WHOLE);
-    let of_run = |run: &Run| {
+    let of_run = |run: &ModelRun| {
         let counts = curve::Model::counted(&run.model).ok_or_else(|| {
             anyhow!(
                 "what {} counts does not add up: choose olken, shards, krr, aet, eaet or kaet",
@@ -97,7 +72,7 @@ pub(super) fn save(path: &Path, args: &Draw, survey: &Survey, runs: &[Run]) -> R
         })
     };
     let models = runs.iter().filter(|run| run.wanted).map(of_run).collect::<Result<_>>()?;
-    let state = State {
+    let state = PartsFile {
         trace: args.trace.clone(),
         survey: *survey,
         of: part.of,
@@ -107,7 +82,7 @@ pub(super) fn save(path: &Path, args: &Draw, survey: &Survey, runs: &[Run]) -> R
     write(path, std::slice::from_ref(&args.trace), &state)
 }
 
-fn write(path: &Path, inputs: &[String], state: &State) -> Result<()> {
+fn write(path: &Path, inputs: &[String], state: &PartsFile) -> Result<()> {
     let body = postcard::to_stdvec(state)?;
     let file = WholeFile::begin(path, inputs)?;
     let mut to = file.writer()?;
@@ -119,7 +94,7 @@ fn write(path: &Path, inputs: &[String], state: &State) -> Result<()> {
     Ok(())
 }
 
-fn read(path: &Path) -> Result<State> {
+fn read(path: &Path) -> Result<PartsFile> {
     let shown = path.display();
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
     let name = MAGIC.len() - 2;
@@ -134,7 +109,7 @@ fn read(path: &Path) -> Result<State> {
         hash::bytes(0, body) == u64::from_le_bytes(*sum),
         "{shown} is damaged: count its part again"
     );
-    let state: State = postcard::from_bytes(body)
+    let state: PartsFile = postcard::from_bytes(body)
         .with_context(|| format!("{shown} is damaged: count its part again"))?;
     let is_sound = state.parts.iter().all(|&at| Part { at, of: state.of }.is_sound())
         && state.models.iter().all(|counted| counted.counts.are_sound());
@@ -143,9 +118,9 @@ fn read(path: &Path) -> Result<State> {
 }
 
 /// Adds the counts of other parts of the same trace.
-fn add(state: &mut State, other: State, path: &Path) -> Result<()> {
+fn add(state: &mut PartsFile, other: PartsFile, path: &Path) -> Result<()> {
     let shown = path.display();
-    let kinds = |state: &State| -> Vec<_> {
+    let kinds = |state: &PartsFile| -> Vec<_> {
         let kind =
             |one: &Counted| (one.model.clone(), one.k, one.pool, one.rate.to_bits(), one.seed);
         state.models.iter().map(kind).collect()
@@ -183,7 +158,7 @@ fn add(state: &mut State, other: State, path: &Path) -> Result<()> {
 }
 
 /// The curves of all parts together, with a title.
-pub(super) fn merged(args: &Args) -> Result<(String, Vec<Answer>)> {
+pub(super) fn merged(args: &MergeArgs) -> Result<(String, Vec<CurveOutput>)> {
     let Some((first, rest)) = args.files.split_first() else { bail!("name at least one file") };
     let mut state = read(first)?;
     for path in rest {
@@ -210,7 +185,7 @@ pub(super) fn merged(args: &Args) -> Result<(String, Vec<Answer>)> {
     Ok((title, answers))
 }
 
-fn of_model(counted: &Counted, state: &State, asked: &Asked) -> Result<Answer> {
+fn of_model(counted: &Counted, state: &PartsFile, asked: &QuestionArgs) -> Result<CurveOutput> {
     let spec = curve::find(&counted.model).map_err(|error| anyhow!(error))?;
     let Counted { k, pool, rate, seed, seconds, .. } = *counted;
     let params = Params { k, pool, rate, seed, ..Params::default() };
@@ -230,18 +205,4 @@ fn of_model(counted: &Counted, state: &State, asked: &Asked) -> Result<Answer> {
         bytes: Bytes(counted.bytes),
     };
     Ok(made.answer(&state.trace, &curve, &points, survey, asked))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_read() {
-        assert_eq!(part("1/4"), Ok(Part { at: 0, of: 4 }));
-        assert_eq!(part("4/4"), Ok(Part { at: 3, of: 4 }));
-        for text in ["0/4", "5/4", "4", "", "1/0", "1/99999999", "a/b"] {
-            assert!(part(text).unwrap_err().contains("1/4"), "{text}");
-        }
-    }
 }

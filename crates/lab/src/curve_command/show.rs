@@ -1,6 +1,6 @@
 //! The answers as text, as one JSON document, as one page.
 
-use super::Answer;
+use super::answer::CurveOutput;
 use crate::report::format::{Format, bytes};
 use crate::report::{Axis, Chart, Page, Series, Table, json as document, sign};
 use crate::whole_file;
@@ -10,14 +10,14 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 /// Prints one object, or a list of objects for several answers.
-pub(super) fn json(mut answers: Vec<Answer>) -> anyhow::Result<()> {
+pub(super) fn json(mut answers: Vec<CurveOutput>) -> anyhow::Result<()> {
     if answers.len() == 1 {
         return document::print(&answers.remove(0));
     }
     document::print(&answers)
 }
 
-pub(super) fn text(trace: &str, answers: &[Answer]) {
+pub(super) fn text(trace: &str, answers: &[CurveOutput]) {
     println!("{}", chart(trace, answers).text(72, 18, std::io::stdout().is_terminal()));
     println!("{}", table(answers));
     for line in answers.iter().flat_map(sentences).chain(winners(answers)) {
@@ -25,7 +25,7 @@ pub(super) fn text(trace: &str, answers: &[Answer]) {
     }
 }
 
-pub(super) fn page(path: &Path, trace: &str, answers: &[Answer]) -> anyhow::Result<()> {
+pub(super) fn page(path: &Path, trace: &str, answers: &[CurveOutput]) -> anyhow::Result<()> {
     let mut page = Page::new(format!("Miss ratio curves of {trace}"));
     sign(&mut page);
     page.chart(&chart(trace, answers)).table(&table(answers));
@@ -35,11 +35,11 @@ pub(super) fn page(path: &Path, trace: &str, answers: &[Answer]) -> anyhow::Resu
     whole_file::write(path, &[trace.to_owned()], &page.to_string())
 }
 
-fn name(answer: &Answer) -> String {
+fn name(answer: &CurveOutput) -> String {
     format!("{} of {}", answer.model, answer.policy)
 }
 
-fn chart(trace: &str, answers: &[Answer]) -> Chart {
+fn chart(trace: &str, answers: &[CurveOutput]) -> Chart {
     let line = |points: &[(u64, f64)]| {
         std::iter::once((0.0, 1.0)).chain(points.iter().map(|&(x, y)| (x as f64, y))).collect()
     };
@@ -62,7 +62,7 @@ fn chart(trace: &str, answers: &[Answer]) -> Chart {
     }
 }
 
-fn table(answers: &[Answer]) -> Table {
+fn table(answers: &[CurveOutput]) -> Table {
     let mut table = Table::new([
         "model", "policy", "rate", "at 10 %", "at 25 %", "at 50 %", "at 100 %", "error", "largest",
         "seconds", "memory",
@@ -92,8 +92,8 @@ fn table(answers: &[Answer]) -> Table {
 }
 
 /// Sentences that name the best policy up to each size, where there are several policies.
-fn winners(answers: &[Answer]) -> Vec<String> {
-    let curves: Vec<MissRatioCurve> = answers.iter().map(Answer::curve).collect();
+fn winners(answers: &[CurveOutput]) -> Vec<String> {
+    let curves: Vec<MissRatioCurve> = answers.iter().map(CurveOutput::curve).collect();
     let envelope = Envelope::new(&curves.iter().collect::<Vec<_>>());
     let points: Vec<_> = envelope.points().iter().filter(|(size, ..)| size.0 > 0).collect();
     let several = answers.iter().any(|answer| answer.policy != answers[0].policy);
@@ -114,7 +114,7 @@ fn winners(answers: &[Answer]) -> Vec<String> {
     lines
 }
 
-fn sentences(answer: &Answer) -> Vec<String> {
+fn sentences(answer: &CurveOutput) -> Vec<String> {
     let name = name(answer);
     let mut lines = vec![];
     if let Some((size, low, high)) =

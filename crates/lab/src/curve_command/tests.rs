@@ -1,6 +1,9 @@
 //! The command on synthetic traces, with several rates, seeds, intervals and parts.
 
-use super::{Draw, answers, parts};
+use super::answer::CurveOutput;
+use super::args::{Draw, MergeArgs};
+use super::command::answers;
+use super::parts;
 use clap::Parser;
 
 #[derive(Parser)]
@@ -9,7 +12,7 @@ struct Line {
     args: Draw,
 }
 
-fn ask(flags: &str) -> Vec<super::Answer> {
+fn ask(flags: &str) -> Vec<CurveOutput> {
     let trace = "synth:zipf:keys=20000:requests=120000:skew=0.8:size=const/100";
     let line = ["curve", trace].into_iter().chain(flags.split_whitespace());
     answers(&Line::parse_from(line).args).unwrap()
@@ -61,7 +64,7 @@ fn plateaus_and_hull_of_a_loop() {
 #[derive(Parser)]
 struct MergeLine {
     #[command(flatten)]
-    args: parts::Args,
+    args: MergeArgs,
 }
 
 fn counted(folder: &std::path::Path, flags: &str, name: &str) -> String {

@@ -15,11 +15,11 @@ type Open<C> = Box<dyn Fn() -> anyhow::Result<C> + Send + Sync>;
 pub(super) struct Pool<C> {
     open: Open<C>,
     size: usize,
-    state: Mutex<State<C>>,
+    state: Mutex<PoolState<C>>,
     returned: Condvar,
 }
 
-struct State<C> {
+struct PoolState<C> {
     idle: Vec<C>,
     /// Number of connections that are idle, in use, or being opened.
     connections: usize,
@@ -32,7 +32,7 @@ impl<C> Pool<C> {
         size: usize,
         open: impl Fn() -> anyhow::Result<C> + Send + Sync + 'static,
     ) -> Self {
-        let state = State { idle: vec![], connections: 0, users: 0 };
+        let state = PoolState { idle: vec![], connections: 0, users: 0 };
         Self { open: Box::new(open), size, state: Mutex::new(state), returned: Condvar::new() }
     }
 
@@ -90,7 +90,7 @@ impl<C> Pool<C> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<C>> {
+    fn lock(&self) -> MutexGuard<'_, PoolState<C>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

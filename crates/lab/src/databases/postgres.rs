@@ -7,7 +7,7 @@
 
 use super::place::Place;
 use super::pool::Pool;
-use super::{quoted, table};
+use super::table::{quoted, table};
 use anyhow::Context;
 use base::hash;
 use load::{Database, Filled, Filler, Kind, Origin, Reader, seed_if, value, value_of};

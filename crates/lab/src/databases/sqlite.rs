@@ -5,7 +5,7 @@
 //! page cache are real, and the file stays small. The table is filled once, in one transaction,
 //! from the trace that is then replayed. A later run over the same trace finds it ready.
 
-use super::quoted;
+use super::table::quoted;
 use anyhow::{Context, bail};
 use base::hash;
 use load::{Database, Filled, Filler, Kind, Origin, Reader, value};

@@ -9,8 +9,7 @@
 use super::load::Load;
 use super::mixes::recorded;
 use super::{Experiment, Findings, Setting};
-use crate::plant::{Bounds, Counts};
-use crate::simulation::Simulation;
+use crate::plant::{Bounds, Counts, Simulation};
 use anyhow::{Result, anyhow};
 use base::{Access, Bytes, Micros, Op};
 use policy::Outcome;
@@ -87,15 +86,14 @@ fn fly(
     let (mut written, mut begun) = (0, from);
     let mut counts = Counts::default();
     for (at, access) in after.requests.iter().enumerate() {
-        let missed = simulation.access(access) == Outcome::Miss;
+        let outcome = simulation.access(access);
+        let missed = outcome == Outcome::Miss;
         written += if missed || access.op == Op::Set { access.size.get() } else { 0 };
         if begun.is_none() && (written >= memory.0 || at >= after.requests.len() / 2) {
             begun = Some(at + 1);
         }
-        if access.op == Op::Get && begun.is_some_and(|begun| at >= begun) {
-            counts.gets += 1;
-            counts.misses += u64::from(missed);
-            counts.waited += if missed { access.penalty } else { Micros(0) };
+        if begun.is_some_and(|begun| at >= begun) {
+            counts.record(access, outcome);
         }
     }
     Ok((counts, begun.unwrap_or_default()))

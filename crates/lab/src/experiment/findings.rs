@@ -28,7 +28,7 @@ struct Cell {
 
 /// Figures of a subject over all its cells, or over those of one workload.
 #[derive(Clone, Debug, Serialize)]
-struct Row {
+struct FindingRow {
     name: String,
     #[serde(flatten)]
     figures: Figures,
@@ -51,7 +51,7 @@ struct Claim {
 pub(super) struct Document<'a> {
     name: &'static str,
     seed: u64,
-    rows: Vec<Row>,
+    rows: Vec<FindingRow>,
     cells: &'a [Cell],
     findings: &'a [Claim],
 }
@@ -146,7 +146,7 @@ impl Findings {
         Document { name, seed, rows: self.rows(None), cells: &self.cells, findings: &self.claims }
     }
 
-    fn rows(&self, workload: Option<&str>) -> Vec<Row> {
+    fn rows(&self, workload: Option<&str>) -> Vec<FindingRow> {
         let of = |cell: &&Cell| workload.is_none_or(|workload| cell.workload == workload);
         let names = distinct(self.cells.iter().filter(of).map(|cell| &cell.name));
         let row = |name: String| {
@@ -158,7 +158,7 @@ impl Findings {
                 }
             }
             let figures = Figures(figures);
-            Row { name, figures }
+            FindingRow { name, figures }
         };
         names.into_iter().map(row).collect()
     }

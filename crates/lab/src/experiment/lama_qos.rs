@@ -9,10 +9,9 @@
 //!     Key-Value Caches. IEEE TC '17, section 4.7.
 
 use super::lama_phases::phases;
-use super::slabs::{Load, lama, less, open};
+use super::slabs::{Load, lama, open};
 use super::{Experiment, Findings, Setting};
-use crate::plant::Counts;
-use crate::simulation::{Simulation, Store};
+use crate::plant::{Counts, SimulatedStore, Simulation};
 use anyhow::Result;
 use tune::{Goal, Target};
 
@@ -74,7 +73,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
 }
 
 /// The share of the memory that the tenant with the promise holds.
-fn share(flown: &Simulation<impl Store>) -> f64 {
+fn share(flown: &Simulation<impl SimulatedStore>) -> f64 {
     flown.plant.used_by(0).as_f64() / flown.plant.used().as_f64()
 }
 
@@ -86,9 +85,9 @@ fn note(
     misses: f64,
     memory_share: f64,
 ) {
-    let ratio = |window: usize| less(&counts[window], &counts[window - 1]).miss_ratio();
+    let ratio = |window: usize| counts[window].since(counts[window - 1]).miss_ratio();
     let off: Vec<_> = (SETTLED..WINDOWS).map(|at| 100.0 * (ratio(at) - misses)).collect();
-    let all = less(&counts[WINDOWS - 1], &counts[SETTLED - 1]);
+    let all = counts[WINDOWS - 1].since(counts[SETTLED - 1]);
     let figures = [
         ("miss_ratio", all.miss_ratio()),
         ("off_mean_points", off.iter().map(|off| off.abs()).sum::<f64>() / off.len() as f64),

@@ -1,9 +1,7 @@
 //! Workloads of experiments, which recipes, policies and models can play.
 
-use crate::plant::{Bounds, Counts};
+use crate::plant::{Bounds, Counts, SimulatedStore, Simulation, SlabPlant, Slabs};
 use crate::requests::Requests;
-use crate::simulation::{Simulation, Store};
-use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Context, Result, anyhow, ensure};
 use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
 use curve::{MissRatioCurve, Params, Spec};
@@ -132,7 +130,7 @@ impl Load {
     }
 
     /// Counts of all tenants of a simulation together.
-    pub(super) fn counts<S: Store>(&self, simulation: &Simulation<S>) -> Counts {
+    pub(super) fn counts<S: SimulatedStore>(&self, simulation: &Simulation<S>) -> Counts {
         simulation.counts(0..self.tenants as TenantId)
     }
 

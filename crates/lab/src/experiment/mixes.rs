@@ -121,6 +121,7 @@ pub(super) fn baselines(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plant::SimulatedStore;
 
     /// A loop needs all the memory, beside keys that are hardly read. With equal shares the loop
     /// misses; free competition gives it nearly all the memory.

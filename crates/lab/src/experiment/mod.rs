@@ -5,26 +5,17 @@
 //! recipe or a policy) on one workload with one seed. The rows of the answer are the means of the
 //! cells of a subject. Findings state the conclusions, with the figures of the paper.
 
+mod command;
 mod findings;
 mod live;
 mod load;
 mod mixes;
+mod setting;
 mod slabs;
 
-use crate::report::json;
-use crate::whole_file;
-use anyhow::{Result, anyhow, ensure};
+pub use command::{Args, run};
 use findings::Findings;
-use std::path::PathBuf;
-
-/// An experiment's entry in the registry.
-struct Experiment<S = Setting> {
-    /// The name on the command line and in the answer.
-    name: &'static str,
-    /// The question that the experiment answers, in a line.
-    about: &'static str,
-    run: fn(&S, &mut Findings) -> Result<()>,
-}
+use setting::{Experiment, Setting};
 
 macro_rules! experiments {
     ($($name:ident),* $(,)?) => {
@@ -40,146 +31,4 @@ experiments! {
     predis_periodic, lama_etc, lama_accuracy, lama_parameters, lama_phases, lama_qos,
     lhd_policies, lhd_associativity, rankcache_balance, no_harm, changes, everything, auto_ablation,
     claims,
-}
-
-/// How an experiment is run.
-#[derive(Debug)]
-struct Setting {
-    /// A smaller version that finishes within a minute.
-    quick: bool,
-    seeds: Vec<u64>,
-    /// Folder with recorded traces; without it the experiments generate their workloads.
-    traces: Option<PathBuf>,
-    /// Only the load of this name, for `claims`.
-    load: Option<String>,
-}
-
-impl Setting {
-    /// `quick` in a quick run, otherwise `full`.
-    fn pick<T>(&self, full: T, quick: T) -> T {
-        if self.quick { quick } else { full }
-    }
-}
-
-/// The papers' experiments, in virtual time or live
-#[derive(clap::Args, Debug)]
-#[command(after_help = "\
-Examples:
-  larder experiment list
-  larder experiment kredis-tenants
-  larder experiment dlru-fixed-k --traces ../traces --json
-  larder experiment kredis --live --quick --peer redis=redis-server")]
-pub struct Args {
-    /// Which one, or `list`
-    #[arg(value_name = "NAME")]
-    name: String,
-    /// Less of everything: done within a minute
-    #[arg(long)]
-    quick: bool,
-    /// The first seed
-    #[arg(long, default_value_t = 1, value_name = "N", conflicts_with = "live")]
-    seed: u64,
-    /// Runs with so many seeds, one after the other; 3, or 1 with --quick
-    #[arg(long, value_name = "N", conflicts_with = "live",
-        value_parser = clap::value_parser!(u64).range(1..=1000))]
-    seeds: Option<u64>,
-    /// Folder with recorded traces, for the experiments that can use them; without it they make
-    /// their workloads
-    #[arg(long, value_name = "DIR")]
-    traces: Option<PathBuf>,
-    /// Only the load of this name, for `claims`
-    #[arg(long, value_name = "NAME", conflicts_with = "live")]
-    load: Option<String>,
-    /// Write a page with all tables
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    live: live::Args,
-}
-
-/// Runs the command.
-///
-/// # Errors
-/// A sentence that names the failure and its fix.
-#[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
-pub fn run(args: Args) -> Result<()> {
-    if args.name == "list" {
-        list();
-        return Ok(());
-    }
-    if let Some(path) = &args.html {
-        whole_file::check(path, &[])?;
-    }
-    if let Some(setting) = args.live.setting(args.quick, args.traces.clone()) {
-        let experiment = find(&args.name, live::ALL)?;
-        let mut findings = Findings::of_rounds();
-        (experiment.run)(&setting, &mut findings)?;
-        return tell(&args, (experiment.name, experiment.about), &findings);
-    }
-    let experiment = find(&args.name, ALL)?;
-    let has_loads = experiment.name == "claims";
-    ensure!(args.load.is_none() || has_loads, "only claims has loads with names");
-    let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { 3 });
-    let setting = Setting {
-        quick: args.quick,
-        seeds: (args.seed..args.seed.saturating_add(seeds)).collect(),
-        traces: args.traces.clone(),
-        load: args.load.clone(),
-    };
-    let mut findings = Findings::default();
-    (experiment.run)(&setting, &mut findings)?;
-    tell(&args, (experiment.name, experiment.about), &findings)
-}
-
-fn list() {
-    println!("In virtual time:");
-    for experiment in ALL {
-        println!("  {:<18} {}", experiment.name, experiment.about);
-    }
-    println!("Live, with --live:");
-    for experiment in live::ALL {
-        println!("  {:<18} {}", experiment.name, experiment.about);
-    }
-}
-
-fn tell(args: &Args, (name, about): (&'static str, &str), findings: &Findings) -> Result<()> {
-    if let Some(path) = &args.html {
-        whole_file::write(path, &[], &findings.page(name, about).to_string())?;
-    }
-    if args.json {
-        return json::print(&findings.document(name, args.seed));
-    }
-    println!("{name}: {about}\n");
-    print!("{findings}");
-    Ok(())
-}
-
-fn find<S>(name: &str, all: &[&'static Experiment<S>]) -> Result<&'static Experiment<S>> {
-    all.iter().copied().find(|experiment| experiment.name == name).ok_or_else(|| {
-        let known: Vec<_> = all.iter().map(|experiment| experiment.name).collect();
-        anyhow!("no such experiment as '{name}': choose one of {}", known.join(", "))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashSet;
-
-    #[test]
-    fn names_are_found() {
-        fn check<S>(all: &[&'static Experiment<S>]) {
-            for experiment in all {
-                assert_eq!(find(experiment.name, all).unwrap().name, experiment.name);
-            }
-            let names: HashSet<_> = all.iter().map(|experiment| experiment.name).collect();
-            assert_eq!(names.len(), all.len());
-            assert!(find("fame", all).err().unwrap().to_string().contains(all[0].name));
-        }
-        check(ALL);
-        check(live::ALL);
-    }
 }

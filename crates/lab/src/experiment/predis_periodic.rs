@@ -12,8 +12,7 @@
 
 use super::load::Load;
 use super::{Experiment, Findings, Setting};
-use crate::plant::Bounds;
-use crate::simulation::Simulation;
+use crate::plant::{Bounds, Simulation};
 use anyhow::{Result, anyhow};
 use base::{Micros, Op};
 use policy::Outcome;

@@ -17,8 +17,7 @@
 
 use super::load::{Load, draw};
 use super::{Experiment, Findings, Setting};
-use crate::plant::{Bounds, Counts};
-use crate::simulation::Simulation;
+use crate::plant::{Bounds, Counts, Simulation};
 use anyhow::{Result, anyhow};
 use base::penalty::class_of;
 use base::{Access, Bytes, Micros, hash};
@@ -212,11 +211,7 @@ fn count(load: &Load, mut access: impl FnMut(&Access, usize) -> Outcome) -> (Cou
             continue;
         }
         for counts in std::iter::once(&mut all).chain((at >= slower).then_some(&mut late)) {
-            counts.gets += 1;
-            if outcome == Outcome::Miss {
-                counts.misses += 1;
-                counts.waited += request.penalty;
-            }
+            counts.record(request, outcome);
         }
     }
     (all, late)

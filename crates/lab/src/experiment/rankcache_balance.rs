@@ -10,8 +10,7 @@
 use super::dlru_fixed_k::PENALTY;
 use super::load::{Load, traces};
 use super::{Experiment, Findings, Setting};
-use crate::simulation::{Simulation, Store};
-use crate::slab_plant::{SlabPlant, Slabs};
+use crate::plant::{SimulatedStore, Simulation, SlabPlant, Slabs};
 use anyhow::{Result, anyhow};
 use base::{Access, Bytes, Micros};
 use policy::Cache;

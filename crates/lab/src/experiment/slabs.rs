@@ -6,9 +6,7 @@
 //! class has the same share of them, and a plan that moves 50 pages moves the same share.
 
 use super::Findings;
-use crate::plant::{Bounds, Counts};
-use crate::simulation::{Simulation, Store};
-use crate::slab_plant::{SlabPlant, Slabs};
+use crate::plant::{Bounds, Counts, SimulatedStore, Simulation, SlabPlant, Slabs};
 use anyhow::{Result, anyhow};
 use base::{Access, Bytes, Micros, Op, Size, TenantId};
 use curve::Model;
@@ -130,7 +128,7 @@ impl Load {
 
     /// Plays all requests, with `charge` applied to the size of each. Returns the counts of tenant
     /// 0 at each of `marks`.
-    fn play<S: Store>(
+    fn play<S: SimulatedStore>(
         &self,
         simulation: &mut Simulation<S>,
         marks: &[f64],
@@ -167,7 +165,7 @@ impl Load {
     /// Counts of tenant 0 under `auto`, between two marks.
     pub(super) fn auto_between(&self, memory: Bytes, marks: [f64; 2], seed: u64) -> Result<Counts> {
         let (counts, _) = self.fly_auto(memory, (&marks, vec![]), seed)?;
-        Ok(less(&counts[1], &counts[0]))
+        Ok(counts[1].since(counts[0]))
     }
 
     /// Counts of tenant 0 under a recipe, between two marks.
@@ -179,7 +177,7 @@ impl Load {
         seed: u64,
     ) -> Counts {
         let (counts, _) = self.simulate(recipe, memory, (&marks, vec![]), seed);
-        less(&counts[1], &counts[0])
+        counts[1].since(counts[0])
     }
 
     /// The exact curves of each class between two marks. The requests before fill the caches.
@@ -187,12 +185,12 @@ impl Load {
         let (chunks, shares) = (self.slabs.chunks(), self.slabs.shares());
         let spec = curve::find("olken").map_err(|error| anyhow!(error))?;
         let [from, until] = marks.map(|mark| (mark * self.requests.len() as f64).round() as usize);
-        let mut classes: BTreeMap<usize, Class> = BTreeMap::new();
+        let mut classes: BTreeMap<usize, ExactClass> = BTreeMap::new();
         for at in 0..until {
             let access = self.access(at);
             let class = chunks.partition_point(|&chunk| chunk < access.size.as_u32());
             let Some(&share) = shares.get(class) else { continue };
-            let class = classes.entry(class).or_insert_with(|| Class {
+            let class = classes.entry(class).or_insert_with(|| ExactClass {
                 model: (spec.build)(&curve::Params::default()),
                 reads: 0,
             });
@@ -263,7 +261,7 @@ impl Footprints {
 }
 
 #[derive(Debug)]
-struct Class {
+struct ExactClass {
     model: Box<dyn Model>,
     reads: u64,
 }
@@ -271,7 +269,7 @@ struct Class {
 /// Exact curves of the classes, which bound every fixed division.
 #[derive(Debug)]
 pub(super) struct Bound {
-    classes: BTreeMap<usize, Class>,
+    classes: BTreeMap<usize, ExactClass>,
     page: Bytes,
     /// Reads of items that no class holds.
     too_large: u64,
@@ -280,7 +278,7 @@ pub(super) struct Bound {
 impl Bound {
     /// The least miss ratio of any fixed division of `memory`.
     pub(super) fn miss_ratio(&self, memory: Bytes) -> Result<f64> {
-        let pool = |class: &Class| Pool {
+        let pool = |class: &ExactClass| Pool {
             candidates: vec![Candidate::new(Evictor::LRU, class.model.curve())],
             reads_per_s: class.reads as f64,
             evictor: Evictor::LRU,
@@ -325,16 +323,6 @@ pub(super) fn lama(settings: &str, scale: u64) -> Result<Recipe> {
     let recipe = recipe::parse(&format!("lama{settings}")).map_err(|error| anyhow!(error))?;
     let interval = recipe.interval / scale;
     Ok(Recipe { interval, rate: recipe.rate.or(Some(RATE)), ..recipe })
-}
-
-/// Counts of `now` since `before`.
-pub(super) fn less(now: &Counts, before: &Counts) -> Counts {
-    Counts {
-        gets: now.gets - before.gets,
-        misses: now.misses - before.misses,
-        sets: now.sets - before.sets,
-        waited: Micros(now.waited.0 - before.waited.0),
-    }
 }
 
 /// Adds a cell of a miss ratio, with the mean wait where a miss takes a millisecond.

@@ -11,7 +11,7 @@ use tune::{Evictor, Objective, Plan, Recipe, Snapshot};
 
 /// A plan, with simulations of it, of equal shares and of one shared cache.
 #[derive(Debug, Serialize)]
-pub(super) struct Answer {
+pub(super) struct PlanOutput {
     pub(super) memory: u64,
     pub(super) recipe: String,
     pub(super) objective: Objective,
@@ -39,7 +39,7 @@ pub(super) struct TenantAnswer {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub(super) share: Option<Share>,
     #[serde(flatten)]
-    pub(super) outcomes: Outcomes,
+    pub(super) outcomes: ReplayOutputs,
 }
 
 #[derive(Debug, Serialize)]
@@ -49,7 +49,7 @@ pub(super) struct PoolAnswer {
     #[serde(flatten)]
     pub(super) share: Share,
     #[serde(flatten)]
-    pub(super) outcomes: Outcomes,
+    pub(super) outcomes: ReplayOutputs,
 }
 
 /// Planned memory and policy of a pool.
@@ -63,18 +63,18 @@ pub(super) struct Share {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Outcomes {
+pub(super) struct ReplayOutputs {
     /// Simulated result of the plan.
-    pub(super) planned: Outcome,
+    pub(super) planned: ReplayOutput,
     /// Simulated result of equal shares.
-    pub(super) equal: Outcome,
+    pub(super) equal: ReplayOutput,
     /// Simulated result of one shared cache without any division.
-    pub(super) shared: Outcome,
+    pub(super) shared: ReplayOutput,
 }
 
 /// Result of a tenant, of a pool, or of all, in a simulated cache.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Outcome {
+pub(super) struct ReplayOutput {
     pub(super) miss_ratio: f64,
     /// Mean time waited for a miss, over all reads.
     pub(super) mean_us: f64,
@@ -87,23 +87,23 @@ pub(super) struct Outcome {
 pub(super) struct Overall {
     pub(super) forecast_mean_us: f64,
     #[serde(flatten)]
-    pub(super) outcomes: Outcomes,
+    pub(super) outcomes: ReplayOutputs,
 }
 
-impl Outcome {
+impl ReplayOutput {
     fn of(counts: Counts, bytes: Option<u64>) -> Self {
         Self { miss_ratio: counts.miss_ratio(), mean_us: counts.mean_us(), bytes }
     }
 }
 
-impl Outcomes {
-    fn of(stores: &[Replayed; 3], outcome: impl Fn(&Replayed) -> Outcome) -> Self {
+impl ReplayOutputs {
+    fn of(stores: &[Replayed; 3], outcome: impl Fn(&Replayed) -> ReplayOutput) -> Self {
         let [planned, equal, shared] = stores;
         Self { planned: outcome(planned), equal: outcome(equal), shared: outcome(shared) }
     }
 }
 
-impl Answer {
+impl PlanOutput {
     /// The answer for a plan, from the stores that simulated it, equal shares, and no division.
     pub(super) fn new(
         recipe: &Recipe,
@@ -132,8 +132,8 @@ impl Answer {
                 reads: survey.reads[at],
                 footprint: survey.footprints[at].bytes().0,
                 share: of_tenant(id).map(share),
-                outcomes: Outcomes::of(stores, |store| {
-                    Outcome::of(store.tenant(id), Some(store.used_by(id).0))
+                outcomes: ReplayOutputs::of(stores, |store| {
+                    ReplayOutput::of(store.tenant(id), Some(store.used_by(id).0))
                 }),
             }
         };
@@ -141,10 +141,10 @@ impl Answer {
             name: plan.pools[at].name.clone(),
             reads: stores[0].pool(at).gets,
             share: share(at),
-            outcomes: Outcomes::of(stores, |store| Outcome::of(store.pool(at), None)),
+            outcomes: ReplayOutputs::of(stores, |store| ReplayOutput::of(store.pool(at), None)),
         };
         let pools = if partition.is_whole() { 0 } else { plan.pools.len() };
-        let all = |store: &Replayed| Outcome::of(store.all(), Some(store.used().0));
+        let all = |store: &Replayed| ReplayOutput::of(store.all(), Some(store.used().0));
         Self {
             memory: snapshot.memory.0,
             recipe: recipe.to_string(),
@@ -155,7 +155,7 @@ impl Answer {
             pools: (0..pools).map(pool).collect(),
             overall: Overall {
                 forecast_mean_us: plan.mean_penalty_us(),
-                outcomes: Outcomes::of(stores, all),
+                outcomes: ReplayOutputs::of(stores, all),
             },
             plan,
             curves: snapshot.pools.iter().map(|pool| curve(pool, snapshot.memory)).collect(),

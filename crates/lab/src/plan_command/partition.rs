@@ -1,7 +1,7 @@
 //! Finds the pool of a request: that of its tenant, of its class of penalties, or of its class of
 //! sizes, by the recipe.
 
-use crate::slab_plant::Slabs;
+use crate::plant::Slabs;
 use base::{Access, Bytes, Filter, Op, Size, TenantId};
 use std::collections::HashMap;
 use tune::recipe::Pools;
@@ -78,8 +78,7 @@ impl Partition {
         if pool == next {
             self.pools.push(key);
         }
-        let left =
-            if self.kind.has_classes() { self.remember(access.key, pool) } else { None };
+        let left = if self.kind.has_classes() { self.remember(access.key, pool) } else { None };
         Placed { pool, left, size: self.size(access.size) }
     }
 
@@ -142,6 +141,7 @@ impl Partition {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::Micros;
 
     /// A key whose miss cost rises leaves its class of penalties, and a key whose size grows leaves
     /// its class of sizes.

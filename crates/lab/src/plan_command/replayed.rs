@@ -1,11 +1,9 @@
 //! Replays requests under a division that stays as it is.
 
 use super::partition::Partition;
-use crate::plant::{Bounds, Counts, SimulatedPlant};
-use crate::simulation::Store;
-use crate::slab_plant::SlabPlant;
-use base::{Access, Bytes, Op, TenantId};
-use policy::Outcome;
+use crate::plant::{Bounds, Counts, SimulatedStore, of};
+use anyhow::Result;
+use base::{Access, Bytes, TenantId};
 use tune::{Evictor, Recipe, Step};
 
 /// Requests after which a division is set again: pages that are still free at first go to the class
@@ -14,7 +12,7 @@ const REPEAT: u64 = 1 << 12;
 
 /// A simulated store of the recipe's kind, with the counts of its pools and tenants.
 pub(crate) struct Replayed {
-    store: Box<dyn Store>,
+    store: Box<dyn SimulatedStore>,
     division: Option<Step>,
     requests: u64,
     /// Counts of each pool.
@@ -24,27 +22,24 @@ pub(crate) struct Replayed {
 
 impl Replayed {
     /// An empty store with this division. Without one, all tenants compete.
+    ///
+    /// # Errors
+    /// The memory holds no page.
     pub(crate) fn new(
         recipe: &Recipe,
         partition: &Partition,
         (memory, division): (Bytes, Option<&[(Bytes, Evictor)]>),
         tenants: &[Bounds],
         seed: u64,
-    ) -> Self {
-        let mut store: Box<dyn Store> = match partition.slabs() {
-            Some(slabs) => {
-                let plant = SlabPlant::new(memory, slabs, tenants);
-                Box::new(plant.evicting(recipe.evictors[0], seed))
-            }
-            None => Box::new(SimulatedPlant::new(memory, tenants, seed)),
-        };
+    ) -> Result<Self> {
+        let mut store = of(recipe, memory, tenants, seed)?;
         let division = division.map(|division| partition.step(division));
         if let Some(step) = &division {
             store.apply(step);
         }
         // Only pages go to the class that asks first.
         let division = division.filter(|_| partition.slabs().is_some());
-        Self { store, division, requests: 0, pools: vec![], tenants: tenants.len() }
+        Ok(Self { store, division, requests: 0, pools: vec![], tenants: tenants.len() })
     }
 
     /// Serves a request of a pool.
@@ -54,16 +49,11 @@ impl Replayed {
         {
             self.store.apply(step);
         }
-        let missed = self.store.access(access) == Outcome::Miss;
+        let outcome = self.store.access(access);
         if self.pools.len() <= pool {
             self.pools.resize(pool + 1, Counts::default());
         }
-        let counts = &mut self.pools[pool];
-        counts.gets += u64::from(access.op == Op::Get);
-        if missed {
-            counts.misses += 1;
-            counts.waited += access.penalty;
-        }
+        self.pools[pool].record(access, outcome);
     }
 
     /// Counts of a pool.

@@ -1,6 +1,6 @@
 //! The answer as tables, for people.
 
-use super::answer::{Answer, Outcome, Outcomes, Share};
+use super::answer::{PlanOutput, ReplayOutput, ReplayOutputs, Share};
 use crate::report::{Axis, Chart, Format, Page, Series, Table, sign};
 use base::{Bytes, Micros};
 use std::fmt;
@@ -18,18 +18,18 @@ fn share(share: &Share) -> [String; 4] {
     ]
 }
 
-fn misses(outcomes: &Outcomes) -> [String; 3] {
+fn misses(outcomes: &ReplayOutputs) -> [String; 3] {
     [outcomes.planned, outcomes.equal, outcomes.shared].map(|outcome| ratio(outcome.miss_ratio))
 }
 
 const SHARE: [&str; 4] = ["penalty", "planned", "policy", "forecast"];
 const MISSES: [&str; 3] = ["simulated", "equal shares", "shared"];
 
-fn uses(outcomes: &Outcomes) -> String {
+fn uses(outcomes: &ReplayOutputs) -> String {
     outcomes.shared.bytes.map_or("-".to_owned(), |bytes| Bytes(bytes).to_string())
 }
 
-impl Answer {
+impl PlanOutput {
     fn head(&self) -> String {
         format!(
             "{} for {} tenants, recipe {}, least {}; {} requests",
@@ -70,7 +70,7 @@ impl Answer {
         tables.push(table);
         let overall = &self.overall;
         let mut table = Table::new(["", "miss ratio", "mean wait for misses"]);
-        let mut row = |name: &str, outcome: Outcome| {
+        let mut row = |name: &str, outcome: ReplayOutput| {
             let wait = format!("{:.1} µs", outcome.mean_us);
             table.row([name.to_owned(), ratio(outcome.miss_ratio), wait]);
         };
@@ -120,7 +120,7 @@ impl Answer {
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for PlanOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n", self.head())?;
         let tables: Vec<_> = self.tables().iter().map(ToString::to_string).collect();

@@ -1,10 +1,13 @@
 //! Plans for synthetic tenants: they pay, and their forecasts are true.
 
-use super::*;
+use super::answer::{self, PlanOutput};
+use super::args::Args;
+use super::command::answer;
 use clap::Parser;
-use load::open::open;
+use load::open::{Options, open};
 use std::collections::HashMap;
 use trace::Source;
+use tune::recipe;
 
 #[derive(clap::Parser)]
 struct Cli {
@@ -20,7 +23,7 @@ fn args(words: &[&str]) -> Args {
 const MIX: &str = "synth:mix:requests=100000:zipf:keys=20000:size=const/200+loop:keys=4000:\
                    size=const/500";
 
-fn plan(words: &[&str]) -> anyhow::Result<Answer> {
+fn plan(words: &[&str]) -> anyhow::Result<PlanOutput> {
     answer(&args(words))
 }
 

@@ -1,6 +1,6 @@
 //! Arguments of the command line about the memory and the tenants.
 
-use super::Args;
+use super::args::Args;
 use crate::plant::Bounds;
 use crate::survey::Survey;
 use anyhow::{Context, anyhow, ensure};

@@ -2,9 +2,7 @@
 //! The live store plays recorded traces, to which times to live and removals were added.
 
 use super::annotator::{Annotator, Cause};
-use crate::plant::Bounds;
-use crate::product::Steered;
-use crate::simulation::Store as _;
+use crate::plant::{Bounds, LivePlant, SimulatedStore as _};
 use base::hash::mix;
 use base::{Access, Bytes, Micros};
 use load::open::{Options, open};
@@ -43,7 +41,7 @@ fn requests(path: &Path) -> Vec<Access> {
 /// Shares of the reads that miss by each cause: by the unbounded cache, and by the pilot.
 fn shares(requests: &[Access], memory: Bytes) -> [[f64; 4]; 2] {
     let recipe = recipe::parse("auto").unwrap();
-    let mut store = Steered::new(&recipe, memory, &[Bounds::none("all")], 1);
+    let mut store = LivePlant::new(&recipe, memory, &[Bounds::none("all")], 1);
     let mut pilot = Pilot::new(recipe, 1);
     let mut known = Annotator::default();
     let (mut oracle, mut reads, mut misses, mut looked) = ([0u64; 4], 0u64, 0u64, Micros(0));

@@ -2,7 +2,7 @@
 //! name in the list.
 
 use super::Args;
-use super::recipe::{Flown, flown};
+use super::recipe::{RecipeRun, flown};
 use clap::Parser;
 use std::collections::HashSet;
 use tune::recipe;
@@ -29,7 +29,7 @@ const NOISE: [&str; 2] = [
     "synth:uniform:keys=8000:size=const/300:rate=3000:requests=60000:penalty=const/1000:seed=4",
 ];
 
-fn fly(traces: &[&str], recipe: &str, seed: &str) -> Flown {
+fn run_recipe(traces: &[&str], recipe: &str, seed: &str) -> RecipeRun {
     let words = ["--recipe", recipe, "--size", "40%", "--seed", seed];
     let args = Cli::parse_from(["simulate"].iter().chain(traces).chain(&words)).args;
     flown(&args).unwrap().pop().unwrap()
@@ -43,7 +43,7 @@ fn short(recipe: &Recipe) -> String {
 #[test]
 fn plans_keep_to_the_memory() {
     for recipe in recipe::ALL {
-        let flown = fly(&MIXED, &short(recipe), "1");
+        let flown = run_recipe(&MIXED, &short(recipe), "1");
         assert_eq!(flown.requests, 130_000, "{}: reads that nobody counted", recipe.name);
         assert!(flown.used_bytes <= flown.size_bytes, "{}: {flown:?}", recipe.name);
         assert!(flown.history.len() > 20, "{}: {} epochs", recipe.name, flown.history.len());
@@ -69,7 +69,7 @@ fn plans_keep_to_the_memory() {
 #[test]
 fn a_run_is_a_function_of_its_seed() {
     for recipe in recipe::ALL {
-        let run = |seed| serde_json::to_string(&fly(&MIXED, &short(recipe), seed)).unwrap();
+        let run = |seed| serde_json::to_string(&run_recipe(&MIXED, &short(recipe), seed)).unwrap();
         assert_eq!(run("1"), run("1"), "{}", recipe.name);
     }
 }
@@ -83,7 +83,8 @@ fn white_noise_is_left_alone() {
         } else {
             "static".to_owned()
         };
-        let (plain, steered) = (fly(&NOISE, &idle, "2"), fly(&NOISE, &short(recipe), "2"));
+        let (plain, steered) =
+            (run_recipe(&NOISE, &idle, "2"), run_recipe(&NOISE, &short(recipe), "2"));
         let (plain, wait) = (plain.mean_us, steered.mean_us);
         println!("{}: {plain:.1} µs plain, {wait:.1} µs", recipe.name);
         assert!(wait < 1.01 * plain, "{}: {plain} µs -> {wait} µs", recipe.name);

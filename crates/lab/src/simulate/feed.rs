@@ -1,23 +1,17 @@
 //! A trace, with the facts that need a reading of the whole.
 
-use super::annotator::{Annotator, Cause};
+use super::annotator::Annotator;
+use super::chunk::Chunk;
 use super::spool::Spool;
 use anyhow::{Context, Result, bail};
 use base::hash::KeyMap;
-use base::{Access, TenantId, Tick};
+use base::{TenantId, Tick};
 use indicatif::{ProgressBar, ProgressStyle};
 use load::open::{Options, open, tenant_names};
 use std::collections::BTreeMap;
 
 /// Requests handed on at a time: 128 KiB, which fit the cache of a core.
 const CHUNK: usize = 1 << 11;
-
-/// Some requests in their order, each with its cause where that is known.
-#[derive(Debug, Default)]
-pub(super) struct Chunk {
-    pub(super) accesses: Vec<Access>,
-    pub(super) causes: Vec<Option<Cause>>,
-}
 
 /// Facts about a trace that has been read.
 #[derive(Clone, Debug)]

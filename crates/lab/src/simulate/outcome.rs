@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// One result: the fields of the JSON document, in its order.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Outcome {
+pub(super) struct CacheOutput {
     pub(super) trace: String,
     pub(super) policy: String,
     /// The size as the user wrote it.

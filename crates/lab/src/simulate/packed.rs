@@ -10,7 +10,7 @@
 //! memory.
 
 use super::annotator::Cause;
-use super::feed::Chunk;
+use super::chunk::Chunk;
 use base::{Access, Micros, Op, Size, Tick};
 
 /// Bytes of a column's head: the least value and the width.

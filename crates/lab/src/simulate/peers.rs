@@ -6,7 +6,7 @@
 //! within half a percentage point, but for the three cells explained there. LHD must be as good or
 //! better.
 
-use super::ReadSize;
+use super::args::ReadSize;
 use super::feed::Feed;
 use super::play::{Plan, all};
 use super::size::Size;

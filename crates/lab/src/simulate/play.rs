@@ -1,11 +1,12 @@
 //! Plays a trace to many caches, on all cores.
 
-use super::feed::{self, Chunk, Feed, Whole, progress};
-use super::outcome::{self, Interval, MissesBy, Outcome, Share};
+use super::args::{LIVE, ReadSize};
+use super::chunk::Chunk;
+use super::feed::{self, Feed, Whole, progress};
+use super::outcome::{self, CacheOutput, Interval, MissesBy, Share};
 use super::player::Player;
 use super::size::Size;
-use super::{LIVE, ReadSize};
-use crate::product::Product;
+use crate::plant::Product;
 use anyhow::{Result, anyhow};
 use base::{Bytes, TenantId};
 use indicatif::ProgressBar;
@@ -35,7 +36,7 @@ pub(super) struct Plan<'a> {
 
 /// One cache with its counts.
 #[derive(Debug)]
-struct Run {
+struct CacheRun {
     policy: String,
     size: Size,
     asked: Bytes,
@@ -49,7 +50,7 @@ struct Run {
     tenants: Option<BTreeMap<TenantId, Share>>,
 }
 
-impl Run {
+impl CacheRun {
     fn play(&mut self, chunk: &Chunk) {
         let start = Instant::now();
         match (&self.interval, &self.tenants) {
@@ -99,12 +100,12 @@ impl Run {
         interval.miss_ratio.push((gets > 0).then(|| misses as f64 / gets as f64));
     }
 
-    fn outcome(mut self, trace: &str, whole: &Whole, seed: u64) -> Outcome {
+    fn outcome(mut self, trace: &str, whole: &Whole, seed: u64) -> CacheOutput {
         if self.interval.as_ref().is_some_and(|i| !self.accesses.is_multiple_of(i.requests)) {
             self.close_interval();
         }
         let (cache, stats) = (&self.cache, self.cache.stats());
-        Outcome {
+        CacheOutput {
             trace: trace.to_owned(),
             policy: self.policy.clone(),
             size: self.size.to_string(),
@@ -138,13 +139,13 @@ impl Run {
 
 impl Plan<'_> {
     /// The caches at the start: policies in the order asked for, each with its sizes.
-    fn runs(&self, size_of: impl Fn(&Size) -> Bytes) -> Vec<Run> {
+    fn runs(&self, size_of: impl Fn(&Size) -> Bytes) -> Vec<CacheRun> {
         let of_all_sizes = |choice| self.sizes.iter().map(move |size| (choice, size));
         let pairs = self.choices.iter().flat_map(of_all_sizes);
         pairs.map(|((name, choice), size)| self.run(name, choice, size, size_of(size))).collect()
     }
 
-    fn run(&self, name: &str, choice: &Choice, size: &Size, asked: Bytes) -> Run {
+    fn run(&self, name: &str, choice: &Choice, size: &Size, asked: Bytes) -> CacheRun {
         let cache = match (choice.evictor(), self.read_size) {
             (Ok(evictor), _) if name.starts_with(LIVE) => {
                 Player::Product(Box::new(Product::new(evictor, asked, self.seed)))
@@ -155,7 +156,7 @@ impl Plan<'_> {
                 Player::Simulated(Box::new(cache.keeping_sizes()))
             }
         };
-        Run {
+        CacheRun {
             policy: name.to_owned(),
             size: size.clone(),
             asked,
@@ -183,7 +184,7 @@ pub(super) fn trace(
     options: &Options,
     foresight: bool,
     plan: &Plan,
-) -> Result<(Whole, Vec<Outcome>)> {
+) -> Result<(Whole, Vec<CacheOutput>)> {
     let caches = plan.choices.len() * plan.sizes.len();
     if !foresight && caches <= plan.threads && plan.is_known_beforehand() {
         return while_read(name, options, plan);
@@ -194,13 +195,13 @@ pub(super) fn trace(
 }
 
 /// Plays a trace that has been read to every policy at every size.
-pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<Outcome>> {
+pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<CacheOutput>> {
     let runs = plan.runs(|size| size.of(feed.whole.footprint));
     let bar = progress(
         &format!("{trace}: {} caches", runs.len()),
         Some(feed.whole.requests * runs.len() as u64),
     );
-    let finish = |run: Run| run.outcome(trace, &feed.whole, plan.seed);
+    let finish = |run: CacheRun| run.outcome(trace, &feed.whole, plan.seed);
     let outcomes = one_after_another(runs, feed, plan.threads, &bar, finish)?;
     bar.finish_and_clear();
     Ok(outcomes)
@@ -209,14 +210,15 @@ pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<Outcome>>
 /// Each thread plays the whole trace to one cache, then takes the next. A cache is dropped as soon
 /// as its result is known, so memory never holds more caches than threads.
 fn one_after_another<T: Send>(
-    runs: Vec<Run>,
+    runs: Vec<CacheRun>,
     feed: &Feed,
     threads: usize,
     bar: &ProgressBar,
-    finish: impl Fn(Run) -> T + Sync,
+    finish: impl Fn(CacheRun) -> T + Sync,
 ) -> Result<Vec<T>> {
     let count = runs.len();
-    let todo: Vec<Mutex<Option<Run>>> = runs.into_iter().map(|run| Mutex::new(Some(run))).collect();
+    let todo: Vec<Mutex<Option<CacheRun>>> =
+        runs.into_iter().map(|run| Mutex::new(Some(run))).collect();
     let done: Vec<Mutex<Option<Result<T>>>> = (0..count).map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -243,7 +245,7 @@ fn one_after_another<T: Send>(
 
 /// Each thread has one of the caches and sees every chunk as it is read. A single thread reads the
 /// trace as well.
-fn while_read(name: &str, options: &Options, plan: &Plan) -> Result<(Whole, Vec<Outcome>)> {
+fn while_read(name: &str, options: &Options, plan: &Plan) -> Result<(Whole, Vec<CacheOutput>)> {
     let mut runs = plan.runs(|size| size.of(0));
     if plan.threads == 1
         && let Some(mut run) = runs.pop()
@@ -284,7 +286,7 @@ fn while_read(name: &str, options: &Options, plan: &Plan) -> Result<(Whole, Vec<
             Ok(played.and_then(Arc::into_inner).unwrap_or_default())
         });
         drop(senders);
-        let runs: Result<Vec<Run>> = workers
+        let runs: Result<Vec<CacheRun>> = workers
             .into_iter()
             .map(|worker| worker.join().map_err(|_| anyhow!("a simulation thread panicked")))
             .collect();
@@ -319,7 +321,7 @@ mod tests {
         let choices =
             ["lru", "klru:5", "lhd"].map(|name| (name.to_owned(), policy::parse(name).unwrap()));
         let sizes = ["1%", "10%"].map(|size| Size::parse(size).unwrap());
-        let counts = |outcomes: &[Outcome]| -> Vec<_> {
+        let counts = |outcomes: &[CacheOutput]| -> Vec<_> {
             outcomes.iter().map(|o| (o.policy.clone(), o.size_bytes, o.misses)).collect()
         };
         let one = all(trace, &feed, &plan(&choices, &sizes, 1)).unwrap();

@@ -1,6 +1,6 @@
 //! Players of a trace: a policy in the simulator, or the live store under that policy.
 
-use crate::product::Product;
+use crate::plant::Product;
 use base::{Access, Bytes};
 use policy::{Cache, Outcome, Stats};
 
@@ -55,7 +55,8 @@ impl Player {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::feed::{Chunk, Feed};
+    use crate::simulate::chunk::Chunk;
+    use crate::simulate::feed::Feed;
     use load::open::Options;
 
     const TRACES: [&str; 2] = [

@@ -3,17 +3,14 @@
 //! The traces are the tenants; of a single trace, the clients are. They are read once for their
 //! footprint and their spans, and once more for each recipe and size.
 
+use super::args::{Args, LIVE};
 use super::size::Size;
-use super::{Args, LIVE};
-use crate::plant::{Bounds, SimulatedPlant};
-use crate::product::Steered;
+use crate::plant::{self, Bounds, LivePlant, SimulatedStore, Simulation};
 use crate::report::{Axis, Chart, Format, Page, Series, Table, json, sign};
 use crate::requests::Requests;
-use crate::simulation::{Simulation, Store};
-use crate::slab_plant::{SlabPlant, Slabs};
 use crate::survey::{Penalties, Survey};
 use crate::whole_file;
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
 use base::{Bytes, TenantId};
 use serde::Serialize;
 use tune::pilot::Epoch;
@@ -21,7 +18,7 @@ use tune::{Evictor, Recipe, recipe};
 
 /// Result of one recipe at one size.
 #[derive(Debug, Serialize)]
-pub(super) struct Flown {
+pub(super) struct RecipeRun {
     recipe: String,
     size: String,
     pub(super) size_bytes: u64,
@@ -34,13 +31,13 @@ pub(super) struct Flown {
     pub(super) used_bytes: u64,
     footprint_bytes: u64,
     seed: u64,
-    tenants: Vec<Tenant>,
+    tenants: Vec<TenantRun>,
     /// The last epochs, each with its forecasts and outcomes.
     pub(super) history: Vec<Epoch>,
 }
 
 #[derive(Debug, Serialize)]
-struct Tenant {
+struct TenantRun {
     #[serde(rename = "tenant")]
     name: String,
     requests: u64,
@@ -72,7 +69,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
 }
 
 /// Results of every recipe at every size.
-pub(super) fn flown(args: &Args) -> Result<Vec<Flown>> {
+pub(super) fn flown(args: &Args) -> Result<Vec<RecipeRun>> {
     let parse = |text: &String| {
         let live = text.trim().strip_prefix(LIVE);
         let recipe = recipe::parse(live.unwrap_or(text)).map_err(|error| anyhow!(error))?;
@@ -84,7 +81,7 @@ pub(super) fn flown(args: &Args) -> Result<Vec<Flown>> {
     let mut flown = vec![];
     for (recipe, is_live) in recipes {
         for size in &args.size {
-            let mut one = fly(args, &survey, &penalties, recipe, is_live, size)?;
+            let mut one = run_recipe(args, &survey, &penalties, recipe, is_live, size)?;
             if is_live {
                 one.recipe.insert_str(0, LIVE);
             }
@@ -94,43 +91,21 @@ pub(super) fn flown(args: &Args) -> Result<Vec<Flown>> {
     Ok(flown)
 }
 
-fn fly(
+fn run_recipe(
     args: &Args,
     survey: &Survey,
     penalties: &Penalties,
     recipe: Recipe,
     is_live: bool,
     size: &Size,
-) -> Result<Flown> {
+) -> Result<RecipeRun> {
     let memory = size.of(survey.footprint().0);
     let bounds: Vec<_> = survey.names.iter().map(|name| Bounds::none(name)).collect();
-    if is_live {
-        let plant = Steered::new(&recipe, memory, &bounds, args.seed);
-        return fly_over(plant, args, survey, penalties, recipe, size);
-    }
-    if recipe.pools.needs_pages() {
-        let slabs = Slabs::within(memory);
-        ensure!(
-            memory.0 >= u64::from(slabs.page),
-            "{memory} hold no page of slabs: give {recipe} at least {}",
-            Bytes(u64::from(slabs.page))
-        );
-        let plant = SlabPlant::new(memory, slabs, &bounds).evicting(recipe.evictors[0], args.seed);
-        return fly_over(plant, args, survey, penalties, recipe, size);
-    }
-    let plant = SimulatedPlant::new(memory, &bounds, args.seed);
-    fly_over(plant, args, survey, penalties, recipe, size)
-}
-
-fn fly_over(
-    plant: impl Store,
-    args: &Args,
-    survey: &Survey,
-    penalties: &Penalties,
-    recipe: Recipe,
-    size: &Size,
-) -> Result<Flown> {
-    let memory = size.of(survey.footprint().0);
+    let plant: Box<dyn SimulatedStore> = if is_live {
+        Box::new(LivePlant::new(&recipe, memory, &bounds, args.seed))
+    } else {
+        plant::of(&recipe, memory, &bounds, args.seed)?
+    };
     let mut flight = Simulation::over(plant, recipe, args.seed);
     let mut requests = Requests::open(&args.traces, &args.read, &survey.stretch)?;
     while let Some(access) = requests.next()? {
@@ -140,7 +115,7 @@ fn fly_over(
     let counts = flight.counts(everybody.clone());
     let tenant = |(name, id): (&String, TenantId)| {
         let counts = flight.plant.counts(id);
-        Tenant {
+        TenantRun {
             name: name.clone(),
             requests: counts.gets,
             misses: counts.misses,
@@ -151,7 +126,7 @@ fn fly_over(
             policy: flight.plant.evictor(id),
         }
     };
-    Ok(Flown {
+    Ok(RecipeRun {
         recipe: recipe.to_string(),
         size: size.to_string(),
         size_bytes: memory.0,
@@ -168,7 +143,7 @@ fn fly_over(
 }
 
 /// Charts over sizes, or over the last epochs where there is one size, and the table.
-fn page(flown: &[Flown]) -> Page {
+fn page(flown: &[RecipeRun]) -> Page {
     let mut page = Page::new("Recipes on traces");
     sign(&mut page);
     let sizes = flown.iter().filter(|one| one.recipe == flown[0].recipe).count();
@@ -193,10 +168,10 @@ fn page(flown: &[Flown]) -> Page {
 }
 
 /// Reads a figure of a run.
-type Read = fn(&Flown) -> f64;
+type Read = fn(&RecipeRun) -> f64;
 
 /// A line for each recipe.
-fn over_sizes(flown: &[Flown], of: Read) -> Vec<Series> {
+fn over_sizes(flown: &[RecipeRun], of: Read) -> Vec<Series> {
     let mut lines: Vec<Series> = vec![];
     for one in flown {
         let point = (one.size_bytes as f64, of(one));
@@ -212,7 +187,7 @@ fn over_sizes(flown: &[Flown], of: Read) -> Vec<Series> {
 }
 
 /// A chart of the budget of each pool at the end of the last epochs.
-fn epochs(flown: &Flown) -> Chart {
+fn epochs(flown: &RecipeRun) -> Chart {
     let mut lines: Vec<Series> = vec![];
     for epoch in &flown.history {
         for pool in &epoch.pools {
@@ -233,7 +208,7 @@ fn epochs(flown: &Flown) -> Chart {
 }
 
 /// A row for each tenant, and one for all where there are several.
-fn table(flown: &[Flown]) -> Table {
+fn table(flown: &[RecipeRun]) -> Table {
     let head = ["recipe", "size", "tenant", "reads", "miss ratio", "mean wait", "uses", "policy"];
     let mut table = Table::new(head);
     for flown in flown {
@@ -277,7 +252,7 @@ mod tests {
         "synth:loop:keys=4000:size=const/500:requests=60000",
     ];
 
-    fn flown(traces: &[&str], words: &[&str]) -> Result<Vec<Flown>> {
+    fn flown(traces: &[&str], words: &[&str]) -> Result<Vec<RecipeRun>> {
         let words = ["simulate"].iter().chain(traces).chain(words);
         super::flown(&Cli::try_parse_from(words)?.args)
     }
@@ -299,7 +274,7 @@ mod tests {
     }
 
     /// Bytes of keys and values of each tenant.
-    fn contents(flown: &Flown, sizes: [u64; 2]) -> [f64; 2] {
+    fn contents(flown: &RecipeRun, sizes: [u64; 2]) -> [f64; 2] {
         std::array::from_fn(|at| (flown.tenants[at].items * sizes[at]) as f64)
     }
 
@@ -326,14 +301,14 @@ mod tests {
             assert!(live.used_bytes <= live.size_bytes, "{text}");
             let held = contents(live, SIZES);
             let wanted = held[0] + held[1];
-            let fly = |size: f64| {
+            let run_recipe = |size: f64| {
                 let words = ["--recipe", &text, "--size", &format!("{size:.0}")];
                 flown(&traces, &words).unwrap().remove(0)
             };
-            let mut simulated = fly(wanted);
+            let mut simulated = run_recipe(wanted);
             let mut holds = contents(&simulated, SIZES);
             if known.pools.needs_pages() {
-                simulated = fly(wanted * wanted / (holds[0] + holds[1]));
+                simulated = run_recipe(wanted * wanted / (holds[0] + holds[1]));
                 holds = contents(&simulated, SIZES);
             }
             let off = live.miss_ratio - simulated.miss_ratio;

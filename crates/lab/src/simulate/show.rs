@@ -1,7 +1,7 @@
 //! The outcomes as tables, charts, a page, or comma-separated values.
 
-use super::Args;
-use super::outcome::Outcome;
+use super::args::Args;
+use super::outcome::CacheOutput;
 use crate::report::{Axis, Chart, Format, Page, Series, Table, sign};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, stdout};
@@ -25,7 +25,7 @@ pub(super) fn policies() -> String {
     format!("{table}\n")
 }
 
-pub(super) fn text(outcomes: &[Outcome], args: &Args) -> String {
+pub(super) fn text(outcomes: &[CacheOutput], args: &Args) -> String {
     let colour = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut out = String::new();
     for of_trace in by_trace(outcomes) {
@@ -41,7 +41,7 @@ pub(super) fn text(outcomes: &[Outcome], args: &Args) -> String {
     out
 }
 
-pub(super) fn page(outcomes: &[Outcome], args: &Args) -> Page {
+pub(super) fn page(outcomes: &[CacheOutput], args: &Args) -> Page {
     let mut page = Page::new("Miss ratios by policy and size");
     sign(&mut page);
     for of_trace in by_trace(outcomes) {
@@ -60,7 +60,7 @@ pub(super) fn page(outcomes: &[Outcome], args: &Args) -> Page {
     page
 }
 
-pub(super) fn csv(outcomes: &[Outcome]) -> String {
+pub(super) fn csv(outcomes: &[CacheOutput]) -> String {
     let mut out = "trace,policy,size_bytes,requests,misses,miss_ratio,byte_miss_ratio,\
                    requests_per_second,mean_penalty_us,first_seen,expired,deleted,evicted\n"
         .to_owned();
@@ -97,11 +97,11 @@ fn quoted(text: &str) -> String {
 }
 
 /// The outcomes of each trace, which are adjacent.
-fn by_trace(outcomes: &[Outcome]) -> impl Iterator<Item = &[Outcome]> {
+fn by_trace(outcomes: &[CacheOutput]) -> impl Iterator<Item = &[CacheOutput]> {
     outcomes.chunk_by(|a, b| a.trace == b.trace)
 }
 
-fn summary(outcome: &Outcome) -> String {
+fn summary(outcome: &CacheOutput) -> String {
     format!(
         "{}: {} requests, {} of them reads, to {} keys of {} together",
         outcome.trace,
@@ -118,8 +118,8 @@ fn ratio(value: f64) -> String {
 
 /// Miss ratios with a row for each policy and a column for each size, where there are several of
 /// both. The lowest of each size is marked.
-fn grid(outcomes: &[Outcome]) -> Option<Table> {
-    let distinct = |of: fn(&Outcome) -> &str| {
+fn grid(outcomes: &[CacheOutput]) -> Option<Table> {
+    let distinct = |of: fn(&CacheOutput) -> &str| {
         let mut all: Vec<&str> = vec![];
         for name in outcomes.iter().map(of) {
             if !all.contains(&name) {
@@ -152,7 +152,7 @@ fn grid(outcomes: &[Outcome]) -> Option<Table> {
     Some(table)
 }
 
-fn table(outcomes: &[Outcome], args: &Args) -> Table {
+fn table(outcomes: &[CacheOutput], args: &Args) -> Table {
     let penalties = outcomes.iter().any(|outcome| outcome.mean_penalty_us.is_some());
     let mut head = vec!["policy", "size", "bytes", "miss ratio", "byte miss ratio"];
     if args.read.ignore_size {
@@ -181,7 +181,7 @@ fn table(outcomes: &[Outcome], args: &Args) -> Table {
     table
 }
 
-fn tenants(outcomes: &[Outcome]) -> Table {
+fn tenants(outcomes: &[CacheOutput]) -> Table {
     let mut table =
         Table::new(["policy", "size", "tenant", "requests", "miss ratio", "byte miss ratio"]);
     for outcome in outcomes {
@@ -199,7 +199,7 @@ fn tenants(outcomes: &[Outcome]) -> Table {
     table
 }
 
-fn charts(outcomes: &[Outcome], args: &Args) -> Vec<Chart> {
+fn charts(outcomes: &[CacheOutput], args: &Args) -> Vec<Chart> {
     let format = if args.read.ignore_size { Format::Number } else { Format::Bytes };
     let by_policy = || outcomes.chunk_by(|a, b| a.policy == b.policy);
     let trace = Path::new(&outcomes[0].trace).file_name().unwrap_or_default().to_string_lossy();

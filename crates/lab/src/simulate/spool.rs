@@ -4,7 +4,7 @@
 //! The file has no name, so that nothing is left of it however the command ends. It is read in the
 //! order in which it was written, which suits the system's page cache.
 
-use super::feed::Chunk;
+use super::chunk::Chunk;
 use super::packed;
 use anyhow::{Context, Result};
 use std::fs::File;

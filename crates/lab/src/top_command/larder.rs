@@ -1,6 +1,6 @@
 //! A Larder: its report holds everything that the screen shows.
 
-use super::{Look, Row, Source};
+use super::look::{Look, Source, TenantRow};
 use crate::capture_command::redis::Control;
 use crate::report::json;
 use ::report::words::clock;
@@ -24,7 +24,7 @@ impl Source for Larder {
 /// The look that shows a report.
 pub(super) fn look(report: &Report) -> Look {
     let server = &report.server;
-    let row = |tenant: &::report::Tenant| Row {
+    let row = |tenant: &::report::Tenant| TenantRow {
         name: tenant.name.clone(),
         used: Some(tenant.used),
         min: tenant.min,

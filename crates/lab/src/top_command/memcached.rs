@@ -1,14 +1,14 @@
 //! memcached: the counts in `stats`, for the server and for each size class.
 
-use super::{Look, Row, Source};
-use crate::attach_command::told::{Class, PAGE, Told};
+use super::look::{Look, Source, TenantRow};
+use crate::attach_command::told::{ClassStats, MemcachedStats, PAGE};
 use crate::capture_command::memcached::Control;
 use ::report::words::{count, percent, size, span};
 use std::time::Instant;
 
 pub(super) struct Memcached {
     server: Control,
-    before: Option<(Instant, Told)>,
+    before: Option<(Instant, MemcachedStats)>,
 }
 
 impl Memcached {
@@ -19,18 +19,18 @@ impl Memcached {
 
 impl Source for Memcached {
     fn look(&mut self) -> anyhow::Result<Look> {
-        let told = Told::ask(&mut self.server)?;
+        let told = MemcachedStats::ask(&mut self.server)?;
         let now = Instant::now();
         let (hits, misses) = (told.hits, told.misses);
         let before = self.before.replace((now, told.clone()));
         let since = before
             .as_ref()
             .map(|(then, before)| (now.duration_since(*then).as_secs_f64().max(1e-3), before));
-        let mut all = Row {
+        let mut all = TenantRow {
             name: "all".into(),
             used: Some(told.used),
             items: Some(told.items),
-            ..Row::default()
+            ..TenantRow::default()
         };
         if let Some((seconds, before)) = since {
             let missed = misses.saturating_sub(before.misses) as f64;
@@ -69,10 +69,11 @@ impl Source for Memcached {
 }
 
 /// A row for a size class. Its reads are hits alone: a miss has no class.
-fn row(class: &Class, before: Option<(f64, &Class)>) -> Row {
-    let per_s =
-        |(seconds, before): (f64, &Class)| class.hits.saturating_sub(before.hits) as f64 / seconds;
-    Row {
+fn row(class: &ClassStats, before: Option<(f64, &ClassStats)>) -> TenantRow {
+    let per_s = |(seconds, before): (f64, &ClassStats)| {
+        class.hits.saturating_sub(before.hits) as f64 / seconds
+    };
+    TenantRow {
         name: format!("up to {}", size(class.share)),
         used: Some(class.pages * PAGE),
         items: Some(class.items),
@@ -86,6 +87,6 @@ fn row(class: &Class, before: Option<(f64, &Class)>) -> Row {
             ),
             "A memcached does not say of which class a miss is.".to_owned(),
         ],
-        ..Row::default()
+        ..TenantRow::default()
     }
 }

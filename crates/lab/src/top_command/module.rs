@@ -1,7 +1,8 @@
 //! A Redis or Valkey with Larder's module: the module tells tenants, plans and their results, and
 //! INFO tells the rest.
 
-use super::{Look, Source, larder};
+use super::larder;
+use super::look::{Look, Source};
 use crate::capture_command::redis::{Control, Fields, number};
 use crate::report::json;
 use ::report::{Change, Recent, Report, Server, Tenant};

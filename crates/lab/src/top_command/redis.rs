@@ -1,7 +1,7 @@
 //! Redis and Valkey: the counts in INFO. It tells reads and misses of all keys together, and the
 //! number of keys by database.
 
-use super::{Look, Row, Source};
+use super::look::{Look, Source, TenantRow};
 use crate::capture_command::redis::{Control, Fields, number};
 use ::report::words::{count, percent, size};
 use std::time::Instant;
@@ -55,12 +55,12 @@ fn look(info: &Fields, rates: Option<(f64, Option<f64>)>) -> Look {
         says += &percent(ratio);
         says = format!("{says} of {} reads missed since it started.", count(hits + misses));
     }
-    let all = Row {
+    let all = TenantRow {
         name: "all".into(),
         used: Some(used),
         reads_per_s: rates.map(|(reads, _)| reads),
         miss_ratio: rates.and_then(|(_, ratio)| ratio),
-        ..Row::default()
+        ..TenantRow::default()
     };
     let mut databases: Vec<_> = info.iter().filter_map(database).collect();
     databases.sort_by_key(|(number, _)| *number);
@@ -83,10 +83,10 @@ fn look(info: &Fields, rates: Option<(f64, Option<f64>)>) -> Look {
 }
 
 /// Number and row of a database, from a field such as `db0` with `keys=10,expires=1,…`.
-fn database((name, value): (&String, &String)) -> Option<(u32, Row)> {
+fn database((name, value): (&String, &String)) -> Option<(u32, TenantRow)> {
     let number = name.strip_prefix("db")?.parse().ok()?;
     let items = value.strip_prefix("keys=")?.split(',').next()?.parse().ok();
-    Some((number, Row { name: name.clone(), items, ..Row::default() }))
+    Some((number, TenantRow { name: name.clone(), items, ..TenantRow::default() }))
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! The screen: a sentence, a table of tenants with their memory as bars and their misses over time,
 //! and events. All of it is shown from 80 columns and 24 lines up.
 
-use super::{Look, Row};
+use super::look::{Look, TenantRow};
 use ::report::words::{count, percent, size, wait};
 use ratatui::Frame;
 use ratatui::backend::TestBackend;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Style, Stylize};
 use ratatui::text::{Line, Text};
-use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row as Cells, Table, TableState, Wrap};
+use ratatui::widgets::{
+    Block, Cell, Clear, Paragraph, Table, TableState, TenantRow as Cells, Wrap,
+};
 use std::collections::HashMap;
 
 /// Number of looks for which the misses of each tenant are remembered.
@@ -44,7 +46,7 @@ impl Order {
         }
     }
 
-    fn key(self, row: &Row) -> f64 {
+    fn key(self, row: &TenantRow) -> f64 {
         match self {
             Self::Waiting => row.wait_ms_per_s.unwrap_or_default(),
             Self::Memory => row.used.unwrap_or_default() as f64,
@@ -222,7 +224,7 @@ impl Screen {
 
 /// Memory of a row relative to the largest one, with marks for the floor (╎), the maximum (┃) and
 /// the budget (│).
-fn bar(row: &Row, most: u64) -> String {
+fn bar(row: &TenantRow, most: u64) -> String {
     let Some(used) = row.used else { return String::new() };
     let place = |bytes: u64| (BAR as f64 * (bytes as f64 / most as f64).min(1.0)).round() as usize;
     let mut cells = vec![' '; BAR];
@@ -252,7 +254,7 @@ mod tests {
     use super::*;
 
     fn look() -> Look {
-        let row = |name: &str, used: u64, misses: f64| Row {
+        let row = |name: &str, used: u64, misses: f64| TenantRow {
             name: name.into(),
             used: Some(used << 20),
             min: 1 << 20,
@@ -261,7 +263,7 @@ mod tests {
             wait_ms_per_s: Some(100.0 * misses),
             penalty_us: Some(25_000.0),
             why: vec![format!("{name} misses for a reason")],
-            ..Row::default()
+            ..TenantRow::default()
         };
         Look {
             server: "larder 0.1.0, recipe auto".into(),
@@ -302,7 +304,7 @@ mod tests {
 
     #[test]
     fn bars_and_sparks_show_shares() {
-        let row = Row { used: Some(50), min: 20, max: Some(80), ..Row::default() };
+        let row = TenantRow { used: Some(50), min: 20, max: Some(80), ..TenantRow::default() };
         assert_eq!(bar(&row, 100), "██╎██   ┃ ");
         assert_eq!(spark(&[0.0, 0.5, 1.0]), "▁▅█");
         assert_eq!(spark(&[]), "");

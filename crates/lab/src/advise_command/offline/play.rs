@@ -2,8 +2,7 @@
 
 use super::division::{Curves, step};
 use super::load::Load;
-use crate::plant::{Bounds, Counts, SimulatedPlant};
-use crate::simulation::Simulation;
+use crate::plant::{Bounds, Counts, SampledPlant, SimulatedStore, Simulation};
 use anyhow::anyhow;
 use base::{Bytes, TenantId};
 use serde::Serialize;
@@ -137,7 +136,7 @@ fn one(load: &Load, job: &Job<'_>, seed: u64) -> Outcome {
     let memory = Bytes((load.memory.as_f64() * job.times * share / dearness) as u64);
     let bounds: Vec<_> = load.names.iter().map(|name| Bounds::none(name)).collect();
     let tenants = 0..load.names.len() as TenantId;
-    let mut plant = SimulatedPlant::new(memory, &bounds, seed);
+    let mut plant = SampledPlant::new(memory, &bounds, seed);
     if let Some(plan) = job.plan {
         plant.apply(&step(plan, share / dearness));
     }

@@ -1,9 +1,12 @@
 //! Advice on loads that each have exactly one thing to improve.
 
-use super::*;
+use super::args::Args;
+use super::command::advise;
+use super::play::Cache;
+use super::verdict::Advice;
+use super::{load, page};
 use base::Bytes;
 use clap::Parser;
-use play::Cache;
 
 #[derive(clap::Parser)]
 struct Cli {

@@ -6,7 +6,7 @@
 //! answers should lie within the bands of the first ones.
 
 use super::load::Traffic;
-use crate::product::Reported;
+use crate::plant::Reported;
 use anyhow::{Result, anyhow};
 use report::Report;
 use report::claim::{self, Claim};

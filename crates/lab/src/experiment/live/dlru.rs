@@ -6,7 +6,7 @@
 //! [1] Wang, Yang, Wang. Dynamically Configuring LRU Replacement Policy in Redis. MEMSYS '20.
 
 use super::super::mixes::recorded;
-use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, memory, play};
+use super::{Experiment, Findings, Load, ServerRow, Setting, Tenant, compare, memory, play};
 use anyhow::Result;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -38,8 +38,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         });
         rows.extend(fixed.into_iter().flatten());
     }
-    rows.push(Row::larder("dlru", "--recipe dlru")?);
-    rows.push(Row::larder("auto", "")?);
+    rows.push(ServerRow::larder("dlru", "--recipe dlru")?);
+    rows.push(ServerRow::larder("auto", "")?);
     let folder = tempfile::tempdir()?;
     for &(name, limit) in setting.pick(&TRACES[..], &TRACES[..2]) {
         let trace = match &setting.traces {

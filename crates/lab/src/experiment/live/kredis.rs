@@ -4,7 +4,7 @@
 //! [1] Yang, Wang, Wang. kRedis, IEEE TCC '23, section 6.
 
 use super::super::{kredis_many, mixes};
-use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, memory, play};
+use super::{Experiment, Findings, Load, ServerRow, Setting, Tenant, compare, memory, play};
 use anyhow::Result;
 use base::Bytes;
 
@@ -60,14 +60,14 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-fn rows(setting: &Setting, tenants: &[Tenant], memory: Bytes) -> Result<Vec<Row>> {
+fn rows(setting: &Setting, tenants: &[Tenant], memory: Bytes) -> Result<Vec<ServerRow>> {
     let equal = format!("max {}", memory.0 / tenants.len() as u64);
     let mut rows = setting.peers(&["redis", "valkey", "predis"]);
-    rows.push(Row::larder("equal split", "--recipe static")?.with_tenants(tenants, &equal));
+    rows.push(ServerRow::larder("equal split", "--recipe static")?.with_tenants(tenants, &equal));
     for (name, settings) in
         [("predis", "--recipe predis"), ("kredis", "--recipe kredis"), ("auto", "")]
     {
-        rows.push(Row::larder(name, settings)?.with_tenants(tenants, ""));
+        rows.push(ServerRow::larder(name, settings)?.with_tenants(tenants, ""));
     }
     Ok(rows)
 }

@@ -11,7 +11,7 @@
 //!     Key-Value Caches. IEEE TC '17.
 
 use super::peer::Peer;
-use super::{Experiment, Findings, Load, PROMISED, Row, Setting, Tenant};
+use super::{Experiment, Findings, Load, PROMISED, ServerRow, Setting, Tenant};
 use super::{compare, play_at_once};
 use anyhow::Result;
 use base::Bytes;
@@ -30,7 +30,7 @@ const PROMISE: f64 = 0.2;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let requests: u64 = setting.pick(1_500_000, 500_000);
-    let mut rows: Vec<Row> = vec![];
+    let mut rows: Vec<ServerRow> = vec![];
     rows.extend(setting.peer("memcached", "memcached", "-o slab_automove=1"));
     rows.extend(setting.peer("memcached", "without mover", "-o slab_automove=0"));
     if rows.is_empty() {
@@ -38,7 +38,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     }
     for (name, settings) in [("lama", "--recipe lama"), ("auto", "")] {
         let peer = Peer::larder_for_memcached()?;
-        rows.push(Row::of(name, peer, settings));
+        rows.push(ServerRow::of(name, peer, settings));
     }
     let tenant = |name: &str, trace| Tenant::new(name, trace, "delay:0".to_owned());
     let small = |n| format!("synth:zipf:keys=150000:skew=0.5:size=const/250:requests={n}:seed=1");

@@ -8,6 +8,11 @@ use anyhow::{Result, ensure};
 use serde::Deserialize;
 use std::process::{Command, Stdio};
 
+/// The words of a command line.
+pub(super) fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
 /// A tenant: its name, its trace, and the backend that answers its misses.
 #[derive(Clone, Debug)]
 pub(super) struct Tenant {
@@ -64,12 +69,12 @@ pub(super) struct Latency {
 impl Load {
     /// The requests of these tenants, and more arguments of `larder replay`.
     pub(super) fn new(tenants: Vec<Tenant>, arguments: &str) -> Self {
-        Self { tenants, arguments: super::words(arguments), part: vec![] }
+        Self { tenants, arguments: words(arguments), part: vec![] }
     }
 
     /// Restricts the load to the part of its traces that these arguments choose.
     pub(super) fn part(mut self, arguments: &str) -> Self {
-        self.part = super::words(arguments);
+        self.part = words(arguments);
         self
     }
 

@@ -3,7 +3,7 @@
 //! CPU time is that of all threads of the server, including the pilot's. Both evict by the same
 //! ranks. Without the loop, the ranks do not know the cost of misses, and no memory is divided.
 
-use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, play};
+use super::{Experiment, Findings, Load, ServerRow, Setting, Tenant, compare, play};
 use anyhow::Result;
 use base::Bytes;
 
@@ -34,7 +34,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         ("kredis", "--recipe kredis"),
         ("static", "--recipe static"),
     ] {
-        rows.push(Row::larder(name, settings)?.with_tenants(&tenants, ""));
+        rows.push(ServerRow::larder(name, settings)?.with_tenants(&tenants, ""));
     }
     let load = Load::new(tenants, &format!("--connections 4 --depth {DEPTH} --warmup 0.3"));
     for megabytes in [64, 512] {

@@ -8,7 +8,9 @@
 //! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
-use super::{Experiment, Findings, Load, PROMISED, Row, Setting, Tenant, compare, play_at_once};
+use super::{
+    Experiment, Findings, Load, PROMISED, ServerRow, Setting, Tenant, compare, play_at_once,
+};
 use anyhow::Result;
 use base::Bytes;
 
@@ -38,8 +40,11 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let dumps = "--dump-max 1gb --dump-bucket 1 --dump-rate 64mb";
     let mut rows = setting.peers(&["redis", "valkey"]);
     for recipe in ["static", "predis", "auto"] {
-        rows.push(Row::larder(recipe, &format!("--recipe {recipe}"))?);
-        rows.push(Row::larder(&format!("{recipe}+dump"), &format!("--recipe {recipe} {dumps}"))?);
+        rows.push(ServerRow::larder(recipe, &format!("--recipe {recipe}"))?);
+        rows.push(ServerRow::larder(
+            &format!("{recipe}+dump"),
+            &format!("--recipe {recipe} {dumps}"),
+        )?);
     }
     let mean = VALLEY + (1.0 - VALLEY) * PEAK;
     let periodic = format!(

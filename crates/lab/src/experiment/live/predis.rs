@@ -7,7 +7,7 @@
 //! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
-use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, memory, play};
+use super::{Experiment, Findings, Load, ServerRow, Setting, Tenant, compare, memory, play};
 use anyhow::Result;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -34,10 +34,10 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         ("predis auto", "--recipe predis"),
         ("auto", ""),
     ] {
-        rows.push(Row::larder(name, settings)?);
+        rows.push(ServerRow::larder(name, settings)?);
     }
     // The client states the time of each fetch, and only that makes a class.
-    let mut hint = Row::larder("predis hint", "--recipe predis")?.asked("--tell-costs");
+    let mut hint = ServerRow::larder("predis hint", "--recipe predis")?.asked("--tell-costs");
     for name in ["near", "far"] {
         let line = format!("{name} match prefix {name}: penalty hint");
         hint.arguments.extend(["--tenant".to_owned(), line]);

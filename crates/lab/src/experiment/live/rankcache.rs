@@ -8,7 +8,7 @@
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18;
 //!     RankCache is its server.
 
-use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, play};
+use super::{Experiment, Findings, Load, ServerRow, Setting, Tenant, compare, play};
 use anyhow::Result;
 use base::Bytes;
 
@@ -36,7 +36,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let [one, two] = [rows(setting, 1)?, rows(setting, 2)?];
     for (name, trace, megabytes) in kinds {
         let memory = Bytes(megabytes << 20);
-        let mut play = |rows: &[Row], threads: &str, depth: u32, requests: u64| {
+        let mut play = |rows: &[ServerRow], threads: &str, depth: u32, requests: u64| {
             let load = |requests: u64, seed: u64, depth: u32| {
                 let trace = format!("synth:{trace}:requests={requests}:seed={seed}");
                 let tenant = Tenant::new("t", trace, "delay:0".to_owned());
@@ -59,16 +59,16 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
 }
 
 /// The servers, with this many threads each.
-fn rows(setting: &Setting, threads: u32) -> Result<Vec<Row>> {
+fn rows(setting: &Setting, threads: u32) -> Result<Vec<ServerRow>> {
     let io = format!("--io-threads {threads}");
-    let mut rows: Vec<Row> = vec![];
+    let mut rows: Vec<ServerRow> = vec![];
     rows.extend(setting.peer("redis", "redis", &io));
     rows.extend(setting.peer("valkey", "valkey", &io));
     rows.extend(setting.peer("memcached", "memcached", &format!("-t {threads}")));
     for policy in POLICIES {
         let settings = format!("{io} --recipe static --maxmemory-policy allkeys-{policy}");
-        rows.push(Row::larder(policy, &settings)?);
+        rows.push(ServerRow::larder(policy, &settings)?);
     }
-    rows.push(Row::larder("auto", &io)?);
+    rows.push(ServerRow::larder("auto", &io)?);
     Ok(rows)
 }

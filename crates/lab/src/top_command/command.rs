@@ -1,0 +1,123 @@
+//! The command: one look as text or JSON, or looks on the screen until the user ends it.
+
+use super::look::{Look, Source};
+use super::screen::Screen;
+use super::{larder, memcached, module, redis};
+use crate::capture_command::{memcached as stock, redis::Control};
+use anyhow::Context;
+use load::Place;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// Watches a running server: who holds the memory, who waits, and why.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  larder top redis://127.0.0.1:6379\n\n\
+    Keys: q ends, arrows choose a tenant, Enter says why it misses, s sorts by the next column.")]
+pub struct Args {
+    /// The server: redis://[user:password@]host[:port] of a Larder, Redis or Valkey, or
+    /// memcached://host[:port]
+    #[arg(default_value = "redis://127.0.0.1:6379")]
+    url: String,
+    /// Seconds between two looks
+    #[arg(long, default_value_t = 1.0)]
+    every: f64,
+    /// Print one look as text and end; so it is too where the output is no terminal
+    #[arg(long)]
+    once: bool,
+    /// Print one look as JSON and end
+    #[arg(long)]
+    json: bool,
+}
+
+fn open(url: &str) -> anyhow::Result<Box<dyn Source>> {
+    Ok(match Place::parse(url)? {
+        Place::Memcached(address) => {
+            Box::new(memcached::Memcached::new(stock::Control::connect(&address)?))
+        }
+        Place::Redis(address) => {
+            let mut server = Control::connect(&address)?;
+            if server.info()?.contains_key("larder_version") {
+                Box::new(larder::Larder(server))
+            } else if server.has_module()? {
+                Box::new(module::Module(server))
+            } else {
+                Box::new(redis::Redis::new(server))
+            }
+        }
+    })
+}
+
+/// The look that `larder top --json` prints of the server at `url`. Rates take two looks, `every`
+/// apart.
+///
+/// # Errors
+/// The server cannot be reached, or speaks something else.
+pub fn look(url: &str, every: Duration) -> anyhow::Result<Look> {
+    look_twice(&mut *open(url)?, every)
+}
+
+fn look_twice(source: &mut dyn Source, every: Duration) -> anyhow::Result<Look> {
+    let look = source.look()?;
+    if look.rows.iter().any(|row| row.reads_per_s.is_some()) {
+        return Ok(look);
+    }
+    std::thread::sleep(every);
+    source.look()
+}
+
+/// Runs until the user ends it, or prints a single look.
+///
+/// # Errors
+/// The server cannot be reached, or speaks something else.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut source = open(&args.url)?;
+    let every = Duration::try_from_secs_f64(args.every.max(0.1)).context("--every is no time")?;
+    if args.json || args.once || !std::io::stdout().is_terminal() {
+        let look = look_twice(&mut *source, every)?;
+        if args.json {
+            println!("{}", serde_json::to_string_pretty(&look)?);
+        } else {
+            let mut screen = Screen::default();
+            screen.see(look);
+            print!("{}", screen.text());
+        }
+        return Ok(());
+    }
+    let mut terminal = ratatui::try_init().context("the terminal cannot be drawn on")?;
+    let ended = watch(&mut terminal, &mut *source, every);
+    ratatui::restore();
+    ended
+}
+
+fn watch(
+    terminal: &mut ratatui::DefaultTerminal,
+    source: &mut dyn Source,
+    every: Duration,
+) -> anyhow::Result<()> {
+    let mut screen = Screen::default();
+    let mut next = Instant::now();
+    loop {
+        if Instant::now() >= next {
+            screen.see(source.look()?);
+            next = Instant::now() + every;
+        }
+        terminal.draw(|frame| screen.draw(frame))?;
+        if event::poll(next.saturating_duration_since(Instant::now()))?
+            && let Event::Key(key) = event::read()?
+            && key.kind == KeyEventKind::Press
+        {
+            let is_cut = key.modifiers.contains(KeyModifiers::CONTROL);
+            match key.code {
+                KeyCode::Char('q') => return Ok(()),
+                KeyCode::Esc if !screen.closes() => return Ok(()),
+                KeyCode::Char('c') if is_cut => return Ok(()),
+                KeyCode::Up | KeyCode::Char('k') => screen.choose(-1),
+                KeyCode::Down | KeyCode::Char('j') => screen.choose(1),
+                KeyCode::Enter => screen.ask(),
+                KeyCode::Char('s') => screen.sort(),
+                _ => {}
+            }
+        }
+    }
+}
