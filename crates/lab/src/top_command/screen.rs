@@ -8,9 +8,7 @@ use ratatui::backend::TestBackend;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Style, Stylize};
 use ratatui::text::{Line, Text};
-use ratatui::widgets::{
-    Block, Cell, Clear, Paragraph, Table, TableState, TenantRow as Cells, Wrap,
-};
+use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row as Cells, Table, TableState, Wrap};
 use std::collections::HashMap;
 
 /// Number of looks for which the misses of each tenant are remembered.

@@ -26,9 +26,9 @@ const RESERVE_MAX: f64 = 0.4;
 /// The part of an unneeded reserve that stays after each period: half of it is gone in five
 /// seconds.
 const MELT: f64 = 0.986;
-/// Resident memory that does not count if the limit is small: that of the empty server, and this
-/// much for models and buffers.
-const BASE_MAX: u64 = 16 << 20;
+/// Resident memory that does not count if the limit is small: that of the empty server, up to a
+/// bound, and this much for models and buffers. The code of an unoptimised build is twice as large.
+const BASE_MAX: u64 = if cfg!(debug_assertions) { 32 << 20 } else { 16 << 20 };
 const MODELS: u64 = 8 << 20;
 
 /// Measures until the server ends.
