@@ -209,7 +209,8 @@ fn ci(jobs: impl Iterator<Item = String>) -> Result<()> {
 }
 
 /// Parts of the store that contain unsafe code.
-const UNSAFE: &[&str] = &["item", "table", "slab", "segments", "wheel", "big_reader"];
+const UNSAFE: &[&str] =
+    &["items::item", "items::table", "items::pages", "segments", "items::wheel", "big_reader"];
 
 fn miri() -> Result<()> {
     let miri = |line, names| Tests { line, names, environment: &[] }.run();

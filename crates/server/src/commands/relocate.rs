@@ -10,7 +10,7 @@ use crate::facts::flag::{DENY_OOM, FAST, WRITE};
 use crate::facts::{Access, Databases, Keys, ONE_KEY, access};
 use crate::values::text_value::is_hash;
 use crate::values::{collection, hash, text_value};
-use store::{Change, Item, Key, Loose, TREE};
+use store::{Change, DetachedTree, Item, Key, TREE};
 use tune::tenant::Origin;
 
 /// The source and the destination.
@@ -104,7 +104,7 @@ impl Beside {
 fn put_tree(
     call: &Call<'_>,
     to: &Key<'_>,
-    loose: &mut Loose<'_>,
+    loose: &mut DetachedTree<'_>,
     beside: &Beside,
     replace: bool,
 ) -> Result<bool, Failure> {

@@ -1,8 +1,8 @@
 //! Dead items are removed before live ones and in time, and the entries for expiries are bounded.
 
 use super::{at, audit, key, limited};
-use crate::slab::Slab;
-use crate::store::lock;
+use crate::Slab;
+use crate::sync::shim::lock;
 use crate::{Bounds, Change, Config, Scope, Store};
 use base::{Bytes, Prng, TenantId};
 use proptest::prelude::*;

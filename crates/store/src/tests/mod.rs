@@ -17,11 +17,11 @@ mod threads;
 mod trees;
 mod volatile;
 
-use crate::key::hash_of;
-use crate::store::lock;
-use crate::table::END;
-use crate::tenant::TenantShard;
-use crate::watch::Watching;
+use crate::bytes::key::hash_of;
+use crate::contents::tenant::TenantShard;
+use crate::items::table::item_table::END;
+use crate::learning::watching::Watching;
+use crate::sync::shim::lock;
 use crate::{Config, Key, Now, Store};
 use base::{Bytes, Micros, TenantId};
 use std::collections::HashMap;

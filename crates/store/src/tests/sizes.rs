@@ -32,7 +32,7 @@ fn ask(store: &Store, tenant: TenantId, number: u64, len: usize) {
 }
 
 fn of(store: &Store, tenant: TenantId, len: usize) -> (usize, SizeClassStats) {
-    let class = store.class_of(Bytes(crate::item::HEADER as u64 + 8 + len as u64));
+    let class = store.class_of(Bytes(crate::items::item::HEADER as u64 + 8 + len as u64));
     (class, store.size_class_stats(tenant, at(1))[class])
 }
 

@@ -32,7 +32,7 @@ pub(crate) use saved::{copied, flat, gather, grown};
 use super::hash;
 use super::text_value::{LIST, SET, WRONG_TYPE, ZSET};
 use flat::Flat;
-use store::{Change, Edit, Entry, Error, Item, Key, Loose, Now, Probe, TREE, Tree};
+use store::{Change, DetachedTree, Edit, Entry, Error, Item, Key, Now, Probe, TREE, Tree};
 
 /// Bytes beyond which a collection of several elements is a tree. Up to here a write copies the
 /// collection.
@@ -221,7 +221,7 @@ impl Grows for Edit<'_, '_> {
 
 /// A tree that is being built for a key.
 pub(crate) struct OnItsWay<'l, 's> {
-    pub(crate) loose: &'l mut Loose<'s>,
+    pub(crate) loose: &'l mut DetachedTree<'s>,
     pub(crate) key: &'l Key<'l>,
     pub(crate) now: Now,
 }

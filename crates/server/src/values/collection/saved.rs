@@ -7,7 +7,7 @@ use super::{FLAT_MAX, Grows, OnItsWay, STEP_ELEMENTS, Shape, flat as pieces};
 use crate::values::hash;
 use crate::values::text_value::{HASH, LIST, SET, ZSET};
 use std::borrow::Cow;
-use store::{Entry, Error, Item, Key, Loose, Now, SMALL_TREE, Store, TREE, Tree};
+use store::{DetachedTree, Entry, Error, Item, Key, Now, SMALL_TREE, Store, TREE, Tree};
 
 /// How often a copy begins anew because the collection changed meanwhile.
 const TRIES: usize = 8;
@@ -103,7 +103,7 @@ pub(crate) fn grown<'s>(
     key: &Key<'_>,
     item: &Item<'_>,
     now: Now,
-) -> Result<Option<(Loose<'s>, Vec<u8>)>, Error> {
+) -> Result<Option<(DetachedTree<'s>, Vec<u8>)>, Error> {
     let add: fn(&mut dyn Grows, &[u8]) -> Result<(), Error> = match item.kind {
         HASH => {
             let grown = hash::grown(store, key, item, now)?;
@@ -131,7 +131,7 @@ pub(crate) fn copied<'s>(
     from: &Key<'_>,
     to: &Key<'_>,
     now: Now,
-) -> Result<Option<Loose<'s>>, Error> {
+) -> Result<Option<DetachedTree<'s>>, Error> {
     let mut loose = store.loose(to);
     let whole = walk(
         store,

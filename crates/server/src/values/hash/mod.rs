@@ -284,7 +284,7 @@ pub(crate) fn grown<'s>(
     key: &store::Key<'_>,
     item: &Item<'_>,
     now: store::Now,
-) -> Result<Option<store::Loose<'s>>, store::Error> {
+) -> Result<Option<store::DetachedTree<'s>>, store::Error> {
     let mut fields = packed::fields(item.value, now.unix_ms);
     let is_one = || packed::fields(item.value, now.unix_ms).nth(1).is_none();
     if item.kind != HASH || item.value.len() <= PACKED_MAX || is_one() {

@@ -1,0 +1,9 @@
+//! Lessons of requests: samples for the models, costs of misses, lifetimes, evicted keys.
+
+pub(crate) mod ghosts;
+pub(crate) mod lifetimes;
+pub(crate) mod penalty_classes;
+pub(crate) mod removals;
+pub(crate) mod stopwatch;
+pub(crate) mod tap;
+pub(crate) mod watching;

@@ -1,0 +1,98 @@
+//! Eviction of collections.
+//!
+//! For the pages, a collection is one of the smallest items. So when memory is needed, trees are
+//! evicted in proportion to their share of it. Of some trees drawn at random, the one whose item
+//! has the lowest rank is evicted; the rank counts all of its bytes.
+
+use crate::contents::exit::Exit;
+use crate::contents::tenant::TenantShard;
+use crate::items::item::Ref;
+use crate::items::table::item_table::Slot;
+use crate::items::trees::tree::Tree;
+use crate::items::trees::trees::{has_tree, number};
+use crate::room::request::RoomRequest;
+use crate::shard::shard::Shard;
+use base::{TenantId, Tick};
+
+/// How often a collection is evicted when memory is needed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreeTurn {
+    /// In proportion to the share of collections in the tenant's memory.
+    ByShare,
+    /// Always, because nothing else may be evicted.
+    Always,
+}
+
+impl Shard {
+    /// Frees a few leaves of dying trees for a write that needs room. Returns the bytes that are
+    /// free now; the account has them back already.
+    pub(crate) fn free_leaves(&mut self, want: &RoomRequest) -> u64 {
+        if !self.has_trees {
+            return 0;
+        }
+        let own = want.tenant.filter(|_| want.own);
+        for (at, tenant) in self.tenants.iter_mut().enumerate() {
+            if own.is_none_or(|own| usize::from(own) == at) {
+                let freed = tenant.trees.take_apart();
+                if freed > 0 {
+                    tenant.account.give(freed);
+                    return freed;
+                }
+            }
+        }
+        0
+    }
+
+    /// Evicts a collection of the pool that gives first, if one should be evicted. Returns the
+    /// bytes that are free now; the account has them back already.
+    pub(crate) fn evict_tree(&mut self, want: &RoomRequest, often: TreeTurn) -> u64 {
+        if !self.has_trees {
+            return 0;
+        }
+        let pool = self.pools.first(&mut self.order, want);
+        let Some((at, place)) = self.choose_tree(pool, want, often) else { return 0 };
+        let freed = self.remove(at, place, Exit::Evicted);
+        freed + self.free_leaves(want)
+    }
+
+    /// The collection of a pool to evict, if any.
+    fn choose_tree(
+        &mut self,
+        pool: usize,
+        want: &RoomRequest,
+        often: TreeTurn,
+    ) -> Option<(TenantId, Slot)> {
+        let Self { pools, tenants, prng, tick, evictable, .. } = self;
+        let may_lose = |&tenant: &TenantId| {
+            let TenantShard { account, trees, .. } = &tenants[usize::from(tenant)];
+            let is_own = want.tenant == Some(tenant);
+            let own = is_own && (want.own || !account.is_below_min(0));
+            trees.held > 0 && (own || !is_own && !want.own && account.loose() > 0)
+        };
+        let at = pools.drawn_from(pool, prng).find(may_lose)?;
+        let TenantShard { table, trees, pages, account, .. } = &tenants[usize::from(at)];
+        let evictor = pools.evictor(at);
+        if often == TreeTurn::ByShare && prng.below(trees.held + pages.bytes()) >= trees.held {
+            return None;
+        }
+        let mut lowest: Option<(f32, Slot)> = None;
+        for _ in 0..usize::from(evictor.k) << u32::from(evictor.pool) {
+            let Some((number, hash)) = trees.draw(prng) else { continue };
+            let is_it =
+                |item: Ref<'_>| has_tree(item.kind()) && self::number(item.value()) == number;
+            let Some(place) = table.find_beside(hash, is_it) else { continue };
+            let (item, bytes) = (table.get(place), trees.get(number).map_or(0, Tree::bytes));
+            let is_kept = want.tenant != Some(at) && account.loose() < bytes;
+            if is_kept || evictable.spare(item.expires()) || table.word(place) == want.pinned {
+                continue;
+            }
+            let (stamps, size) = (item.stamps(), u32::try_from(bytes).unwrap_or(u32::MAX));
+            let (class, meta) = (stamps.hit_class(), stamps.meta(size, *tick));
+            let rank = evictor.rank.rank_in(at, class, &meta, Tick(*tick));
+            if lowest.is_none_or(|(least, _)| rank < least) {
+                lowest = Some((rank, place));
+            }
+        }
+        lowest.map(|(_, place)| (at, place))
+    }
+}

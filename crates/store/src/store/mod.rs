@@ -1,0 +1,15 @@
+//! The interface of the engine: `store.rs` has the calls on one key and describes the locks, and
+//! the other files have walks, settings, reports and the sweep.
+
+pub(crate) mod admin;
+pub(crate) mod detached;
+pub(crate) mod dump;
+pub(crate) mod learn;
+pub(crate) mod learnt_state;
+pub(crate) mod pages;
+pub(crate) mod reports;
+pub(crate) mod restore;
+pub(crate) mod scan;
+pub(crate) mod store;
+pub(crate) mod sweep;
+pub(crate) mod watch;

@@ -1,0 +1,439 @@
+//! The engine and its calls on one key.
+//!
+//! Keys are spread over *shards* by bits of their hash. Each shard is a lock and the data it guards
+//! (`shard/shard.rs`). A call for one key locks its shard once: most reads share it with others
+//! (`shard/read.rs`, `sync/big_reader.rs`), and all other calls hold it exclusively. Walks and
+//! reports lock one shard after the other, so their result is not from one instant.
+//!
+//! # Lock order
+//!
+//! ```text
+//!   admin ──▶ a shard ──▶ elsewhere ──▶ (try only) any other shard
+//!                  └────▶ a tenant's measured fetches
+//! ```
+//!
+//! - `admin` guards the list of tenants and pools. A thread that changes them holds `admin` and
+//!   then locks the shards one by one; no thread takes `admin` while it holds a shard.
+//! - A thread that holds a shard waits for no other shard. If a write needs room and nothing in its
+//!   own shard may be evicted, it waits for its turn at `elsewhere` and only *tries* the locks of
+//!   the other shards. The thread with the turn never waits, so every thread gets a turn: no cycle.
+//! - A thread may also try another shard without the turn: a shard that holds more makes room for
+//!   one that holds less.
+//! - If a shard cannot be locked by a try, its holder either is in a short call, which will end, or
+//!   waits for the turn. In the second case it found nothing to evict in that shard either. So
+//!   memory counts as full when no more shards are locked than threads wait for the turn.
+//! - The measured fetches of a tenant are a leaf: no lock is taken under theirs.
+//!
+//! Byte counters are separate atomics (`bytes/memory.rs`, `bytes/account.rs`). Bytes are reserved
+//! before memory is allocated and given back after it is freed. So the counters are never below the
+//! actual use, and a limit on them limits the memory at every instant.
+
+use crate::bytes::measured::Fetched;
+use crate::bytes::memory::Memory;
+use crate::items::item::Parts;
+use crate::items::pages::arena::Arena;
+use crate::items::pages::size_classes::SizeClasses;
+use crate::learning::stopwatch::Stopwatch;
+use crate::learning::tap::Tap;
+use crate::room::choose::Candidates;
+use crate::room::eviction_time::EvictionTimes;
+use crate::room::expire::Sweeper;
+use crate::room::pools::{OverdraftOrder, Pools};
+use crate::shard::edit::Edit;
+use crate::shard::read::SharedRead;
+use crate::shard::shard::{NewLine, Shard};
+use crate::store::admin::Admin;
+use crate::store::pages::Moves;
+use crate::sync::big_reader::{BigReaderLock, READER_SLOTS_MAX, Write};
+use crate::sync::shim::{AtomicBool, AtomicU64, AtomicUsize, Mutex, thread_number};
+use crate::{Bounds, Change, Config, Error, Evictable, Item, Key, Now, Pool};
+use base::penalty::{Estimate, class_of};
+use base::{Micros, Prng, TenantId};
+use policy::rank::Learnt;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+/// Most samples held by all taps together.
+const SAMPLES_MAX: usize = 1 << 16;
+
+/// The live engine, shared by threads.
+///
+/// A call that shows an item to a closure does so under a lock, which other readers may share. The
+/// closure should be short, and must not call the store.
+pub struct Store {
+    pub(crate) shards: Box<[BigReaderLock<Shard>]>,
+    pub(crate) memory: Memory,
+    pub(crate) value_max: AtomicU64,
+    pub(crate) seed: u64,
+    /// The source of pages.
+    pub(crate) arena: Arc<Arena>,
+    /// Bytes of pages by shard.
+    pub(crate) held: Box<[Arc<AtomicU64>]>,
+    /// Whether an item may have an expiry, by shard.
+    pub(crate) expiring: Box<[AtomicBool]>,
+    /// The size classes into which pages are cut.
+    pub(crate) sizes: SizeClasses,
+    /// Length of the longest page of a fitted class, in bytes.
+    pub(crate) page_max: u64,
+    pub(crate) moves: Moves,
+    pub(crate) admin: Mutex<Admin>,
+    /// Whether any rank learns.
+    pub(crate) learns: AtomicBool,
+    /// Whether large values compete with the items that they would evict.
+    pub(crate) competes: AtomicBool,
+    /// Whether requests are counted by size.
+    pub(crate) counts_sizes: AtomicBool,
+    pub(crate) balances: AtomicBool,
+    pub(crate) elsewhere: Mutex<()>,
+    pub(crate) waiting: AtomicUsize,
+    /// The shard where the next sweep begins.
+    pub(crate) sweep_at: AtomicUsize,
+}
+
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    is_shared::<Store>();
+};
+
+/// Sets the reader slot of an exclusively held shard to that of the thread.
+#[inline]
+fn by(mut shard: Write<'_, Shard>, thread: usize) -> Write<'_, Shard> {
+    shard.reader_slot = thread % READER_SLOTS_MAX;
+    shard
+}
+
+impl Store {
+    /// Creates an empty store.
+    pub fn new(config: Config) -> Self {
+        let asked = config.shards.clamp(1, 256).next_power_of_two();
+        let shards = config.slab.shards(config.maxmemory.0, asked);
+        let budget = config.maxmemory;
+        let pool = Pool { tenants: vec![], class: None, budget, evictor: config.evictor };
+        let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[], &Learnt::default()));
+        let sizes = config.slab.classes(budget.0, shards, config.tenants.len());
+        let arena = Arc::new(Arena::new(sizes.page()));
+        arena.set_limit(budget.0);
+        let shard = |at: usize| Shard {
+            line: NewLine,
+            tick: 0,
+            reader_slot: 0,
+            draws: Candidates::default(),
+            tenants: vec![],
+            tap: Tap::new((SAMPLES_MAX / shards).max(256)),
+            stopwatch: Stopwatch::default(),
+            prng: Prng::new(config.seed ^ at as u64),
+            seed: config.seed,
+            at,
+            pools: Arc::clone(&pools),
+            order: OverdraftOrder::default(),
+            no_expiry_before: u64::MAX,
+            has_wheels: false,
+            renews: false,
+            sweeper: Sweeper::default(),
+            eviction_times: EvictionTimes::default(),
+            nanos: config.nanos,
+            lessons: None,
+            lives: None,
+            changed: None,
+            is_watched: false,
+            counts_sizes: false,
+            balanced: 0,
+            balance_at: 0,
+            penalty_table: None,
+            has_trees: false,
+            evictable: Evictable::Any,
+            pasts: None,
+            cost_hint: 0,
+        };
+        let reader_slots = match config.reader_slots {
+            0 => available_parallelism().map_or(1, NonZero::get).min(READER_SLOTS_MAX),
+            reader_slots => reader_slots,
+        };
+        let store = Self {
+            shards: (0..shards).map(|at| BigReaderLock::new(shard(at), reader_slots)).collect(),
+            memory: Memory::new(config.maxmemory.0),
+            value_max: AtomicU64::new(config.max_item.0.min(u64::from(u32::MAX))),
+            seed: config.seed,
+            arena,
+            held: (0..shards).map(|_| Arc::default()).collect(),
+            expiring: (0..shards).map(|_| AtomicBool::new(false)).collect(),
+            sizes,
+            page_max: config.slab.page_max(),
+            moves: Moves::default(),
+            admin: Mutex::new(Admin {
+                accounts: vec![],
+                pools: vec![pool],
+                lifetimes: None,
+                watching: None,
+                keeps_lessons: false,
+                prices: vec![],
+                class_bytes: 0,
+            }),
+            learns: AtomicBool::new(false),
+            competes: AtomicBool::new(true),
+            counts_sizes: AtomicBool::new(false),
+            balances: AtomicBool::new(true),
+            elsewhere: Mutex::new(()),
+            waiting: AtomicUsize::new(0),
+            sweep_at: AtomicUsize::new(0),
+        };
+        for &bounds in &config.tenants {
+            store.add_tenant(bounds);
+        }
+        if config.tenants.is_empty() {
+            store.add_tenant(Bounds::default());
+        }
+        store
+    }
+
+    /// The seed of the keys' hashes.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The key `bytes` of `tenant` in database `db`, hashed for this store.
+    #[inline]
+    pub fn key<'a>(&self, tenant: TenantId, db: u8, bytes: &'a [u8]) -> Key<'a> {
+        Key::new(self.seed, tenant, db, bytes)
+    }
+
+    #[inline]
+    fn shard_of(&self, hash: u64) -> &BigReaderLock<Shard> {
+        &self.shards[(hash >> 32) as usize & (self.shards.len() - 1)]
+    }
+
+    /// Locks the shard of a key exclusively.
+    #[inline]
+    pub(crate) fn shard(&self, key: &Key) -> Write<'_, Shard> {
+        let thread = thread_number();
+        by(self.shard_of(key.hash).write(thread), thread)
+    }
+
+    /// Reads an item: counts a hit or a miss, refreshes the item and informs the tap. A miss starts
+    /// the stopwatch.
+    #[inline]
+    pub fn get<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
+        let mut reader = self.shard_of(key.hash).read(thread_number());
+        let (shard, buffer) = reader.parts();
+        match shard.read_shared(buffer, key, now) {
+            SharedRead::Hit(item) => return Some(read(&item)),
+            SharedRead::Miss => return None,
+            SharedRead::NeedsExclusive => drop(reader),
+        }
+        // A copy, so that the key needs no address in the common case.
+        let key = &{ *key };
+        let mut shard = self.shard(key);
+        let place = shard.read(key, now, &self.memory)?;
+        Some(read(&shard.view(key, place)))
+    }
+
+    /// Prefetches the items of the next requests, given as tenants and hashes of about a dozen
+    /// keys. Loading them takes longer than most calls. Changes nothing.
+    pub fn prefetch(&self, keys: &[(TenantId, u64)]) {
+        let thread = thread_number();
+        // First all buckets, then all items, so that the loads of each kind do not wait for each
+        // other.
+        for &(tenant, hash) in keys {
+            if let Some(mut reader) = self.shard_of(hash).try_read(thread) {
+                reader.parts().0.tenants[usize::from(tenant)].table.prefetch(hash);
+            }
+        }
+        for &(tenant, hash) in keys {
+            if let Some(mut reader) = self.shard_of(hash).try_read(thread) {
+                reader.parts().0.tenants[usize::from(tenant)].table.prefetch_item(hash);
+            }
+        }
+    }
+
+    /// Looks at an item without any effect on recency, counters or tap.
+    #[inline]
+    pub fn peek<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
+        let mut reader = self.shard_of(key.hash).read(thread_number());
+        let (shard, buffer) = reader.parts();
+        match shard.peek(buffer, key, now) {
+            SharedRead::Hit(item) => return Some(read(&item)),
+            SharedRead::Miss => return None,
+            SharedRead::NeedsExclusive => drop(reader),
+        }
+        let mut shard = self.shard(key);
+        let place = shard.find(key, now, &self.memory)?;
+        Some(read(&shard.view(key, place)))
+    }
+
+    /// Refreshes an item as a read does, without counting a read. Returns whether there is one.
+    pub fn touch(&self, key: &Key, now: Now) -> bool {
+        let mut shard = self.shard(key);
+        shard.tick += 1;
+        let Some(place) = shard.find(key, now, &self.memory) else { return false };
+        shard.hit(key, place);
+        shard.tenants[key.tenant as usize].counters.touched += 1;
+        true
+    }
+
+    /// Starts the stopwatch of a key, as a read that misses does, for a client that fetches the
+    /// value anew although it is still here.
+    pub fn fetch_begins(&self, key: &Key, now: Now) {
+        _ = self.shard(key).stopwatch.start(key.tenant, key.hash, now.micros);
+    }
+
+    /// Writes an item, of kind 0.
+    #[inline]
+    pub fn set(
+        &self,
+        key: &Key,
+        value: &[u8],
+        expires: Option<u64>,
+        now: Now,
+    ) -> Result<(), Error> {
+        let (parts, thread) = (Parts::of(key, value, 0, expires), thread_number());
+        let lock = self.shard_of(key.hash);
+        let mut reader = lock.read_first(thread);
+        let (shard, buffer) = reader.parts();
+        let place = shard.replaceable(self, buffer, key, &parts);
+        let exclusive = match (reader.exclusive(), place) {
+            (Some(mut exclusive), Some(place)) => {
+                let (shard, buffer) = exclusive.parts();
+                shard.replace(buffer, thread, key, place, &parts);
+                return Ok(());
+            }
+            (exclusive, _) => exclusive.unwrap_or_else(|| lock.exclusive(thread)),
+        };
+        let mut shard = by(exclusive.write(), thread);
+        shard.tick += 1;
+        let found = shard.find(key, now, &self.memory);
+        shard.set(self, key, found, &parts, now)
+    }
+
+    /// Writes an item with a known cost of a miss. It counts as a fetch of that time, whether or
+    /// not the stopwatch runs.
+    pub fn set_priced(
+        &self,
+        key: &Key,
+        value: &[u8],
+        expires: Option<u64>,
+        penalty: Micros,
+        now: Now,
+    ) -> Result<(), Error> {
+        let mut shard = self.shard(key);
+        shard.tick += 1;
+        let reads = u64::from(shard.stopwatch.stop(key.hash, now.micros).is_some());
+        let found = shard.find(key, now, &self.memory);
+        shard.set(self, key, found, &Parts::of(key, value, 0, expires), now)?;
+        shard.fetched(key, Fetched::In(penalty, 0), reads);
+        Ok(())
+    }
+
+    /// Shows the item, or that there is none, to `f`, and makes the change that it returns. No
+    /// other thread can access the item between read and write. The call refreshes the item, and
+    /// does not count as a read.
+    #[inline]
+    pub fn update<'v, R>(
+        &self,
+        key: &Key,
+        now: Now,
+        f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
+    ) -> Result<R, Error> {
+        self.shard(key).update(self, key, now, f)
+    }
+
+    /// Like [`Store::update`], for a command that also reads, such as GETEX: counts a hit or a
+    /// miss.
+    pub fn get_and_update<'v, R>(
+        &self,
+        key: &Key,
+        now: Now,
+        f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
+    ) -> Result<R, Error> {
+        let mut shard = self.shard(key);
+        let found = shard.read(key, now, &self.memory);
+        let item = found.map(|place| shard.view(key, place));
+        let (change, result) = f(item.as_ref());
+        shard.apply(self, key, found, &change, now)?;
+        Ok(result)
+    }
+
+    /// Removes an item. Returns whether there was one.
+    pub fn delete(&self, key: &Key, now: Now) -> bool {
+        let mut shard = self.shard(key);
+        shard.note_change(key);
+        let place = shard.find(key, now, &self.memory);
+        if place.is_none() {
+            shard.stopwatch.forget(key.hash);
+        }
+        place.map(|place| shard.delete(&self.memory, key, place, now)).is_some()
+    }
+
+    /// The number of shards.
+    pub const fn shards(&self) -> usize {
+        self.shards.len()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn each_shard(&self, mut look: impl FnMut(&Shard)) {
+        self.shards.iter().for_each(|shard| look(&shard.write_drained()));
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (shards, tenants) = (self.shards.len(), self.tenants());
+        let mut f = f.debug_struct("Store");
+        f.field("shards", &shards).field("tenants", &tenants);
+        f.field("used", &self.used()).field("limit", &self.limit()).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Lets `f` change or create an item, while no other thread can access it. The call refreshes
+    /// the item, and does not count as a read.
+    pub fn edit<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(&mut Edit<'_, '_>) -> R) -> R {
+        let mut shard = self.shard(key);
+        shard.tick += 1;
+        let place = shard.find(key, now, &self.memory);
+        if let Some(place) = place {
+            shard.hit(key, place);
+        }
+        f(&mut Edit::new(self, shard, *key, now, place))
+    }
+}
+
+impl Store {
+    /// Like [`Store::set`], with a hint of the cost of a miss: the item's class is that of
+    /// `penalty`, whatever is measured. Measured times count for that class.
+    pub fn set_with_hint(
+        &self,
+        key: &Key,
+        value: &[u8],
+        expires: Option<u64>,
+        penalty: Micros,
+        now: Now,
+    ) -> Result<(), Error> {
+        let change = |_: Option<&Item>| (Change::set(value, expires), ());
+        self.update_with_hint(key, penalty, now, change)
+    }
+
+    /// Like [`Store::update`], with a hint of the cost of a miss.
+    pub fn update_with_hint<'v, R>(
+        &self,
+        key: &Key,
+        penalty: Micros,
+        now: Now,
+        f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
+    ) -> Result<R, Error> {
+        let mut shard = self.shard(key);
+        shard.cost_hint = class_of(penalty);
+        let result = shard.update(self, key, now, f);
+        let class = std::mem::take(&mut shard.cost_hint);
+        let shard = &mut *shard;
+        let tenant = &mut shard.tenants[usize::from(key.tenant)];
+        let place = tenant.table.find(key.hash, key.db, key.bytes).filter(|_| result.is_ok());
+        if let Some(place) = place {
+            tenant.set_class(place, class);
+            if let Some(table) = &mut shard.penalty_table {
+                table.put(key.tenant, key.hash, Estimate::of_class(class));
+            }
+        }
+        result
+    }
+}

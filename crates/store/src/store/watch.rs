@@ -1,0 +1,144 @@
+//! Learning from watched keys: when, and in which memory. `learning/watching.rs` explains it.
+
+use crate::learning::watching::{LOOKS_APART, PART, costs, options};
+use crate::room::request::RoomRequest;
+use crate::store::admin::Admin;
+use crate::sync::shim::lock;
+use crate::{Now, Store};
+use base::Micros;
+use policy::rank::gittins::{Indices, Memory, TENANTS};
+use std::sync::Arc;
+
+/// Most pages per shard that are evicted for lessons.
+const PAGES_FOR_LESSONS: usize = 64;
+
+impl Store {
+    /// Sets the weight of each tenant's waiting time, by its number; 1 if the list is shorter. A
+    /// rank that depends on the cost of misses multiplies it by the weight.
+    pub fn set_prices(&self, prices: &[f32]) {
+        let mut admin = lock(&self.admin);
+        if admin.prices == prices {
+            return;
+        }
+        admin.prices = prices.to_vec();
+        let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
+        let costs = costs(&watching.learner, accounts, prices);
+        watching.indices = Arc::new(watching.indices.with_costs(&costs));
+        self.publish(&mut admin);
+    }
+
+    /// Takes the queues of the taps, and computes new indices when it is time.
+    pub(crate) fn watch(&self, now: Now) {
+        let mut admin = lock(&self.admin);
+        let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
+        let (mut tick, mut requests) = (0, 0);
+        watching.learner.set_tenants(accounts.len());
+        for shard in &self.shards {
+            let watched = {
+                let mut shard = shard.write_drained();
+                tick = tick.max(shard.tick);
+                shard.tap.drain_watched()
+            };
+            requests += watched.len();
+            watching.take(&watched);
+        }
+        watching.pace.note(requests, watching.learner.watched(), now.micros);
+        let part = self.memory.limit() / PART;
+        let narrower = watching.narrow(part);
+        let since = now.micros.saturating_sub(watching.looked);
+        let apart = Micros(LOOKS_APART.0 * accounts.len().min(TENANTS) as u64);
+        // Without a clock, time does not count.
+        let is_time = since >= apart || since == Micros(0);
+        let is_due = is_time && watching.learner.is_due(tick, 1);
+        if !narrower && !is_due {
+            return;
+        }
+        // Reading the counts of many tenants takes a while, so it comes last.
+        let (items, evicted) =
+            if is_due { self.items_by_shard(accounts.len()) } else { (vec![], 0) };
+        let by_shard: usize = items.iter().sum();
+        if by_shard > 0 {
+            watching.looked = now.micros;
+            watching.learner.set_options(options(self.memory.limit(), accounts.len()));
+            let table = watching.learner.learn(tick, by_shard, evicted);
+            let costs = costs(&watching.learner, accounts, prices);
+            let used: u64 = accounts.iter().map(|account| account.used()).sum();
+            let mean_size = used as f32 / (by_shard * self.shards.len()) as f32;
+            watching.indices = Arc::new(Indices::new(table, &items, mean_size, &costs));
+            self.size_pasts(part / self.shards.len() as u64, now);
+        }
+        self.charge_watching(&mut admin, now);
+        self.publish(&mut admin);
+    }
+
+    /// Mean number of items of each tenant per shard, and mean number of evictions per shard so
+    /// far.
+    pub(crate) fn items_by_shard(&self, tenants: usize) -> (Vec<usize>, u64) {
+        let (mut items, mut evicted) = (vec![0; tenants], 0);
+        for shard in &self.shards {
+            for (items, tenant) in items.iter_mut().zip(&shard.write_drained().tenants) {
+                *items += tenant.table.len();
+                evicted += tenant.counters.evicted;
+            }
+        }
+        for items in &mut items {
+            *items /= self.shards.len();
+        }
+        (items, evicted / self.shards.len() as u64)
+    }
+
+    /// Charges the current memory of watching.
+    pub(crate) fn charge_watching(&self, admin: &mut Admin, now: Now) {
+        if let Some(watching) = &mut admin.watching {
+            let bytes = (watching.learner.bytes() + 2 * watching.indices.bytes()) as u64;
+            let bytes = self.charged_for_lessons(bytes);
+            self.take_for_lessons(bytes.saturating_sub(watching.bytes), now);
+            self.memory.give(watching.bytes.saturating_sub(bytes));
+            watching.bytes = bytes;
+        }
+    }
+
+    /// Takes `bytes` bytes, and evicts items for them if memory is full.
+    pub(crate) fn take_for_lessons(&self, bytes: u64, now: Now) {
+        let mut credit = 0;
+        for shard in self.shards.iter().cycle().take(PAGES_FOR_LESSONS * self.shards.len()) {
+            if credit >= bytes || self.memory.try_take(bytes - credit) {
+                self.memory.give(credit.saturating_sub(bytes));
+                return;
+            }
+            // Evicted bytes stay taken, and become this memory.
+            let want = RoomRequest { tenant: None, own: false, pinned: 0, now };
+            credit += shard.write_drained().evict_page(&want);
+        }
+        self.memory.take(bytes.saturating_sub(credit));
+        self.memory.give(credit.saturating_sub(bytes));
+    }
+
+    /// Adjusts the number of evicted keys that each shard remembers: as many as it has items, at
+    /// most as many as fit in `bytes_max`. During a restore, the number of the earlier run stays.
+    fn size_pasts(&self, bytes_max: u64, now: Now) {
+        for shard in &self.shards {
+            let mut shard = shard.write_drained();
+            if shard.changed.is_some() {
+                continue;
+            }
+            let items = shard.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
+            let keys = items.min(bytes_max as usize / Memory::ENTRY);
+            let pasts = shard.pasts.get_or_insert_default();
+            pasts.memory.resize(keys);
+            let bytes = pasts.memory.bytes() as u64;
+            let before = std::mem::replace(&mut pasts.bytes, bytes);
+            drop(shard);
+            self.take_for_lessons(bytes.saturating_sub(before), now);
+            self.memory.give(before.saturating_sub(bytes));
+        }
+    }
+
+    /// Drops the evicted keys of all shards.
+    pub(crate) fn forget_pasts(&self) {
+        for shard in &self.shards {
+            let pasts = shard.write_drained().pasts.take();
+            self.memory.give(pasts.map_or(0, |pasts| pasts.bytes));
+        }
+    }
+}
