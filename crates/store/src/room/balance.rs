@@ -12,11 +12,12 @@
 //! by it does more harm than good. A page moves when a full class needs a chunk. It also moves when
 //! the sweep visits, so that quiet classes take part.
 
+use crate::Now;
 use crate::items::pages::pages::Pages;
 use crate::items::pages::size_class::{Move, SizeClass, SizeClassStats};
+use crate::room::budget::Around;
 use crate::room::request::RoomRequest;
 use crate::shard::shard::Shard;
-use crate::{Now, Store};
 use base::{Bytes, TenantId};
 use policy::rank::Lessons;
 use policy::rank::balance::{BETTER_BY_AGE, BETTER_LEARNT, BETTER_WATCHED, Class, giver, receiver};
@@ -110,7 +111,7 @@ impl Shard {
 
     /// Moves as many pages as are due, from the class whose victims are worth least to the one
     /// whose victims are worth most. Returns whether any page moved.
-    pub(crate) fn balance(&mut self, store: &Store, now: Now) -> bool {
+    pub(crate) fn balance(&mut self, around: &Around<'_>, now: Now) -> bool {
         // Checked before any tenant is looked at, because there may be thousands.
         if self.tick < self.balance_at {
             return false;
@@ -123,16 +124,16 @@ impl Shard {
             return false;
         }
         self.balanced = self.tick;
-        let most = due.min((BALANCE_MOST / store.page().0).max(1));
+        let most = due.min((BALANCE_MOST / around.budget.page()).max(1));
         let mut moved = false;
         for pool in 0..self.pools.len() {
-            moved |= self.balance_pool(store, pool, most, now);
+            moved |= self.balance_pool(around, pool, most, now);
         }
         moved
     }
 
     /// Balances the tenants of a pool, with up to `most` pages.
-    fn balance_pool(&mut self, store: &Store, pool: usize, most: u64, now: Now) -> bool {
+    fn balance_pool(&mut self, around: &Around<'_>, pool: usize, most: u64, now: Now) -> bool {
         let ((all, evict), better) = (self.look_at_victims(pool, now), self.better(pool));
         let mut moved = false;
         for _ in 0..most {
@@ -141,7 +142,7 @@ impl Shard {
             let Some(to) = receiver(&known) else { break };
             let step = self.donor_of(&all, known, to, better);
             let Some(step) = step else { break };
-            self.move_page(store, &step, &request_of(&step, now));
+            self.move_page(around, &step, &request_of(&step, now));
             moved = true;
         }
         moved
@@ -161,11 +162,11 @@ impl Shard {
     /// last look. Returns whether a page moved.
     pub(crate) fn try_gain_page(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         to: SizeClass,
         want: &RoomRequest,
     ) -> bool {
-        if !store.balances() {
+        if !around.budget.balances() {
             return false;
         }
         let pages = &mut self.tenants[usize::from(to.tenant)].pages;
@@ -181,7 +182,7 @@ impl Shard {
         let known: Vec<_> = all.iter().map(|&of| self.asked(of, true, want.now)).collect();
         let step = self.donor_of(&all, known, at, self.better(pool));
         if let Some(step) = &step {
-            self.move_page(store, step, want);
+            self.move_page(around, step, want);
         }
         step.is_some()
     }
@@ -247,7 +248,7 @@ impl Shard {
         Class { pages, free, evicts, victims, may_give: true }
     }
 
-    pub(crate) fn move_page(&mut self, store: &Store, step: &Move, want: &RoomRequest) {
+    pub(crate) fn move_page(&mut self, around: &Around<'_>, step: &Move, want: &RoomRequest) {
         let Move { from, to, .. } = *step;
         let receiver = &self.tenants[usize::from(to.tenant)].pages;
         let (page, cost) = (receiver.classes.page_of(to.class), receiver.class_cost(to.class));
@@ -268,6 +269,6 @@ impl Shard {
                 tenant.account.give(page + cost);
             }
         }
-        store.memory.give(freed);
+        around.budget.memory.give(freed);
     }
 }

@@ -30,11 +30,12 @@ use crate::items::pages::size_class::SizeClass;
 use crate::items::pages::victim::Victim;
 use crate::items::table::bucket::address_of;
 use crate::items::table::item_table::Slot;
+use crate::room::budget::Around;
 use crate::room::choose::VictimQuery;
 use crate::room::evict_tree::TreeTurn;
 use crate::room::request::RoomRequest;
 use crate::shard::shard::Shard;
-use crate::{Error, Evictable, Key, Now, Store};
+use crate::{Error, Evictable, Key, Now};
 use base::TenantId;
 use smallvec::SmallVec;
 
@@ -70,7 +71,7 @@ impl Shard {
     /// is spared. Returns its place, which evictions may change.
     pub(crate) fn reserve_pinned(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         place: Slot,
         contents: u64,
@@ -81,9 +82,9 @@ impl Shard {
         if !self.has_chunk(key.tenant, contents) {
             // The item stays until the new one is written.
             let (held, need) = (tenant.charge_of(item), tenant.pages.classes().charge(contents));
-            self.check_item(store, key.tenant, held, need)?;
+            self.check_item(around, key.tenant, held, need)?;
         }
-        self.chunk_room(store, key.tenant, contents, word, now)?;
+        self.chunk_room(around, key.tenant, contents, word, now)?;
         let place = self.tenants[usize::from(key.tenant)].table.find_word(key.hash, word);
         Ok(place.expect("an item that is spared stays"))
     }
@@ -92,7 +93,7 @@ impl Shard {
     /// [word](crate::items::table::item_table::Table::word) is `pinned` stays.
     pub(crate) fn chunk_room(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         tenant: TenantId,
         contents: u64,
         pinned: usize,
@@ -101,21 +102,21 @@ impl Shard {
         if self.has_chunk(tenant, contents) {
             return Ok(());
         }
-        self.timed(now, |shard| shard.clear_chunk(store, tenant, contents, pinned, now))
+        self.timed(now, |shard| shard.clear_chunk(around, tenant, contents, pinned, now))
     }
 
     /// Does the work of [`Shard::chunk_room`] if no chunk is free.
     #[cold]
     fn clear_chunk(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         tenant: TenantId,
         contents: u64,
         pinned: usize,
         now: Now,
     ) -> Result<(), Error> {
         if pinned == 0 {
-            self.tailor_class(store, tenant, contents);
+            self.tailor_class(around, tenant, contents);
             if self.has_chunk(tenant, contents) {
                 return Ok(());
             }
@@ -125,42 +126,42 @@ impl Shard {
         let need = page + pages.class_cost(class);
         let is_chunk = class != pages.classes().large();
         let want = RoomRequest { tenant: Some(tenant), own: false, pinned, now };
-        self.release_unwritten(store, tenant);
-        if self.expire_for_chunk(store, tenant, contents, &want) {
+        self.release_unwritten(around, tenant);
+        if self.expire_for_chunk(around, tenant, contents, &want) {
             return Ok(());
         }
-        if is_chunk && self.is_full(store, tenant, need) && !self.is_poor(store) {
-            let gains = self.try_gain_page(store, SizeClass { tenant, class }, &want);
+        if is_chunk && self.is_full(around, tenant, need) && !self.is_poor(around) {
+            let gains = self.try_gain_page(around, SizeClass { tenant, class }, &want);
             if gains && self.has_chunk(tenant, contents) {
                 self.eviction_times.victim();
                 return Ok(());
             }
-            if self.evict_some(store, tenant, class, &want) {
+            if self.evict_some(around, tenant, class, &want) {
                 return Ok(());
             }
         }
-        self.make_room(store, tenant, need, pinned, now)?;
+        self.make_room(around, tenant, need, pinned, now)?;
         if self.tenants[usize::from(tenant)].pages.add_page(class, page) {
             return Ok(());
         }
-        self.give(&store.memory, tenant, need);
+        self.give(&around.budget.memory, tenant, need);
         Err(Error::Full)
     }
 
     /// Gives back the page of a large item that was not written in the end.
-    pub(crate) fn release_unwritten(&mut self, store: &Store, tenant: TenantId) {
+    pub(crate) fn release_unwritten(&mut self, around: &Around<'_>, tenant: TenantId) {
         let bytes = self.tenants[usize::from(tenant)].pages.release_unwritten();
-        self.give(&store.memory, tenant, bytes);
+        self.give(&around.budget.memory, tenant, bytes);
     }
 
     /// Whether the tenant can only get a page from itself, or from pools that are within their
     /// budgets.
-    fn is_full(&mut self, store: &Store, tenant: TenantId, need: u64) -> bool {
+    fn is_full(&mut self, around: &Around<'_>, tenant: TenantId, need: u64) -> bool {
         let account = &self.tenants[usize::from(tenant)].account;
         if account.max() < account.used() + need {
             return true;
         }
-        store.memory.used() + need > store.memory.effective()
+        around.budget.memory.used() + need > around.budget.memory.effective()
             && !account.is_below_min(need)
             && !self.pools.owes(&mut self.order, tenant, need)
     }
@@ -170,14 +171,14 @@ impl Shard {
     /// Returns whether there was one.
     fn evict_some(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         at: TenantId,
         class: usize,
         want: &RoomRequest,
     ) -> bool {
         let mut gone = 0;
         while let Some(bytes) = self.evict_one(at, class, want) {
-            self.give(&store.memory, at, bytes);
+            self.give(&around.budget.memory, at, bytes);
             self.eviction_times.victim();
             gone += 1;
             let pages = &self.tenants[usize::from(at)].pages;

@@ -19,9 +19,10 @@ use crate::bytes::stats::Swept;
 use crate::contents::exit::Exit;
 use crate::contents::tenant::TenantShard;
 use crate::items::table::item_table::{END, Slot};
+use crate::room::budget::Around;
 use crate::room::request::RoomRequest;
 use crate::shard::shard::Shard;
-use crate::{Error, Key, Now, Store};
+use crate::{Error, Key, Now};
 use base::TenantId;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -67,7 +68,7 @@ impl Shard {
     /// [word](crate::items::table::item_table::Table::word) is `pinned` stays.
     pub(crate) fn wheel_room(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         tenant: TenantId,
         pinned: usize,
         now: Now,
@@ -76,15 +77,15 @@ impl Shard {
         if cost == 0 {
             return Ok(());
         }
-        self.make_room(store, tenant, cost, pinned, now)?;
+        self.make_room(around, tenant, cost, pinned, now)?;
         let TenantShard { wheel, .. } = &mut self.tenants[tenant as usize];
         let before = wheel.as_ref().map_or(0, |wheel| wheel.bytes());
         let wheel = wheel.get_or_insert_default();
         self.has_wheels = true;
-        store.expiring[self.at].store(true, Relaxed);
+        self.expires.store(true, Relaxed);
         wheel.reserve();
         let rest = before + cost - wheel.bytes();
-        self.give(&store.memory, tenant, rest);
+        self.give(&around.budget.memory, tenant, rest);
         Ok(())
     }
 
@@ -92,13 +93,13 @@ impl Shard {
     /// is spared. Returns its place, which evictions may change.
     pub(crate) fn wheel_room_pinned(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         place: Slot,
         now: Now,
     ) -> Result<Slot, Error> {
         let word = self.tenants[key.tenant as usize].table.word(place);
-        self.wheel_room(store, key.tenant, word, now)?;
+        self.wheel_room(around, key.tenant, word, now)?;
         let place = self.tenants[key.tenant as usize].table.find_word(key.hash, word);
         Ok(place.expect("an item that is spared stays"))
     }
@@ -195,7 +196,7 @@ impl Shard {
     /// contents. Returns whether there is.
     pub(crate) fn expire_for_chunk(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         tenant: TenantId,
         contents: u64,
         want: &RoomRequest,
@@ -204,7 +205,7 @@ impl Shard {
         while want.now.unix_ms > self.no_expiry_before
             && let Some(freed) = self.expire_some(want, &mut looks)
         {
-            store.memory.give(freed);
+            around.budget.memory.give(freed);
             if self.has_chunk(tenant, contents) {
                 return true;
             }

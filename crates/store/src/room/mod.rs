@@ -4,6 +4,7 @@
 //! a chunk or a page, and `choose.rs` names the item.
 
 pub(crate) mod balance;
+pub(crate) mod budget;
 pub(crate) mod choose;
 pub(crate) mod evict;
 pub(crate) mod evict_tree;

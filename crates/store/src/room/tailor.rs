@@ -15,7 +15,6 @@
 //! long move to the next class. So the contents of an item always determine its class. Nothing is
 //! evicted for a fit: if memory is not free, nothing happens.
 
-use crate::Store;
 use crate::bytes::key::hash_of;
 use crate::contents::tenant::TenantShard;
 use crate::items::item::Ref;
@@ -24,6 +23,7 @@ use crate::items::pages::class::Class;
 use crate::items::pages::page::Page;
 use crate::items::pages::pages::Pages;
 use crate::items::pages::size_classes::SizeClasses;
+use crate::room::budget::Around;
 use crate::shard::shard::Shard;
 use base::TenantId;
 use std::sync::atomic::Ordering::Relaxed;
@@ -142,30 +142,30 @@ impl TenantShard {
 impl Shard {
     /// Fits the class of these contents to its items, if that is worth it and there is memory for
     /// it. Items may have moved afterwards.
-    pub(crate) fn tailor_class(&mut self, store: &Store, at: TenantId, contents: u64) {
-        let share = (store.shards.len() * self.tenants.len()) as u64;
+    pub(crate) fn tailor_class(&mut self, around: &Around<'_>, at: TenantId, contents: u64) {
+        let share = (around.budget.shards() * self.tenants.len()) as u64;
         let tenant = &mut self.tenants[usize::from(at)];
         let class = tenant.pages.classes.of(contents);
         // Counts by class were made with the old charges.
         let is_counted = self.counts_sizes || tenant.classes.is_some();
-        if !tenant.pages.is_due(class) || is_counted || !store.balances() {
+        if !tenant.pages.is_due(class) || is_counted || !around.budget.balances() {
             return;
         }
-        let bytes = store.memory.effective().min(tenant.account.max()) / share;
-        let longest = (bytes / PAGES_MIN).min(store.page_max);
+        let bytes = around.budget.memory.effective().min(tenant.account.max()) / share;
+        let longest = (bytes / PAGES_MIN).min(around.budget.page_max);
         let Some(classes) = tenant.pages.fitted(class, longest) else { return };
         let account = &tenant.account;
         let take = |bytes| {
-            let is_free = store.memory.try_take(bytes);
+            let is_free = around.budget.memory.try_take(bytes);
             if is_free && !account.try_take(bytes) {
-                store.memory.give(bytes);
+                around.budget.memory.give(bytes);
                 return false;
             }
             is_free
         };
         let Some(before) = tenant.pages.exchange(class, &classes, take) else { return };
         let freed = before.into_iter().map(|page| tenant.empty(page, self.seed)).sum();
-        self.give(&store.memory, at, freed);
+        self.give(&around.budget.memory, at, freed);
     }
 }
 

@@ -6,9 +6,9 @@ use crate::items::table::item_table::Slot;
 use crate::items::trees::tree::Tree;
 use crate::items::trees::trees::{TREE, has_tree, number};
 use crate::items::view::Saved;
+use crate::room::budget::Around;
 use crate::shard::shard::Shard;
-use crate::store::detached::DetachedTree;
-use crate::{Change, Error, Key, Now, Store};
+use crate::{Change, Error, Key, Now};
 use base::TenantId;
 use base::penalty::CLASSES;
 use std::sync::Arc;
@@ -18,51 +18,50 @@ impl Shard {
     /// there is none, or if there cannot be room for both.
     pub(crate) fn replaced(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key<'_>,
         bytes: u64,
         now: Now,
     ) -> Result<usize, Error> {
-        self.check_item(store, key.tenant, 0, bytes)?;
-        let Some(place) = self.find(key, now, &store.memory) else { return Ok(0) };
+        self.check_item(around, key.tenant, 0, bytes)?;
+        let Some(place) = self.find(key, now, &around.budget.memory) else { return Ok(0) };
         let tenant = &self.tenants[usize::from(key.tenant)];
         let held = tenant.charge_of(tenant.table.get(place));
-        let fits = self.check_item(store, key.tenant, held, bytes).is_ok();
+        let fits = self.check_item(around, key.tenant, held, bytes).is_ok();
         Ok(if fits { tenant.table.word(place) } else { 0 })
-    }
-
-    /// Like [`Shard::load_back`], for a collection.
-    pub(crate) fn load_tree_back(
-        &mut self,
-        store: &Store,
-        key: &Key<'_>,
-        saved: &Saved<'_>,
-        loose: &mut DetachedTree<'_>,
-        now: Now,
-    ) -> Result<(), Error> {
-        let Some(tree) = loose.take() else { return Ok(()) };
-        let bytes = tree.bytes();
-        let at = self.tenants[usize::from(key.tenant)].trees.add(tree, key.hash);
-        self.has_trees = true;
-        let value = [&at.to_le_bytes(), saved.value].concat();
-        let back = Saved { value: &value, kind: saved.kind | TREE, ..*saved };
-        let done = self.load_back(store, key, &back, now);
-        let tenant = &mut self.tenants[usize::from(key.tenant)];
-        if done.is_ok() {
-            tenant.class_enters(saved.penalty_class.min(CLASSES), bytes);
-        } else {
-            (loose.tree, loose.charged) = (tenant.trees.take(at), bytes);
-        }
-        done
     }
 }
 
 impl Shard {
+    /// Does the work of [`Shard::load_back`] for a collection whose tree is already charged. On
+    /// failure returns the tree, still charged.
+    pub(crate) fn load_tree_back(
+        &mut self,
+        around: &Around<'_>,
+        key: &Key<'_>,
+        saved: &Saved<'_>,
+        tree: Box<Tree>,
+        now: Now,
+    ) -> Result<(), (Option<Box<Tree>>, Error)> {
+        let bytes = tree.bytes();
+        let number = self.tenants[usize::from(key.tenant)].trees.add(tree, key.hash);
+        self.has_trees = true;
+        let value = [&number.to_le_bytes(), saved.value].concat();
+        let back = Saved { value: &value, kind: saved.kind | TREE, ..*saved };
+        let done = self.load_back(around, key, &back, now);
+        let tenant = &mut self.tenants[usize::from(key.tenant)];
+        if let Err(error) = done {
+            return Err((tenant.trees.take(number), error));
+        }
+        tenant.class_enters(saved.penalty_class.min(CLASSES), bytes);
+        Ok(())
+    }
+
     /// Makes an item of a tree whose bytes are already charged, with a note after its number. On
     /// failure returns the tree, still charged.
     pub(crate) fn insert_tree(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key<'_>,
         place: Option<Slot>,
         tree: Box<Tree>,
@@ -75,7 +74,7 @@ impl Shard {
         self.has_trees = true;
         let value = [&number.to_le_bytes(), note].concat();
         let change = Change::Hold { value: value.into(), kind: kind | TREE, expires };
-        let done = self.apply(store, key, place, &change, now);
+        let done = self.apply(around, key, place, &change, now);
         let tenant = &mut self.tenants[usize::from(key.tenant)];
         if let Err(error) = done {
             return Err((tenant.trees.take(number), error));

@@ -5,8 +5,9 @@ use crate::contents::tenant::TenantShard;
 use crate::items::item::Parts;
 use crate::items::view::Saved;
 use crate::learning::lifetimes::classify;
+use crate::room::budget::Around;
 use crate::shard::shard::Shard;
-use crate::{Error, Key, Now, Store};
+use crate::{Error, Key, Now};
 use base::hash::KeyMap;
 use base::penalty::CLASSES;
 use base::{Bytes, TenantId};
@@ -15,26 +16,26 @@ use std::sync::atomic::Ordering::Relaxed;
 
 impl Shard {
     /// Invalidates the copies after a client removed all items of a tenant, or all in one database.
-    pub(crate) fn outdate_all(&mut self, store: &Store, at: TenantId, db: Option<u8>) {
+    pub(crate) fn outdate_all(&mut self, around: &Around<'_>, at: TenantId, db: Option<u8>) {
         let tenant = &mut self.tenants[usize::from(at)];
         if let Some(away) = &mut tenant.away {
             away.index.retain(|_, of| db.is_some_and(|db| *of as u8 != db));
             if away.index.is_empty() {
-                self.drop_index(store, at);
+                self.drop_index(around, at);
             }
         }
     }
 
-    pub(crate) fn drop_index(&mut self, store: &Store, at: TenantId) {
+    pub(crate) fn drop_index(&mut self, around: &Around<'_>, at: TenantId) {
         if let Some(away) = self.tenants[usize::from(at)].away.take() {
-            self.give(&store.memory, at, away.bytes);
+            self.give(&around.budget.memory, at, away.bytes);
         }
     }
 
     /// Ensures that the index of a tenant takes a step's items without growing.
     pub(crate) fn room_in_index(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         at: TenantId,
         now: Now,
     ) -> Result<(), Error> {
@@ -48,14 +49,14 @@ impl Shard {
         let capacity = need.max(table.len() + STEP_MAX);
         let bytes = DumpIndex::bytes_for(capacity);
         self.eviction_times.close();
-        let room = self.make_room(store, at, bytes, 0, now);
+        let room = self.make_room(around, at, bytes, 0, now);
         room?;
         let away = self.tenants[usize::from(at)].away.get_or_insert_default();
         let mut wider = KeyMap::with_capacity_and_hasher(capacity, <_>::default());
         wider.extend(away.index.drain());
         away.index = wider;
         let old = std::mem::replace(&mut away.bytes, bytes);
-        self.give(&store.memory, at, old);
+        self.give(&around.budget.memory, at, old);
         Ok(())
     }
 
@@ -63,7 +64,7 @@ impl Shard {
     /// the key is removed from the index.
     pub(crate) fn is_wanted_back(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         block: u64,
         saved: &Saved,
@@ -74,20 +75,20 @@ impl Shard {
         if !is_good || saved.expires.is_some_and(|expires| expires < now.unix_ms) {
             return Some(Loaded::Outdated);
         }
-        self.find(key, now, &store.memory).map(|_| Loaded::Here)
+        self.find(key, now, &around.budget.memory).map(|_| Loaded::Here)
     }
 
     /// Turns a copy back into an item of the same age. It makes room like any write, but does not
     /// count as a request.
     pub(crate) fn load_back(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         saved: &Saved,
         now: Now,
     ) -> Result<(), Error> {
         let len = saved.value.len() as u64;
-        let limit = store.value_max.load(Relaxed);
+        let limit = around.budget.value_max.load(Relaxed);
         if len > limit {
             return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
         }
@@ -101,7 +102,7 @@ impl Shard {
             classify(self.lessons, &mut stamps, 0, items.max(saved.beside));
         }
         let parts = Parts::of(key, saved.value, saved.kind, saved.expires);
-        self.insert(store, key, &parts, stamps, now)
+        self.insert(around, key, &parts, stamps, now)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::items::table::item_table::Slot;
 use crate::items::trees::tree::{Probe, Tree};
+use crate::room::budget::Around;
 use crate::shard::shard::Shard;
 use crate::sync::big_reader::Write;
-use crate::{Change, Error, Item, Key, Now, Store};
+use crate::{Change, Error, Item, Key, Now};
 use base::Bytes;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -18,7 +19,7 @@ const SPAN_LEAVES: usize = 128;
 /// later one fails. The lock is held while this value lives, so keep that short: a caller that
 /// changes many entries releases the lock now and then.
 pub struct Edit<'s, 'k> {
-    store: &'s Store,
+    around: Around<'s>,
     shard: Write<'s, Shard>,
     key: Key<'k>,
     now: Now,
@@ -34,13 +35,13 @@ impl std::fmt::Debug for Edit<'_, '_> {
 impl<'s, 'k> Edit<'s, 'k> {
     /// Begins to change the item at a place of the locked shard.
     pub(crate) fn new(
-        store: &'s Store,
+        around: Around<'s>,
         shard: Write<'s, Shard>,
         key: Key<'k>,
         now: Now,
         place: Option<Slot>,
     ) -> Self {
-        Self { store, shard, key, now, place }
+        Self { around, shard, key, now, place }
     }
 }
 
@@ -58,7 +59,7 @@ impl Edit<'_, '_> {
 
     /// Makes a change, as [`Store::update`] does with the result of its closure.
     pub fn apply(&mut self, change: &Change<'_>) -> Result<(), Error> {
-        let done = self.shard.apply(self.store, &self.key, self.place, change, self.now);
+        let done = self.shard.apply(&self.around, &self.key, self.place, change, self.now);
         self.find();
         done
     }
@@ -80,13 +81,13 @@ impl Edit<'_, '_> {
         let tree = Box::new(tree);
         let (shard, tenant) = (&mut *self.shard, usize::from(self.key.tenant));
         let word = self.place.map_or(0, |place| shard.tenants[tenant].table.word(place));
-        shard.make_room(self.store, self.key.tenant, tree.bytes(), word, self.now)?;
+        shard.make_room(&self.around, self.key.tenant, tree.bytes(), word, self.now)?;
         self.find();
-        let (store, key, now, bytes) = (self.store, self.key, self.now, tree.bytes());
+        let (around, key, now, bytes) = (self.around, self.key, self.now, tree.bytes());
         let noted = (kind, note, expires);
-        let made = self.shard.insert_tree(store, &key, self.place, tree, noted, now);
+        let made = self.shard.insert_tree(&around, &key, self.place, tree, noted, now);
         if let Err((_, error)) = made {
-            self.shard.give(&store.memory, key.tenant, bytes);
+            self.shard.give(&around.budget.memory, key.tenant, bytes);
             return Err(error);
         }
         self.find();
@@ -97,7 +98,7 @@ impl Edit<'_, '_> {
     /// the first of several steps.
     pub fn check_growth(&self, growth: u64) -> Result<(), Error> {
         let held = self.item().map_or(0, |item| item.charge().0);
-        self.shard.check_item(self.store, self.key.tenant, held, growth)
+        self.shard.check_item(&self.around, self.key.tenant, held, growth)
     }
 
     /// Changes the note after the tree's number, and the expiry.
@@ -135,23 +136,23 @@ impl Edit<'_, '_> {
     /// Makes room for an entry with a body of `len` bytes, and then changes the collection by `f`.
     /// `None` if the item is not a collection.
     fn grow<R>(&mut self, len: usize, f: impl FnOnce(&mut Tree) -> R) -> Result<Option<R>, Error> {
-        let (store, key, now) = (self.store, self.key, self.now);
-        let limit = store.value_max.load(Relaxed);
+        let (around, key, now) = (self.around, self.key, self.now);
+        let limit = around.budget.value_max.load(Relaxed);
         if len as u64 > limit {
             return Err(Error::TooLong { need: Bytes(len as u64), limit: Bytes(limit) });
         }
         let Some((class, number, word)) = self.collection() else { return Ok(None) };
         let Some(tree) = self.tree() else { return Ok(None) };
         let need = tree.put_cost(len);
-        self.shard.check_item(store, key.tenant, tree.bytes(), need)?;
+        self.shard.check_item(&around, key.tenant, tree.bytes(), need)?;
         self.shard.note_change(&key);
-        self.shard.make_room(store, key.tenant, need, word, now)?;
+        self.shard.make_room(&around, key.tenant, need, word, now)?;
         let tenant = &mut self.shard.tenants[usize::from(key.tenant)];
         self.place = tenant.table.find_word(key.hash, word);
         let done = tenant.trees.change(number, f);
         let Some((result, before, after)) = done else { return Ok(None) };
         tenant.tree_grows(class, before, after);
-        self.shard.give(&store.memory, key.tenant, need + before - after);
+        self.shard.give(&around.budget.memory, key.tenant, need + before - after);
         Ok(Some(result))
     }
 
@@ -199,7 +200,7 @@ impl Edit<'_, '_> {
         let tenant = &mut self.shard.tenants[usize::from(self.key.tenant)];
         let (result, before, after) = tenant.trees.change(number, f)?;
         tenant.tree_grows(class, before, after);
-        self.shard.give(&self.store.memory, self.key.tenant, before - after);
+        self.shard.give(&self.around.budget.memory, self.key.tenant, before - after);
         Some(result)
     }
 }

@@ -29,9 +29,10 @@ use crate::items::table::item_table::Slot;
 use crate::items::trees::trees::has_tree;
 use crate::learning::lifetimes;
 use crate::learning::removals::listens;
+use crate::room::budget::Budget;
 use crate::shard::shard::{Shard, view};
 use crate::sync::big_reader::{Buffered, READER_SLOTS_MAX};
-use crate::{Item, Key, Now, Store};
+use crate::{Item, Key, Now};
 use base::TenantId;
 use policy::rank::Stamps;
 use std::sync::atomic::Ordering::Relaxed;
@@ -193,7 +194,7 @@ impl Shard {
     #[inline]
     pub(crate) fn replaceable(
         &self,
-        store: &Store,
+        budget: &Budget,
         buffer: &ReadBuffer,
         key: &Key,
         parts: &Parts,
@@ -201,7 +202,7 @@ impl Shard {
         let tenant = &self.tenants[usize::from(key.tenant)];
         let len = parts.value[0].len();
         let is_recorded = parts.expires.is_none()
-            && len as u64 <= store.value_max.load(Relaxed)
+            && len as u64 <= budget.value_max.load(Relaxed)
             && (buffer.len as usize) < RECORDS
             && !self.stopwatch.may_await(key.hash)
             && !self.tap.sees(key)

@@ -23,6 +23,7 @@ use crate::room::choose::Candidates;
 use crate::room::eviction_time::EvictionTimes;
 use crate::room::pools::{OverdraftOrder, Pools};
 use crate::shard::changed_keys::ChangedKeys;
+use crate::sync::shim::AtomicBool;
 use crate::{Evictable, Item, Key, Now};
 use base::{Prng, Sighting, TenantId};
 use policy::rank::{Lessons, Stamps};
@@ -77,6 +78,8 @@ pub(crate) struct Shard {
     pub(crate) renews: bool,
     /// Whether a tenant has a wheel.
     pub(crate) has_wheels: bool,
+    /// Whether an item here may have an expiry, for callers without a lock.
+    pub(crate) expires: Arc<AtomicBool>,
     /// The class that the current write hints for its item; 0 for none.
     pub(crate) cost_hint: u8,
     /// The order in which pools give.

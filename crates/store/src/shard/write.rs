@@ -7,8 +7,9 @@ use crate::items::trees::trees::{has_tree, number};
 use crate::learning::lifetimes;
 use crate::learning::lifetimes::lived;
 use crate::learning::removals;
+use crate::room::budget::Around;
 use crate::shard::shard::Shard;
-use crate::{Change, Error, Item, Key, Now, Store};
+use crate::{Change, Error, Item, Key, Now};
 use base::Bytes;
 use policy::rank::Stamps;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,7 +19,7 @@ impl Shard {
     #[inline]
     pub(crate) fn set(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         found: Option<Slot>,
         parts: &Parts,
@@ -27,12 +28,12 @@ impl Shard {
         let asks = key.may_be_declined && found.is_none();
         // A write that never fits is not declined, so that the client gets the error.
         let fits = |shard: &Self, size| {
-            store.competes.load(Relaxed)
-                && size <= store.value_max.load(Relaxed)
-                && shard.check_fit(store, key.tenant, size).is_ok()
+            around.budget.competes.load(Relaxed)
+                && size <= around.budget.value_max.load(Relaxed)
+                && shard.check_fit(around, key.tenant, size).is_ok()
         };
-        if !asks || !self.declines(&store.memory, key, parts.contents(), fits) {
-            self.put(store, key, found, parts, now)?;
+        if !asks || !self.declines(&around.budget.memory, key, parts.contents(), fits) {
+            self.put(around, key, found, parts, now)?;
         }
         self.written(key, now, || (parts.contents(), parts.expires));
         Ok(())
@@ -42,7 +43,7 @@ impl Shard {
     #[inline]
     fn put(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         found: Option<Slot>,
         parts: &Parts,
@@ -50,13 +51,13 @@ impl Shard {
     ) -> Result<(), Error> {
         self.note_change(key);
         let len = parts.value[0].len() as u64;
-        let limit = store.value_max.load(Relaxed);
+        let limit = around.budget.value_max.load(Relaxed);
         if len > limit {
             return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
         }
         let Some(place) = found else {
             let stamps = self.stamps_of(key);
-            return self.insert(store, key, parts, stamps, now);
+            return self.insert(around, key, parts, stamps, now);
         };
         if self.lessons.is_some() {
             // The lifetime of the old value ends unread.
@@ -73,14 +74,14 @@ impl Shard {
         let old = self.collection(key.tenant, place);
         let before = removals::value_before(tenant.removals.as_deref(), tenant.table.get(place));
         match parts.expires {
-            None => self.overwrite::<false>(store, key, place, parts, now),
-            Some(when) => self.overwrite_dying(store, key, place, parts, when, now),
+            None => self.overwrite::<false>(around, key, place, parts, now),
+            Some(when) => self.overwrite_dying(around, key, place, parts, when, now),
         }?;
         if let Some((class, tree, _)) = old
             && (!has_tree(parts.kind) || number(parts.value[0]) != tree)
         {
             let freed = self.tenants[key.tenant as usize].discard_tree(class, tree);
-            self.give(&store.memory, key.tenant, freed);
+            self.give(&around.budget.memory, key.tenant, freed);
         }
         let removals = &self.tenants[key.tenant as usize].removals;
         if let (Some(removals), Some(before)) = (removals, before) {
@@ -93,7 +94,7 @@ impl Shard {
     #[inline(never)]
     fn overwrite_dying(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         mut place: Slot,
         parts: &Parts,
@@ -102,9 +103,9 @@ impl Shard {
     ) -> Result<(), Error> {
         let is_noted = self.get(key, place).expires().is_some_and(|old| old <= when);
         if !is_noted {
-            place = self.wheel_room_pinned(store, key, place, now)?;
+            place = self.wheel_room_pinned(around, key, place, now)?;
         }
-        self.overwrite::<true>(store, key, place, parts, now)?;
+        self.overwrite::<true>(around, key, place, parts, now)?;
         if !is_noted {
             self.note_expiry(key, when, now);
         }
@@ -115,7 +116,7 @@ impl Shard {
     /// without an expiry pays nothing for the others.
     fn overwrite<const DIES: bool>(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         mut place: Slot,
         parts: &Parts,
@@ -133,19 +134,19 @@ impl Shard {
             tenant.expiry_changes(key.db, had_expiry, DIES);
             return Ok(());
         }
-        place = self.reserve_pinned(store, key, place, parts.contents(), now)?;
+        place = self.reserve_pinned(around, key, place, parts.contents(), now)?;
         let tenant = &mut self.tenants[key.tenant as usize];
         let item = tenant.pages.write(parts, stamps);
         let bytes = tenant.exchange(place, key.hash, item);
         self.sweeper.has_idle |= tenant.pages.has_idle();
         tenant.expiry_changes(key.db, had_expiry, DIES);
-        self.give(&store.memory, key.tenant, bytes);
+        self.give(&around.budget.memory, key.tenant, bytes);
         Ok(())
     }
 
     pub(crate) fn insert(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         parts: &Parts,
         stamps: Stamps,
@@ -153,7 +154,7 @@ impl Shard {
     ) -> Result<(), Error> {
         let at = key.tenant as usize;
         if parts.expires.is_some() {
-            self.wheel_room(store, key.tenant, 0, now)?;
+            self.wheel_room(around, key.tenant, 0, now)?;
         }
         let mut reserved = 0;
         // Evictions may change the need of the table, and evictions for the table may take away
@@ -163,11 +164,11 @@ impl Shard {
             if need < reserved {
                 // Evictions freed so much that the table need not grow; a page may need these
                 // bytes.
-                self.give(&store.memory, key.tenant, reserved - need);
+                self.give(&around.budget.memory, key.tenant, reserved - need);
                 reserved = need;
             }
             if !self.has_chunk(key.tenant, parts.contents())
-                && let Err(error) = self.chunk_room(store, key.tenant, parts.contents(), 0, now)
+                && let Err(error) = self.chunk_room(around, key.tenant, parts.contents(), 0, now)
             {
                 break Err(error);
             }
@@ -175,14 +176,14 @@ impl Shard {
             if need <= reserved {
                 break Ok(());
             }
-            if let Err(error) = self.make_room(store, key.tenant, need - reserved, 0, now) {
+            if let Err(error) = self.make_room(around, key.tenant, need - reserved, 0, now) {
                 break Err(error);
             }
             reserved = need;
         };
         if let Err(error) = made {
-            self.release_unwritten(store, key.tenant);
-            self.give(&store.memory, key.tenant, reserved);
+            self.release_unwritten(around, key.tenant);
+            self.give(&around.budget.memory, key.tenant, reserved);
             return Err(error);
         }
         let tenant = &mut self.tenants[at];
@@ -193,7 +194,7 @@ impl Shard {
         tenant.class_enters(stamps.penalty_class(), charge);
         let rest = reserved + before - tenant.table.bytes();
         tenant.enters(key.db, parts.expires.is_some());
-        self.give(&store.memory, key.tenant, rest);
+        self.give(&around.budget.memory, key.tenant, rest);
         if let Some(when) = parts.expires {
             self.note_expiry(key, when, now);
         }
@@ -203,7 +204,7 @@ impl Shard {
     /// Appends to a value.
     pub(crate) fn append(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         place: Slot,
         more: &[u8],
@@ -211,7 +212,7 @@ impl Shard {
     ) -> Result<(), Error> {
         let item = self.get(key, place);
         let (len, expires) = (item.value().len() as u64 + more.len() as u64, item.expires());
-        let limit = store.value_max.load(Relaxed);
+        let limit = around.budget.value_max.load(Relaxed);
         if len > limit {
             return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
         }
@@ -220,7 +221,7 @@ impl Shard {
         let contents = if item.append(pages.classes(), more) {
             item.view().contents()
         } else {
-            self.rebuild(store, key, place, more, expires, now)?
+            self.rebuild(around, key, place, more, expires, now)?
         };
         self.written(key, now, || (contents, expires));
         Ok(())
@@ -238,7 +239,7 @@ impl Shard {
     /// Changes the expiry.
     fn set_expires(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         place: Slot,
         expires: Option<u64>,
@@ -247,13 +248,13 @@ impl Shard {
         let old = self.get(key, place).expires();
         let noted = expires.filter(|&when| old.is_none_or(|old| when < old));
         let place = match noted {
-            Some(_) => self.wheel_room_pinned(store, key, place, now)?,
+            Some(_) => self.wheel_room_pinned(around, key, place, now)?,
             None => place,
         };
         let TenantShard { table, pages, .. } = &mut self.tenants[key.tenant as usize];
         let mut item = table.get_mut(place);
         if !item.set_expires(pages.classes(), expires) {
-            self.rebuild(store, key, place, b"", expires, now)?;
+            self.rebuild(around, key, place, b"", expires, now)?;
         }
         let tenant = &mut self.tenants[key.tenant as usize];
         tenant.expiry_changes(key.db, old.is_some(), expires.is_some());
@@ -267,7 +268,7 @@ impl Shard {
     /// and both are charged. Returns the contents of the new one in bytes.
     fn rebuild(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         place: Slot,
         more: &[u8],
@@ -276,12 +277,12 @@ impl Shard {
     ) -> Result<u64, Error> {
         let item = self.get(key, place);
         let contents = item.parts([item.value(), more], expires).contents();
-        let place = self.reserve_pinned(store, key, place, contents, now)?;
+        let place = self.reserve_pinned(around, key, place, contents, now)?;
         let tenant = &mut self.tenants[key.tenant as usize];
         let copy = tenant.copy(place, more, expires);
         let bytes = tenant.exchange(place, key.hash, copy);
         self.sweeper.has_idle |= tenant.pages.has_idle();
-        self.give(&store.memory, key.tenant, bytes);
+        self.give(&around.budget.memory, key.tenant, bytes);
         Ok(contents)
     }
 
@@ -289,19 +290,19 @@ impl Shard {
     #[inline]
     pub(crate) fn update<'v, R>(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         now: Now,
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
         self.tick += 1;
-        let found = self.find(key, now, &store.memory);
+        let found = self.find(key, now, &around.budget.memory);
         if let Some(place) = found {
             self.hit(key, place);
         }
         let item = found.map(|place| self.view(key, place));
         let (change, result) = f(item.as_ref());
-        self.apply(store, key, found, &change, now)?;
+        self.apply(around, key, found, &change, now)?;
         Ok(result)
     }
 
@@ -309,7 +310,7 @@ impl Shard {
     /// [`Store::update`](crate::Store::update).
     pub(crate) fn apply(
         &mut self,
-        store: &Store,
+        around: &Around<'_>,
         key: &Key,
         found: Option<Slot>,
         change: &Change,
@@ -318,24 +319,24 @@ impl Shard {
         self.note_change(key);
         match (change, found) {
             (Change::Set { value, kind, expires }, _) => {
-                self.set(store, key, found, &Parts::of(key, value, *kind, *expires), now)
+                self.set(around, key, found, &Parts::of(key, value, *kind, *expires), now)
             }
             (Change::Hold { value, kind, expires }, _) => {
-                self.put(store, key, found, &Parts::of(key, value, *kind, *expires), now)
+                self.put(around, key, found, &Parts::of(key, value, *kind, *expires), now)
             }
             (Change::Append(value), None) => {
-                self.set(store, key, None, &Parts::of(key, value, 0, None), now)
+                self.set(around, key, None, &Parts::of(key, value, 0, None), now)
             }
-            (Change::Append(more), Some(place)) => self.append(store, key, place, more, now),
+            (Change::Append(more), Some(place)) => self.append(around, key, place, more, now),
             (Change::Patch(at, bytes), Some(place)) => {
                 self.patch(key, place, *at, bytes, now);
                 Ok(())
             }
             (Change::Expire(expires), Some(place)) => {
-                self.set_expires(store, key, place, *expires, now)
+                self.set_expires(around, key, place, *expires, now)
             }
             (Change::Remove, Some(place)) => {
-                self.delete(&store.memory, key, place, now);
+                self.delete(&around.budget.memory, key, place, now);
                 Ok(())
             }
             (Change::Keep, _) | (Change::Patch(..) | Change::Expire(_) | Change::Remove, None) => {

@@ -34,7 +34,7 @@ impl Store {
     /// Changes the limit; 0 for none. A lower limit is reached gradually: each write frees a little
     /// more than it takes, and [`Store::sweep`] does the rest.
     pub fn set_limit(&self, limit: Bytes) {
-        self.memory.set_limit(limit.0);
+        self.budget.memory.set_limit(limit.0);
         self.arena.set_limit(limit.0);
     }
 
@@ -58,23 +58,23 @@ impl Store {
 
     /// Changes the length of the longest value, at most 4 GiB - 1. Longer values that exist stay.
     pub fn set_max_item(&self, max: Bytes) {
-        self.value_max.store(max.0.min(u64::from(u32::MAX)), Relaxed);
+        self.budget.value_max.store(max.0.min(u64::from(u32::MAX)), Relaxed);
     }
 
     /// Sets whether large values that may be declined compete with the items that they would evict.
     pub fn set_admission(&self, competes: bool) {
-        self.competes.store(competes, Relaxed);
+        self.budget.competes.store(competes, Relaxed);
     }
 
     /// Bytes of the limit set aside.
     pub fn reserve(&self) -> Bytes {
-        Bytes(self.memory.reserve())
+        Bytes(self.budget.memory.reserve())
     }
 
     /// Sets bytes of the limit aside, for memory of the allocator beyond the charged bytes. Has no
     /// effect without a limit.
     pub fn set_reserve(&self, reserve: Bytes) {
-        self.memory.set_reserve(reserve.0);
+        self.budget.memory.set_reserve(reserve.0);
     }
 
     /// Divides the memory between new pools. Tenants that no pool names join the first one; an
@@ -133,9 +133,9 @@ impl Store {
     pub fn add_tenant(&self, bounds: Bounds) -> TenantId {
         let mut admin = lock(&self.admin);
         let account = Account::new(bounds);
-        let bytes = self.fixed_bytes(1);
+        let bytes = self.budget.fixed_bytes(1);
         account.take(bytes);
-        self.memory.take(bytes);
+        self.budget.memory.take(bytes);
         admin.accounts.push(account);
         self.publish(&mut admin);
         (admin.accounts.len() - 1) as TenantId
@@ -151,11 +151,6 @@ impl Store {
     /// The number of tenants.
     pub fn tenants(&self) -> usize {
         lock(&self.admin).accounts.len()
-    }
-
-    /// Bytes that tenants take without any item.
-    pub(crate) fn fixed_bytes(&self, tenants: usize) -> u64 {
-        (tenants * self.shards.len()) as u64 * TenantShard::fixed_bytes()
     }
 }
 
@@ -177,15 +172,15 @@ impl Store {
     /// keys that each shard remembers; `None` to count nothing.
     pub(crate) fn switch_classes(&self, admin: &mut Admin) -> Option<usize> {
         let on = admin.pools.iter().any(|pool| pool.class.is_some());
-        let places = (self.memory.limit() / BYTES_PER_PLACE)
+        let places = (self.budget.memory.limit() / BYTES_PER_PLACE)
             .clamp(*PLACES.start(), *PLACES.end())
             .next_power_of_two() as usize
             / self.shards.len();
         let of_shard =
             admin.accounts.len() * size_of::<PenaltyClassCounts>() + places * size_of::<u32>();
         let bytes = if on { (self.shards.len() * of_shard) as u64 } else { 0 };
-        self.memory.take(bytes);
-        self.memory.give(std::mem::replace(&mut admin.class_bytes, bytes));
+        self.budget.memory.take(bytes);
+        self.budget.memory.give(std::mem::replace(&mut admin.class_bytes, bytes));
         on.then_some(places)
     }
 }

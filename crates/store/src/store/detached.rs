@@ -4,6 +4,7 @@ use crate::bytes::account::Account;
 use crate::contents::exit::Exit;
 use crate::items::trees::tree::{Entry, Probe, Tree};
 use crate::items::view::Saved;
+use crate::shard::shard::Shard;
 use crate::{Error, Item, Key, Loaded, Now, Store};
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ impl DetachedTree<'_> {
 
     fn give(&self, bytes: u64) {
         self.account.give(bytes);
-        self.store.memory.give(bytes);
+        self.store.budget.memory.give(bytes);
     }
 
     /// Reserves bytes in the account of a key's tenant, a step at a time, for a tree with `held`
@@ -53,12 +54,12 @@ impl DetachedTree<'_> {
         while reserved < bytes {
             let step = STEP.min(bytes - reserved);
             let mut shard = store.shard(key);
-            let pinned = shard.replaced(store, key, held + bytes, now);
+            let pinned = shard.replaced(&store.around(), key, held + bytes, now);
             let room = pinned.and_then(|pinned| {
                 if is_charged {
-                    shard.make_room_within(store, key.tenant, step, pinned, now)
+                    shard.make_room_within(&store.around(), key.tenant, step, pinned, now)
                 } else {
-                    shard.make_room(store, key.tenant, step, pinned, now)
+                    shard.make_room(&store.around(), key.tenant, step, pinned, now)
                 }
             });
             room.map_err(|error| (reserved, error))?;
@@ -116,9 +117,26 @@ impl DetachedTree<'_> {
             return Err(error);
         }
         self.account.give(self.charged);
-        self.store.memory.give(self.charged - bytes);
+        self.store.budget.memory.give(self.charged - bytes);
         (self.account, self.charged) = (account, bytes);
         Ok(())
+    }
+
+    /// Turns the tree back into an item of the same age.
+    fn load_back(
+        &mut self,
+        shard: &mut Shard,
+        key: &Key<'_>,
+        saved: &Saved<'_>,
+        now: Now,
+    ) -> Result<(), Error> {
+        let Some(tree) = self.take() else { return Ok(()) };
+        let bytes = tree.bytes();
+        let done = shard.load_tree_back(&self.store.around(), key, saved, tree, now);
+        done.map_err(|(tree, error)| {
+            (self.tree, self.charged) = (tree, bytes);
+            error
+        })
     }
 
     /// Takes the tree out, and gives back charged bytes beyond its size.
@@ -161,7 +179,7 @@ impl Store {
         is_wanted: impl FnOnce(&Item<'_>) -> bool,
     ) -> Option<DetachedTree<'_>> {
         let mut shard = self.shard(key);
-        let place = shard.find(key, now, &self.memory)?;
+        let place = shard.find(key, now, &self.budget.memory)?;
         let (class, number, _) = shard.collection(key.tenant, place)?;
         if !is_wanted(&shard.view(key, place)) {
             return None;
@@ -172,7 +190,7 @@ impl Store {
         let bytes = tree.bytes();
         tenant.class_leaves(class, bytes);
         let account = Arc::clone(&tenant.account);
-        shard.delete(&self.memory, key, place, now);
+        shard.delete(&self.budget.memory, key, place, now);
         Some(DetachedTree { store: self, account, tree: Some(tree), charged: bytes })
     }
 
@@ -189,13 +207,13 @@ impl Store {
         loose.go_to(key, now)?;
         let mut shard = self.shard(key);
         shard.tick += 1;
-        let place = shard.find(key, now, &self.memory);
+        let place = shard.find(key, now, &self.budget.memory);
         if place.is_some() && !replace {
             return Ok(false);
         }
         let Some(tree) = loose.take() else { return Ok(false) };
         let bytes = tree.bytes();
-        match shard.insert_tree(self, key, place, tree, (kind, note, expires), now) {
+        match shard.insert_tree(&self.around(), key, place, tree, (kind, note, expires), now) {
             Ok(()) => shard.written_anew(key, now),
             Err((tree, error)) => {
                 (loose.tree, loose.charged) = (tree, bytes);
@@ -217,10 +235,10 @@ impl Store {
         if !shard.takes_back(key, saved, now) {
             return Ok(false);
         }
-        if let Some(place) = shard.find(key, now, &self.memory) {
-            self.memory.give(shard.remove(key.tenant, place, Exit::Flushed));
+        if let Some(place) = shard.find(key, now, &self.budget.memory) {
+            self.budget.memory.give(shard.remove(key.tenant, place, Exit::Flushed));
         }
-        shard.load_tree_back(self, key, saved, loose, now)?;
+        loose.load_back(&mut shard, key, saved, now)?;
         Ok(true)
     }
 
@@ -234,10 +252,10 @@ impl Store {
         now: Now,
     ) -> Result<Loaded, Error> {
         let mut shard = self.shard(key);
-        if let Some(other) = shard.is_wanted_back(self, key, block, saved, now) {
+        if let Some(other) = shard.is_wanted_back(&self.around(), key, block, saved, now) {
             return Ok(other);
         }
-        shard.load_tree_back(self, key, saved, loose, now)?;
+        loose.load_back(&mut shard, key, saved, now)?;
         Ok(Loaded::Back)
     }
 }

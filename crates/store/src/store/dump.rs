@@ -75,7 +75,7 @@ impl Store {
         {
             return next;
         }
-        shard.room_in_index(self, dump.tenant, now)?;
+        shard.room_in_index(&self.around(), dump.tenant, now)?;
         let Shard { tenants, tick, seed, .. } = &mut *shard;
         let TenantShard { table, pages, trees, away: Some(away), .. } =
             &mut tenants[usize::from(dump.tenant)]
@@ -123,8 +123,8 @@ impl Store {
             return false;
         }
         let Some(place) = tenant.table.find(key.hash, key.db, key.bytes) else { return false };
-        self.memory.give(shard.remove(key.tenant, place, Exit::Dumped));
-        shard.shrink(&self.memory, key.tenant);
+        self.budget.memory.give(shard.remove(key.tenant, place, Exit::Dumped));
+        shard.shrink(&self.budget.memory, key.tenant);
         true
     }
 
@@ -143,10 +143,10 @@ impl Store {
     /// If there is no room for the item.
     pub fn load(&self, key: &Key, block: u64, saved: &Saved, now: Now) -> Result<Loaded, Error> {
         let mut shard = self.shard(key);
-        if let Some(other) = shard.is_wanted_back(self, key, block, saved, now) {
+        if let Some(other) = shard.is_wanted_back(&self.around(), key, block, saved, now) {
             return Ok(other);
         }
-        shard.load_back(self, key, saved, now)?;
+        shard.load_back(&self.around(), key, saved, now)?;
         Ok(Loaded::Back)
     }
 
@@ -167,7 +167,7 @@ impl Store {
         for shard in &self.shards {
             let mut shard = shard.write_drained();
             if usize::from(tenant) < shard.tenants.len() {
-                shard.drop_index(self, tenant);
+                shard.drop_index(&self.around(), tenant);
             }
         }
     }

@@ -32,19 +32,19 @@ impl Store {
         let tenants = admin.accounts.len();
         if admin.lifetimes.as_ref().is_some_and(|known| !lifetimes || known.tenants != tenants) {
             let known = admin.lifetimes.take();
-            self.memory.give(known.map_or(0, |known| known.bytes));
+            self.budget.memory.give(known.map_or(0, |known| known.bytes));
             self.shards.iter().for_each(|shard| shard.write_drained().lives = None);
         }
         if lifetimes && admin.lifetimes.is_none() {
             let mut known = Lifetimes::new(tenants, self.shards[0].count());
             known.bytes = self.charged_for_lessons(known.bytes);
-            self.memory.take(known.bytes);
+            self.budget.memory.take(known.bytes);
             admin.lifetimes = Some(known);
         }
         let watched = watched || admin.keeps_lessons;
         if admin.watching.is_some() && !watched {
             let known = admin.watching.take();
-            self.memory.give(known.map_or(0, |known| known.bytes()));
+            self.budget.memory.give(known.map_or(0, |known| known.bytes()));
             self.forget_pasts();
         }
         if learns(Lessons::Watched) && admin.watching.is_none() {
@@ -56,7 +56,7 @@ impl Store {
     /// Bytes charged for lessons of `bytes` bytes: in a small cache at most a part of the limit.
     /// The rest counts as the process's own memory, like its code.
     pub(crate) fn charged_for_lessons(&self, bytes: u64) -> u64 {
-        match self.memory.limit() {
+        match self.budget.memory.limit() {
             0 => bytes,
             limit => bytes.min(limit / LESSONS_PART),
         }

@@ -101,7 +101,7 @@ impl Store {
     pub fn recall_evicted(&self, piece: &EvictedKeys, now: Now) {
         let Some(shard) = self.shards.get(piece.shard) else { return };
         let bytes = (piece.buckets * Memory::BUCKET) as u64;
-        let most = self.memory.limit() / PART / self.shards.len() as u64;
+        let most = self.budget.memory.limit() / PART / self.shards.len() as u64;
         // The number of buckets is a power of two, some of which may be unused.
         if lock(&self.admin).watching.is_none() || bytes > 2 * most {
             return;

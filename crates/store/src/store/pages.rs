@@ -67,12 +67,12 @@ impl Store {
     /// a worth per byte, otherwise by their youth. If off, pages move only by
     /// [`Store::move_pages`]. On at first.
     pub fn balance_pages(&self, on: bool) {
-        self.balances.store(on, Relaxed);
+        self.budget.balances.store(on, Relaxed);
     }
 
     /// Whether [`Store::balance_pages`] is on.
     pub fn balances(&self) -> bool {
-        self.balances.load(Relaxed)
+        self.budget.balances.load(Relaxed)
     }
 
     /// The number of pages still to be moved.
@@ -84,7 +84,7 @@ impl Store {
     /// did.
     pub(crate) fn move_page(&self, shard: &mut Shard, now: Now) -> bool {
         if self.balances() {
-            return shard.balance(self, now);
+            return shard.balance(&self.around(), now);
         }
         let (moves, turn) = &mut *lock(&self.moves.0);
         if moves.is_empty() || shard.at != *turn % self.shards.len() {
@@ -95,7 +95,7 @@ impl Store {
         else {
             return false;
         };
-        shard.move_page(self, step, &request_of(step, now));
+        shard.move_page(&self.around(), step, &request_of(step, now));
         step.pages = step.pages.saturating_sub(self.sizes.page_of(step.to.class) / self.page().0);
         moves.retain(|step| step.pages > 0);
         true

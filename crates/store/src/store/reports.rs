@@ -78,12 +78,12 @@ impl Store {
 
     /// Bytes charged now: items, tables, and the fixed memory of the tenants in each shard.
     pub fn used(&self) -> Bytes {
-        Bytes(self.memory.used())
+        Bytes(self.budget.memory.used())
     }
 
     /// Most bytes that the store may use; 0 for no limit.
     pub fn limit(&self) -> Bytes {
-        Bytes(self.memory.limit())
+        Bytes(self.budget.memory.limit())
     }
 }
 

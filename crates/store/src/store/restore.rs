@@ -56,10 +56,10 @@ impl Store {
             return Ok(false);
         }
         // A walk during writes may have saved the item twice: the second copy is the newer one.
-        if let Some(place) = shard.find(key, now, &self.memory) {
-            self.memory.give(shard.remove(key.tenant, place, Exit::Flushed));
+        if let Some(place) = shard.find(key, now, &self.budget.memory) {
+            self.budget.memory.give(shard.remove(key.tenant, place, Exit::Flushed));
         }
-        shard.load_back(self, key, saved, now)?;
+        shard.load_back(&self.around(), key, saved, now)?;
         Ok(true)
     }
 

@@ -110,10 +110,10 @@ impl Store {
             for at in (0..tenants).filter(|&at| scope.tenant.is_none_or(|t| usize::from(t) == at)) {
                 let mut shard = padded.write_drained();
                 shard.note_flush(Scope { tenant: Some(at as TenantId), db: scope.db });
-                shard.outdate_all(self, at as TenantId, scope.db);
+                shard.outdate_all(&self.around(), at as TenantId, scope.db);
                 let tenant = &mut shard.tenants[at];
                 if tenant.len(scope.db).items < tenant.table.len() as u64 {
-                    removed += shard.flush_db(&self.memory, at as TenantId, scope.db);
+                    removed += shard.flush_db(&self.budget.memory, at as TenantId, scope.db);
                     continue;
                 }
                 // The whole table is removed, and freed without the lock.
@@ -126,7 +126,7 @@ impl Store {
                 drop(trees);
                 pages.take_apart(table.into_items());
                 account.give(bytes);
-                self.memory.give(bytes);
+                self.budget.memory.give(bytes);
             }
         }
         removed

@@ -29,12 +29,12 @@
 //! actual use, and a limit on them limits the memory at every instant.
 
 use crate::bytes::measured::Fetched;
-use crate::bytes::memory::Memory;
 use crate::items::item::Parts;
 use crate::items::pages::arena::Arena;
 use crate::items::pages::size_classes::SizeClasses;
 use crate::learning::stopwatch::Stopwatch;
 use crate::learning::tap::Tap;
+use crate::room::budget::{Around, Budget};
 use crate::room::choose::Candidates;
 use crate::room::eviction_time::EvictionTimes;
 use crate::room::expire::Sweeper;
@@ -63,28 +63,22 @@ const SAMPLES_MAX: usize = 1 << 16;
 /// closure should be short, and must not call the store.
 pub struct Store {
     pub(crate) shards: Box<[BigReaderLock<Shard>]>,
-    pub(crate) memory: Memory,
-    pub(crate) value_max: AtomicU64,
+    pub(crate) budget: Budget,
     pub(crate) seed: u64,
     /// The source of pages.
     pub(crate) arena: Arc<Arena>,
     /// Bytes of pages by shard.
     pub(crate) held: Box<[Arc<AtomicU64>]>,
     /// Whether an item may have an expiry, by shard.
-    pub(crate) expiring: Box<[AtomicBool]>,
+    pub(crate) expiring: Box<[Arc<AtomicBool>]>,
     /// The size classes into which pages are cut.
     pub(crate) sizes: SizeClasses,
-    /// Length of the longest page of a fitted class, in bytes.
-    pub(crate) page_max: u64,
     pub(crate) moves: Moves,
     pub(crate) admin: Mutex<Admin>,
     /// Whether any rank learns.
     pub(crate) learns: AtomicBool,
-    /// Whether large values compete with the items that they would evict.
-    pub(crate) competes: AtomicBool,
     /// Whether requests are counted by size.
     pub(crate) counts_sizes: AtomicBool,
-    pub(crate) balances: AtomicBool,
     pub(crate) elsewhere: Mutex<()>,
     pub(crate) waiting: AtomicUsize,
     /// The shard where the next sweep begins.
@@ -108,12 +102,16 @@ impl Store {
     pub fn new(config: Config) -> Self {
         let asked = config.shards.clamp(1, 256).next_power_of_two();
         let shards = config.slab.shards(config.maxmemory.0, asked);
-        let budget = config.maxmemory;
-        let pool = Pool { tenants: vec![], class: None, budget, evictor: config.evictor };
+        let limit = config.maxmemory;
+        let pool = Pool { tenants: vec![], class: None, budget: limit, evictor: config.evictor };
         let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[], &Learnt::default()));
-        let sizes = config.slab.classes(budget.0, shards, config.tenants.len());
+        let sizes = config.slab.classes(limit.0, shards, config.tenants.len());
         let arena = Arc::new(Arena::new(sizes.page()));
-        arena.set_limit(budget.0);
+        arena.set_limit(limit.0);
+        let value_max = config.max_item.0.min(u64::from(u32::MAX));
+        let lengths = (sizes.page(), config.slab.page_max());
+        let budget = Budget::new(limit.0, value_max, shards, lengths);
+        let expiring: Box<[_]> = (0..shards).map(|_| Arc::new(AtomicBool::new(false))).collect();
         let shard = |at: usize| Shard {
             line: NewLine,
             tick: 0,
@@ -129,6 +127,7 @@ impl Store {
             order: OverdraftOrder::default(),
             no_expiry_before: u64::MAX,
             has_wheels: false,
+            expires: Arc::clone(&expiring[at]),
             renews: false,
             sweeper: Sweeper::default(),
             eviction_times: EvictionTimes::default(),
@@ -152,14 +151,12 @@ impl Store {
         };
         let store = Self {
             shards: (0..shards).map(|at| BigReaderLock::new(shard(at), reader_slots)).collect(),
-            memory: Memory::new(config.maxmemory.0),
-            value_max: AtomicU64::new(config.max_item.0.min(u64::from(u32::MAX))),
+            budget,
             seed: config.seed,
             arena,
             held: (0..shards).map(|_| Arc::default()).collect(),
-            expiring: (0..shards).map(|_| AtomicBool::new(false)).collect(),
+            expiring,
             sizes,
-            page_max: config.slab.page_max(),
             moves: Moves::default(),
             admin: Mutex::new(Admin {
                 accounts: vec![],
@@ -171,9 +168,7 @@ impl Store {
                 class_bytes: 0,
             }),
             learns: AtomicBool::new(false),
-            competes: AtomicBool::new(true),
             counts_sizes: AtomicBool::new(false),
-            balances: AtomicBool::new(true),
             elsewhere: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             sweep_at: AtomicUsize::new(0),
@@ -196,6 +191,12 @@ impl Store {
     #[inline]
     pub fn key<'a>(&self, tenant: TenantId, db: u8, bytes: &'a [u8]) -> Key<'a> {
         Key::new(self.seed, tenant, db, bytes)
+    }
+
+    /// The surroundings of a locked shard.
+    #[inline]
+    pub(crate) const fn around(&self) -> Around<'_> {
+        Around { budget: &self.budget, others: self }
     }
 
     #[inline]
@@ -224,7 +225,7 @@ impl Store {
         // A copy, so that the key needs no address in the common case.
         let key = &{ *key };
         let mut shard = self.shard(key);
-        let place = shard.read(key, now, &self.memory)?;
+        let place = shard.read(key, now, &self.budget.memory)?;
         Some(read(&shard.view(key, place)))
     }
 
@@ -257,7 +258,7 @@ impl Store {
             SharedRead::NeedsExclusive => drop(reader),
         }
         let mut shard = self.shard(key);
-        let place = shard.find(key, now, &self.memory)?;
+        let place = shard.find(key, now, &self.budget.memory)?;
         Some(read(&shard.view(key, place)))
     }
 
@@ -265,7 +266,7 @@ impl Store {
     pub fn touch(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
         shard.tick += 1;
-        let Some(place) = shard.find(key, now, &self.memory) else { return false };
+        let Some(place) = shard.find(key, now, &self.budget.memory) else { return false };
         shard.hit(key, place);
         shard.tenants[key.tenant as usize].counters.touched += 1;
         true
@@ -290,7 +291,7 @@ impl Store {
         let lock = self.shard_of(key.hash);
         let mut reader = lock.read_first(thread);
         let (shard, buffer) = reader.parts();
-        let place = shard.replaceable(self, buffer, key, &parts);
+        let place = shard.replaceable(&self.budget, buffer, key, &parts);
         let exclusive = match (reader.exclusive(), place) {
             (Some(mut exclusive), Some(place)) => {
                 let (shard, buffer) = exclusive.parts();
@@ -301,8 +302,8 @@ impl Store {
         };
         let mut shard = by(exclusive.write(), thread);
         shard.tick += 1;
-        let found = shard.find(key, now, &self.memory);
-        shard.set(self, key, found, &parts, now)
+        let found = shard.find(key, now, &self.budget.memory);
+        shard.set(&self.around(), key, found, &parts, now)
     }
 
     /// Writes an item with a known cost of a miss. It counts as a fetch of that time, whether or
@@ -318,8 +319,8 @@ impl Store {
         let mut shard = self.shard(key);
         shard.tick += 1;
         let reads = u64::from(shard.stopwatch.stop(key.hash, now.micros).is_some());
-        let found = shard.find(key, now, &self.memory);
-        shard.set(self, key, found, &Parts::of(key, value, 0, expires), now)?;
+        let found = shard.find(key, now, &self.budget.memory);
+        shard.set(&self.around(), key, found, &Parts::of(key, value, 0, expires), now)?;
         shard.fetched(key, Fetched::In(penalty, 0), reads);
         Ok(())
     }
@@ -334,7 +335,7 @@ impl Store {
         now: Now,
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
-        self.shard(key).update(self, key, now, f)
+        self.shard(key).update(&self.around(), key, now, f)
     }
 
     /// Like [`Store::update`], for a command that also reads, such as GETEX: counts a hit or a
@@ -346,10 +347,10 @@ impl Store {
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
         let mut shard = self.shard(key);
-        let found = shard.read(key, now, &self.memory);
+        let found = shard.read(key, now, &self.budget.memory);
         let item = found.map(|place| shard.view(key, place));
         let (change, result) = f(item.as_ref());
-        shard.apply(self, key, found, &change, now)?;
+        shard.apply(&self.around(), key, found, &change, now)?;
         Ok(result)
     }
 
@@ -357,11 +358,11 @@ impl Store {
     pub fn delete(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
         shard.note_change(key);
-        let place = shard.find(key, now, &self.memory);
+        let place = shard.find(key, now, &self.budget.memory);
         if place.is_none() {
             shard.stopwatch.forget(key.hash);
         }
-        place.map(|place| shard.delete(&self.memory, key, place, now)).is_some()
+        place.map(|place| shard.delete(&self.budget.memory, key, place, now)).is_some()
     }
 
     /// The number of shards.
@@ -390,11 +391,11 @@ impl Store {
     pub fn edit<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(&mut Edit<'_, '_>) -> R) -> R {
         let mut shard = self.shard(key);
         shard.tick += 1;
-        let place = shard.find(key, now, &self.memory);
+        let place = shard.find(key, now, &self.budget.memory);
         if let Some(place) = place {
             shard.hit(key, place);
         }
-        f(&mut Edit::new(self, shard, *key, now, place))
+        f(&mut Edit::new(self.around(), shard, *key, now, place))
     }
 }
 
@@ -423,7 +424,7 @@ impl Store {
     ) -> Result<R, Error> {
         let mut shard = self.shard(key);
         shard.cost_hint = class_of(penalty);
-        let result = shard.update(self, key, now, f);
+        let result = shard.update(&self.around(), key, now, f);
         let class = std::mem::take(&mut shard.cost_hint);
         let shard = &mut *shard;
         let tenant = &mut shard.tenants[usize::from(key.tenant)];

@@ -5,6 +5,7 @@ use crate::bytes::account::Account;
 use crate::bytes::memory::Memory;
 use crate::items::trees::tree::Tree;
 use crate::items::trees::trees::LEAVES;
+use crate::room::budget::OtherShards;
 use crate::room::request::RoomRequest;
 use crate::sync::shim::{lock, yield_now};
 use crate::{Now, Swept};
@@ -17,6 +18,7 @@ const SWEEP_STEP: usize = 32;
 
 /// A shard gives a page to another that holds less by more than this part.
 const SLACK: u64 = 32;
+
 /// Shards that are compared to find the one that holds most.
 const LOOKED_AT: usize = 16;
 
@@ -32,16 +34,16 @@ impl Store {
         for _ in 0..rounds {
             let left = budget - swept.buckets.min(budget);
             let trims = budget - swept.evicted.min(budget);
-            if left == 0 && (trims == 0 || self.memory.excess() == 0) {
+            if left == 0 && (trims == 0 || self.budget.memory.excess() == 0) {
                 break;
             }
             let at = self.sweep_at.fetch_add(1, Relaxed) % self.shards.len();
             let mut shard = self.shards[at].write_drained();
-            let step = shard.sweep(&self.memory, now, left.min(SWEEP_STEP));
+            let step = shard.sweep(&self.budget.memory, now, left.min(SWEEP_STEP));
             self.expiring[at].store(shard.has_wheels, Relaxed);
             swept.buckets += step.buckets;
             swept.expired += step.expired;
-            swept.evicted += usize::from(trims > 0 && shard.trim(&self.memory, above, now));
+            swept.evicted += usize::from(trims > 0 && shard.trim(&self.budget.memory, above, now));
             swept.moved += usize::from(self.move_page(&mut shard, now));
             let dying = shard.take_dying();
             drop(shard);
@@ -57,10 +59,10 @@ impl Store {
         }
         swept
     }
+}
 
-    /// The shard that holds most, of some starting at a random one, if it holds enough more than
-    /// the shard at `at` to give a page.
-    pub(crate) fn richer(&self, at: usize, first: usize) -> Option<usize> {
+impl OtherShards for Store {
+    fn richer(&self, at: usize, first: usize) -> Option<usize> {
         let shards = self.shards.len();
         let looked_at = (first..first + shards.min(LOOKED_AT)).map(|shard| shard % shards);
         let held = |shard: usize| self.held[shard].load(Relaxed);
@@ -69,15 +71,12 @@ impl Store {
         (most > own + own / SLACK + self.page().0).then_some(richest)
     }
 
-    /// Evicts a page in another shard, which the caller does not hold, if its lock is free now.
-    pub(crate) fn try_evict_at(&self, other: usize, want: &RoomRequest) -> u64 {
+    fn try_evict_at(&self, other: usize, want: &RoomRequest) -> u64 {
         let shard = self.shards[other].try_write_drained();
         shard.map_or(0, |mut shard| shard.evict_page(&RoomRequest { pinned: 0, ..*want }))
     }
 
-    /// Evicts a page in any shard except the one at `at`, which the caller has locked. Returns its
-    /// bytes, as [`Shard::evict_page`] does.
-    pub(crate) fn evict_elsewhere(&self, at: usize, first: usize, want: &RoomRequest) -> u64 {
+    fn evict_elsewhere(&self, at: usize, first: usize, want: &RoomRequest) -> u64 {
         let want = RoomRequest { pinned: 0, ..*want };
         self.waiting.fetch_add(1, Relaxed);
         let turn = lock(&self.elsewhere);
@@ -119,9 +118,9 @@ impl Store {
         for (account, trees) in dying {
             for mut tree in trees {
                 while !tree.is_empty() {
-                    give(&account, &self.memory, tree.take_apart(LEAVES));
+                    give(&account, &self.budget.memory, tree.take_apart(LEAVES));
                 }
-                give(&account, &self.memory, tree.bytes());
+                give(&account, &self.budget.memory, tree.bytes());
             }
         }
     }

@@ -43,7 +43,7 @@ impl Store {
             watching.take(&watched);
         }
         watching.pace.note(requests, watching.learner.watched(), now.micros);
-        let part = self.memory.limit() / PART;
+        let part = self.budget.memory.limit() / PART;
         let narrower = watching.narrow(part);
         let since = now.micros.saturating_sub(watching.looked);
         let apart = Micros(LOOKS_APART.0 * accounts.len().min(TENANTS) as u64);
@@ -59,7 +59,7 @@ impl Store {
         let by_shard: usize = items.iter().sum();
         if by_shard > 0 {
             watching.looked = now.micros;
-            watching.learner.set_options(options(self.memory.limit(), accounts.len()));
+            watching.learner.set_options(options(self.budget.memory.limit(), accounts.len()));
             let table = watching.learner.learn(tick, by_shard, evicted);
             let costs = costs(&watching.learner, accounts, prices);
             let used: u64 = accounts.iter().map(|account| account.used()).sum();
@@ -93,7 +93,7 @@ impl Store {
             let bytes = (watching.learner.bytes() + 2 * watching.indices.bytes()) as u64;
             let bytes = self.charged_for_lessons(bytes);
             self.take_for_lessons(bytes.saturating_sub(watching.bytes), now);
-            self.memory.give(watching.bytes.saturating_sub(bytes));
+            self.budget.memory.give(watching.bytes.saturating_sub(bytes));
             watching.bytes = bytes;
         }
     }
@@ -102,16 +102,16 @@ impl Store {
     pub(crate) fn take_for_lessons(&self, bytes: u64, now: Now) {
         let mut credit = 0;
         for shard in self.shards.iter().cycle().take(PAGES_FOR_LESSONS * self.shards.len()) {
-            if credit >= bytes || self.memory.try_take(bytes - credit) {
-                self.memory.give(credit.saturating_sub(bytes));
+            if credit >= bytes || self.budget.memory.try_take(bytes - credit) {
+                self.budget.memory.give(credit.saturating_sub(bytes));
                 return;
             }
             // Evicted bytes stay taken, and become this memory.
             let want = RoomRequest { tenant: None, own: false, pinned: 0, now };
             credit += shard.write_drained().evict_page(&want);
         }
-        self.memory.take(bytes.saturating_sub(credit));
-        self.memory.give(credit.saturating_sub(bytes));
+        self.budget.memory.take(bytes.saturating_sub(credit));
+        self.budget.memory.give(credit.saturating_sub(bytes));
     }
 
     /// Adjusts the number of evicted keys that each shard remembers: as many as it has items, at
@@ -130,7 +130,7 @@ impl Store {
             let before = std::mem::replace(&mut pasts.bytes, bytes);
             drop(shard);
             self.take_for_lessons(bytes.saturating_sub(before), now);
-            self.memory.give(before.saturating_sub(bytes));
+            self.budget.memory.give(before.saturating_sub(bytes));
         }
     }
 
@@ -138,7 +138,7 @@ impl Store {
     pub(crate) fn forget_pasts(&self) {
         for shard in &self.shards {
             let pasts = shard.write_drained().pasts.take();
-            self.memory.give(pasts.map_or(0, |pasts| pasts.bytes));
+            self.budget.memory.give(pasts.map_or(0, |pasts| pasts.bytes));
         }
     }
 }

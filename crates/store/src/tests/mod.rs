@@ -64,7 +64,7 @@ fn expiries_are_noted(tenant: &TenantShard, seed: u64) {
 
 /// Checks that the charged bytes are exactly the bytes in use, for each tenant.
 fn audit(store: &Store) {
-    let fixed = store.fixed_bytes(1);
+    let fixed = store.budget.fixed_bytes(1);
     let mut sum = 0;
     for tenant in 0..store.tenants() {
         let mut bytes = fixed;

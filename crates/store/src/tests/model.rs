@@ -204,7 +204,7 @@ impl Pair {
             }
         }
         self.store.flush(Scope::ALL);
-        let empty = self.store.fixed_bytes(2);
+        let empty = self.store.budget.fixed_bytes(2);
         assert_eq!(self.store.used(), Bytes(empty), "an empty store has only its fixed bytes");
     }
 }

@@ -183,7 +183,7 @@ fn audit_but_lessons(store: &Store, tenants: usize) {
     let with = store.used();
     store.set_pools(&[]);
     assert_eq!(store.used(), with, "no pools change nothing");
-    let mut bytes = store.fixed_bytes(tenants);
+    let mut bytes = store.budget.fixed_bytes(tenants);
     store.each_shard(|shard| {
         for TenantShard { table, pages, .. } in &shard.tenants {
             bytes += table.bytes() + pages.bytes();

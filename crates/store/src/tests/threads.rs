@@ -95,7 +95,7 @@ fn pages_among_threads() {
     assert!(store.tenant_stats(0).counters.evicted > 0);
     let (store, _) = run(Config { maxmemory: Bytes(2 * MIB), slab, ..Config::default() }, 20_000);
     store.flush(Scope::ALL);
-    assert_eq!(store.used(), Bytes(store.fixed_bytes(2)), "all pages are given back");
+    assert_eq!(store.used(), Bytes(store.budget.fixed_bytes(2)), "all pages are given back");
 }
 
 /// Each of two threads chooses victims ahead, in a class of many items, and meets the other's
