@@ -1,5 +1,6 @@
 //! Items of tenants in one shard, with the counters that follow every item in and out.
 
+pub(crate) mod changed_keys;
 pub(crate) mod dump_index;
 pub(crate) mod exit;
 pub(crate) mod penalty_classes;

@@ -15,8 +15,7 @@
 use crate::Now;
 use crate::items::pages::pages::Pages;
 use crate::items::pages::size_class::{Move, SizeClass, SizeClassStats};
-use crate::room::budget::Around;
-use crate::room::request::RoomRequest;
+use crate::room::budget::{Around, RoomRequest};
 use crate::shard::shard::Shard;
 use base::{Bytes, TenantId};
 use policy::rank::Lessons;

@@ -1,9 +1,10 @@
-//! The limits that every write respects, and the shards beside the one that is locked.
+//! A request for room, the limits that every write respects, and the shards beside the locked one.
 
+use crate::Now;
 use crate::bytes::memory::Memory;
 use crate::contents::tenant::TenantShard;
-use crate::room::request::RoomRequest;
 use crate::sync::shim::{AtomicBool, AtomicU64};
+use base::TenantId;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The memory of the whole store, and its limits.
@@ -66,6 +67,18 @@ impl Budget {
 pub(crate) struct Around<'s> {
     pub(crate) budget: &'s Budget,
     pub(crate) others: &'s dyn OtherShards,
+}
+
+/// The need for room of a write or of the sweep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoomRequest {
+    /// The tenant that writes; `None` for the sweep.
+    pub(crate) tenant: Option<TenantId>,
+    /// Whether only the tenant's own items may be evicted, because it is at its max.
+    pub(crate) own: bool,
+    /// [`ItemTable::word`](crate::items::table::item_table::ItemTable::word) of the written item.
+    pub(crate) pinned: usize,
+    pub(crate) now: Now,
 }
 
 /// The other shards, as sources of room. The caller holds the shard at `at`; `first` is random.

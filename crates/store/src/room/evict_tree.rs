@@ -10,7 +10,7 @@ use crate::items::item::Ref;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::tree::Tree;
 use crate::items::trees::trees::{has_tree, number};
-use crate::room::request::RoomRequest;
+use crate::room::budget::RoomRequest;
 use crate::shard::shard::Shard;
 use base::{TenantId, Tick};
 

@@ -19,12 +19,10 @@ use crate::bytes::stats::Swept;
 use crate::contents::exit::Exit;
 use crate::contents::tenant::TenantShard;
 use crate::items::table::item_table::{END, Slot};
-use crate::room::budget::Around;
-use crate::room::request::RoomRequest;
+use crate::room::budget::{Around, RoomRequest};
 use crate::shard::shard::Shard;
 use crate::{Error, Key, Now};
 use base::TenantId;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Accesses after which a table is walked for its stamps: often enough, because stamps wrap after
 /// 2^26.
@@ -78,11 +76,10 @@ impl Shard {
             return Ok(());
         }
         self.make_room(around, tenant, cost, pinned, now)?;
+        self.note_wheel();
         let TenantShard { wheel, .. } = &mut self.tenants[tenant as usize];
         let before = wheel.as_ref().map_or(0, |wheel| wheel.bytes());
         let wheel = wheel.get_or_insert_default();
-        self.has_wheels = true;
-        self.expires.store(true, Relaxed);
         wheel.reserve();
         let rest = before + cost - wheel.bytes();
         self.give(&around.budget.memory, tenant, rest);

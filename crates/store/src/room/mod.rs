@@ -1,18 +1,18 @@
 //! Room for a write: which pool gives, which class, which item.
 //!
 //! `reserve.rs` is the order in which room is sought, `pools.rs` names the pool, `evict.rs` evicts
-//! a chunk or a page, and `choose.rs` names the item.
+//! an item, `evict_page.rs` a page, `evict_tree.rs` a collection, and `choose.rs` names the item.
 
 pub(crate) mod balance;
 pub(crate) mod budget;
 pub(crate) mod choose;
 pub(crate) mod evict;
+pub(crate) mod evict_page;
 pub(crate) mod evict_tree;
 pub(crate) mod eviction_time;
 pub(crate) mod expire;
 pub(crate) mod lowest;
 pub(crate) mod pools;
 pub(crate) mod queue;
-pub(crate) mod request;
 pub(crate) mod reserve;
 pub(crate) mod tailor;

@@ -11,7 +11,7 @@
 
 use crate::bytes::account::Account;
 use crate::bytes::measured::SLOTS;
-use crate::room::request::RoomRequest;
+use crate::room::budget::RoomRequest;
 use crate::{Evictor, Pool};
 use base::{Prng, TenantId};
 use policy::rank::{Learnt, Lessons};

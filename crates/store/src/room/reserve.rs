@@ -1,17 +1,144 @@
 //! Room for a write: reserved before it uses memory, and obtained by eviction if there is none.
 //!
+//! ```text
+//!   a SET ─▶ has its class a free chunk? ──yes──▶ write
+//!                │ no
+//!                ▼
+//!            is anything dead? ──yes──▶ it leaves
+//!                │ no
+//!                ▼
+//!            may its tenant have a page more? ──yes──▶ a page (evict_page.rs):
+//!                │ no                                  from the pool that is to give, the class
+//!                ▼                                     whose victims are worth least
+//!            a page of a class that is worth less (balance.rs), or
+//!            the lowest rank of K candidates of its class leaves its chunk (evict.rs)
+//! ```
+//!
+//! Every shard holds a random sample of every tenant. A shard that needs room therefore evicts
+//! among its own items and does not involve others, except for items that are large compared to it.
+//! A tenant at or below its min is skipped, unless it needs the room itself and no other tenant has
+//! any to give. Items known to be dead are removed before all live ones (`expire.rs`).
+//!
 //! Evicted bytes stay reserved until the write has them, so no other thread can take them first. A
 //! write that evicts as much as it needs does not change the store's counter.
 
-use crate::room::budget::Around;
+use crate::items::pages::size_class::SizeClass;
+use crate::items::table::item_table::Slot;
+use crate::room::budget::{Around, RoomRequest};
 use crate::room::evict_tree::TreeTurn;
-use crate::room::request::RoomRequest;
 use crate::shard::shard::Shard;
-use crate::{Error, Now};
+use crate::{Error, Key, Now};
 use base::{Bytes, TenantId};
 
 /// A check whether another shard holds more happens once in this many evictions.
 const LOOK_EVERY: u64 = 16;
+
+impl Shard {
+    /// Whether there is a free chunk for an item of these contents.
+    #[inline]
+    pub(crate) fn has_chunk(&self, tenant: TenantId, contents: u64) -> bool {
+        self.tenants[usize::from(tenant)].pages.has_room(contents)
+    }
+
+    /// Does the work of [`Shard::chunk_room`] while the item at `place` is being written. The item
+    /// is spared. Returns its place, which evictions may change.
+    pub(crate) fn reserve_pinned(
+        &mut self,
+        around: &Around<'_>,
+        key: &Key,
+        place: Slot,
+        contents: u64,
+        now: Now,
+    ) -> Result<Slot, Error> {
+        let tenant = &self.tenants[usize::from(key.tenant)];
+        let (word, item) = (tenant.table.word(place), tenant.table.get(place));
+        if !self.has_chunk(key.tenant, contents) {
+            // The item stays until the new one is written.
+            let (held, need) = (tenant.charge_of(item), tenant.pages.classes().charge(contents));
+            self.check_item(around, key.tenant, held, need)?;
+        }
+        self.chunk_room(around, key.tenant, contents, word, now)?;
+        let place = self.tenants[usize::from(key.tenant)].table.find_word(key.hash, word);
+        Ok(place.expect("an item that is spared stays"))
+    }
+
+    /// Ensures that there is a free chunk, or a run, for an item of these contents. The item whose
+    /// [word](crate::items::table::item_table::Table::word) is `pinned` stays.
+    pub(crate) fn chunk_room(
+        &mut self,
+        around: &Around<'_>,
+        tenant: TenantId,
+        contents: u64,
+        pinned: usize,
+        now: Now,
+    ) -> Result<(), Error> {
+        if self.has_chunk(tenant, contents) {
+            return Ok(());
+        }
+        self.timed(now, |shard| shard.clear_chunk(around, tenant, contents, pinned, now))
+    }
+
+    /// Does the work of [`Shard::chunk_room`] if no chunk is free.
+    #[cold]
+    fn clear_chunk(
+        &mut self,
+        around: &Around<'_>,
+        tenant: TenantId,
+        contents: u64,
+        pinned: usize,
+        now: Now,
+    ) -> Result<(), Error> {
+        if pinned == 0 {
+            self.tailor_class(around, tenant, contents);
+            if self.has_chunk(tenant, contents) {
+                return Ok(());
+            }
+        }
+        let pages = &self.tenants[usize::from(tenant)].pages;
+        let (class, page) = (pages.classes().of(contents), pages.page_for(contents));
+        let need = page + pages.class_cost(class);
+        let is_chunk = class != pages.classes().large();
+        let want = RoomRequest { tenant: Some(tenant), own: false, pinned, now };
+        self.release_unwritten(around, tenant);
+        if self.expire_for_chunk(around, tenant, contents, &want) {
+            return Ok(());
+        }
+        if is_chunk && self.is_full(around, tenant, need) && !self.is_poor(around) {
+            let gains = self.try_gain_page(around, SizeClass { tenant, class }, &want);
+            if gains && self.has_chunk(tenant, contents) {
+                self.eviction_times.victim();
+                return Ok(());
+            }
+            if self.evict_some(around, tenant, class, &want) {
+                return Ok(());
+            }
+        }
+        self.make_room(around, tenant, need, pinned, now)?;
+        if self.tenants[usize::from(tenant)].pages.add_page(class, page) {
+            return Ok(());
+        }
+        self.give(&around.budget.memory, tenant, need);
+        Err(Error::Full)
+    }
+
+    /// Gives back the page of a large item that was not written in the end.
+    pub(crate) fn release_unwritten(&mut self, around: &Around<'_>, tenant: TenantId) {
+        let bytes = self.tenants[usize::from(tenant)].pages.release_unwritten();
+        self.give(&around.budget.memory, tenant, bytes);
+    }
+
+    /// Whether the tenant can only get a page from itself, or from pools that are within their
+    /// budgets.
+    fn is_full(&mut self, around: &Around<'_>, tenant: TenantId, need: u64) -> bool {
+        let account = &self.tenants[usize::from(tenant)].account;
+        if account.max() < account.used() + need {
+            return true;
+        }
+        around.budget.memory.used() + need > around.budget.memory.effective()
+            && !account.is_below_min(need)
+            && !self.pools.owes(&mut self.order, tenant, need)
+    }
+}
 
 impl Shard {
     /// Reserves `need` bytes for a write of the tenant, and evicts if necessary.

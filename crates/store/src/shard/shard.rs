@@ -7,6 +7,7 @@
 
 use crate::bytes::measured::Fetched;
 use crate::bytes::memory::Memory;
+use crate::contents::changed_keys::ChangedKeys;
 use crate::contents::exit::Exit;
 use crate::contents::tenant::TenantShard;
 use crate::items::item::Ref;
@@ -21,13 +22,14 @@ use crate::learning::stopwatch::Stopwatch;
 use crate::learning::tap::{Seen, Tap};
 use crate::room::choose::Candidates;
 use crate::room::eviction_time::EvictionTimes;
+use crate::room::expire::Sweeper;
 use crate::room::pools::{OverdraftOrder, Pools};
-use crate::shard::changed_keys::ChangedKeys;
 use crate::sync::shim::AtomicBool;
 use crate::{Evictable, Item, Key, Now};
 use base::{Prng, Sighting, TenantId};
 use policy::rank::{Lessons, Stamps};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// One part of the store. The fields are in this order so that a read hit needs only the first
 /// lines, which hardly any write changes.
@@ -59,7 +61,7 @@ pub(crate) struct Shard {
     pub(crate) evictable: Evictable,
     /// Remembers evicted keys, while a rank depends on the whole past of a key.
     pub(crate) pasts: Option<Box<GhostTable>>,
-    pub(crate) line: NewLine,
+    line: NewLine,
     /// Accesses so far.
     pub(crate) tick: u64,
     /// The reader slot of the thread that wrote last, below
@@ -79,20 +81,20 @@ pub(crate) struct Shard {
     /// Whether a tenant has a wheel.
     pub(crate) has_wheels: bool,
     /// Whether an item here may have an expiry, for callers without a lock.
-    pub(crate) expires: Arc<AtomicBool>,
+    expires: Arc<AtomicBool>,
     /// The class that the current write hints for its item; 0 for none.
     pub(crate) cost_hint: u8,
     /// The order in which pools give.
     pub(crate) order: OverdraftOrder,
     /// Memory for the candidates of an eviction.
     pub(crate) draws: Candidates,
-    pub(crate) sweeper: crate::room::expire::Sweeper,
+    pub(crate) sweeper: Sweeper,
 }
 
 /// Puts the fields after it in another cache line than the fields before, to avoid false sharing.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-pub(crate) struct NewLine;
+struct NewLine;
 
 /// The caller's view of an item.
 #[expect(clippy::inline_always, reason = "in line, what a caller does not look at costs nothing")]
@@ -120,6 +122,56 @@ pub(crate) fn view<'a>(
 }
 
 impl Shard {
+    /// Creates an empty shard with this number and seed. Its tap holds up to `samples_max` samples,
+    /// and `nanos` is the clock for evictions.
+    pub(crate) fn new(
+        at: usize,
+        seed: u64,
+        samples_max: usize,
+        nanos: fn() -> u64,
+        (pools, expires): (Arc<Pools>, Arc<AtomicBool>),
+    ) -> Self {
+        Self {
+            line: NewLine,
+            tick: 0,
+            reader_slot: 0,
+            draws: Candidates::default(),
+            tenants: vec![],
+            tap: Tap::new(samples_max),
+            stopwatch: Stopwatch::default(),
+            prng: Prng::new(seed ^ at as u64),
+            seed,
+            at,
+            pools,
+            order: OverdraftOrder::default(),
+            no_expiry_before: u64::MAX,
+            has_wheels: false,
+            expires,
+            renews: false,
+            sweeper: Sweeper::default(),
+            eviction_times: EvictionTimes::default(),
+            nanos,
+            lessons: None,
+            lives: None,
+            changed: None,
+            is_watched: false,
+            counts_sizes: false,
+            balanced: 0,
+            balance_at: 0,
+            penalty_table: None,
+            has_trees: false,
+            evictable: Evictable::Any,
+            pasts: None,
+            cost_hint: 0,
+        }
+    }
+
+    /// Records that an item here may have an expiry, also for callers without a lock.
+    pub(crate) fn note_wheel(&mut self) {
+        self.has_wheels = true;
+        self.expires.store(true, Relaxed);
+    }
+
     /// The caller's view of a tenant's item.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]

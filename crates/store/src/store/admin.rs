@@ -5,30 +5,14 @@ use crate::bytes::config::Slab;
 use crate::contents::tenant::TenantShard;
 use crate::items::pages::division::PAGES;
 use crate::items::pages::pages::Pages;
-use crate::learning::lifetimes::Lifetimes;
 use crate::learning::penalty_classes::PenaltyClassCounts;
-use crate::learning::watching::Watching;
 use crate::room::pools::Pools;
+use crate::store::store::Admin;
 use crate::sync::shim::lock;
 use crate::{Bounds, Evictable, Evictor, Pool, Store};
 use base::{Bytes, TenantId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-
-pub(crate) struct Admin {
-    pub(crate) accounts: Vec<Arc<Account>>,
-    pub(crate) pools: Vec<Pool>,
-    /// Ranks learnt from lifetimes, while a pool uses them.
-    pub(crate) lifetimes: Option<Lifetimes>,
-    /// Ranks learnt from watched keys, while a pool uses them.
-    pub(crate) watching: Option<Watching>,
-    /// Whether `watching` is kept while no pool uses it.
-    pub(crate) keeps_lessons: bool,
-    /// Weight of the waiting time, by tenant.
-    pub(crate) prices: Vec<f32>,
-    /// Bytes charged for counting classes.
-    pub(crate) class_bytes: u64,
-}
 
 impl Store {
     /// Changes the limit; 0 for none. A lower limit is reached gradually: each write frees a little
@@ -156,6 +140,7 @@ impl Store {
 
 /// Bytes of the limit for each place in the penalty table.
 const BYTES_PER_PLACE: u64 = 512;
+
 /// Range of the number of places of all shards together.
 const PLACES: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
 

@@ -4,7 +4,7 @@ use crate::Store;
 use crate::learning::lifetimes::Lifetimes;
 use crate::learning::watching::Watching;
 use crate::shard::shard::Shard;
-use crate::store::admin::Admin;
+use crate::store::store::Admin;
 use crate::sync::shim::lock;
 use base::{Filter, TenantId, Tick};
 use policy::rank::{Learnt, Lessons};

@@ -7,7 +7,7 @@
 //! with the same number.
 
 use crate::learning::watching::{PART, costs};
-use crate::store::admin::Admin;
+use crate::store::store::Admin;
 use crate::sync::shim::lock;
 use crate::{Now, Store};
 use base::TenantId;

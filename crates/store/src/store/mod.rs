@@ -7,6 +7,7 @@ pub(crate) mod dump;
 pub(crate) mod learn;
 pub(crate) mod learnt_state;
 pub(crate) mod pages;
+pub(crate) mod priced;
 pub(crate) mod reports;
 pub(crate) mod restore;
 pub(crate) mod scan;

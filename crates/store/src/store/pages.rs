@@ -4,15 +4,10 @@ use crate::items::pages::size_class::{Move, SizeClassStats};
 use crate::items::table::item_table::SHARE;
 use crate::room::balance::request_of;
 use crate::shard::shard::Shard;
-use crate::sync::shim::{Mutex, lock};
+use crate::sync::shim::lock;
 use crate::{Now, Store};
 use base::{Bytes, Sample, TenantId};
 use std::sync::atomic::Ordering::Relaxed;
-
-/// The moves still to be made, and the shard whose turn it is. If it were always the first shard
-/// that the sweep visits, one shard would change and the others would stay the same.
-#[derive(Debug, Default)]
-pub(crate) struct Moves(Mutex<(Vec<Move>, usize)>);
 
 impl Store {
     /// Bytes of a page of most classes in one shard, the unit of moves.

@@ -11,9 +11,9 @@
 //! three in a hundred.
 
 use crate::bytes::measured::Fetched;
+use crate::contents::changed_keys::ChangedKeys;
 use crate::contents::exit::Exit;
 use crate::items::view::Saved;
-use crate::shard::changed_keys::ChangedKeys;
 use crate::sync::shim::lock;
 use crate::{Error, Key, Now, Store};
 use base::{Micros, TenantId};

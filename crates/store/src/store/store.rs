@@ -28,27 +28,21 @@
 //! before memory is allocated and given back after it is freed. So the counters are never below the
 //! actual use, and a limit on them limits the memory at every instant.
 
-use crate::bytes::measured::Fetched;
+use crate::bytes::account::Account;
 use crate::items::item::Parts;
 use crate::items::pages::arena::Arena;
 use crate::items::pages::size_classes::SizeClasses;
-use crate::learning::stopwatch::Stopwatch;
-use crate::learning::tap::Tap;
+use crate::learning::lifetimes::Lifetimes;
+use crate::learning::watching::Watching;
 use crate::room::budget::{Around, Budget};
-use crate::room::choose::Candidates;
-use crate::room::eviction_time::EvictionTimes;
-use crate::room::expire::Sweeper;
-use crate::room::pools::{OverdraftOrder, Pools};
+use crate::room::pools::Pools;
 use crate::shard::edit::Edit;
 use crate::shard::read::SharedRead;
-use crate::shard::shard::{NewLine, Shard};
-use crate::store::admin::Admin;
-use crate::store::pages::Moves;
+use crate::shard::shard::Shard;
 use crate::sync::big_reader::{BigReaderLock, READER_SLOTS_MAX, Write};
 use crate::sync::shim::{AtomicBool, AtomicU64, AtomicUsize, Mutex, thread_number};
-use crate::{Bounds, Change, Config, Error, Evictable, Item, Key, Now, Pool};
-use base::penalty::{Estimate, class_of};
-use base::{Micros, Prng, TenantId};
+use crate::{Bounds, Change, Config, Error, Item, Key, Move, Now, Pool};
+use base::TenantId;
 use policy::rank::Learnt;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -85,6 +79,26 @@ pub struct Store {
     pub(crate) sweep_at: AtomicUsize,
 }
 
+pub(crate) struct Admin {
+    pub(crate) accounts: Vec<Arc<Account>>,
+    pub(crate) pools: Vec<Pool>,
+    /// Ranks learnt from lifetimes, while a pool uses them.
+    pub(crate) lifetimes: Option<Lifetimes>,
+    /// Ranks learnt from watched keys, while a pool uses them.
+    pub(crate) watching: Option<Watching>,
+    /// Whether `watching` is kept while no pool uses it.
+    pub(crate) keeps_lessons: bool,
+    /// Weight of the waiting time, by tenant.
+    pub(crate) prices: Vec<f32>,
+    /// Bytes charged for counting classes.
+    pub(crate) class_bytes: u64,
+}
+
+/// The moves still to be made, and the shard whose turn it is. If it were always the first shard
+/// that the sweep visits, one shard would change and the others would stay the same.
+#[derive(Debug, Default)]
+pub(crate) struct Moves(pub(crate) Mutex<(Vec<Move>, usize)>);
+
 const _: () = {
     const fn is_shared<T: Send + Sync>() {}
     is_shared::<Store>();
@@ -112,38 +126,10 @@ impl Store {
         let lengths = (sizes.page(), config.slab.page_max());
         let budget = Budget::new(limit.0, value_max, shards, lengths);
         let expiring: Box<[_]> = (0..shards).map(|_| Arc::new(AtomicBool::new(false))).collect();
-        let shard = |at: usize| Shard {
-            line: NewLine,
-            tick: 0,
-            reader_slot: 0,
-            draws: Candidates::default(),
-            tenants: vec![],
-            tap: Tap::new((SAMPLES_MAX / shards).max(256)),
-            stopwatch: Stopwatch::default(),
-            prng: Prng::new(config.seed ^ at as u64),
-            seed: config.seed,
-            at,
-            pools: Arc::clone(&pools),
-            order: OverdraftOrder::default(),
-            no_expiry_before: u64::MAX,
-            has_wheels: false,
-            expires: Arc::clone(&expiring[at]),
-            renews: false,
-            sweeper: Sweeper::default(),
-            eviction_times: EvictionTimes::default(),
-            nanos: config.nanos,
-            lessons: None,
-            lives: None,
-            changed: None,
-            is_watched: false,
-            counts_sizes: false,
-            balanced: 0,
-            balance_at: 0,
-            penalty_table: None,
-            has_trees: false,
-            evictable: Evictable::Any,
-            pasts: None,
-            cost_hint: 0,
+        let shard = |at: usize| {
+            let samples_max = (SAMPLES_MAX / shards).max(256);
+            let shared = (Arc::clone(&pools), Arc::clone(&expiring[at]));
+            Shard::new(at, config.seed, samples_max, config.nanos, shared)
         };
         let reader_slots = match config.reader_slots {
             0 => available_parallelism().map_or(1, NonZero::get).min(READER_SLOTS_MAX),
@@ -306,25 +292,6 @@ impl Store {
         shard.set(&self.around(), key, found, &parts, now)
     }
 
-    /// Writes an item with a known cost of a miss. It counts as a fetch of that time, whether or
-    /// not the stopwatch runs.
-    pub fn set_priced(
-        &self,
-        key: &Key,
-        value: &[u8],
-        expires: Option<u64>,
-        penalty: Micros,
-        now: Now,
-    ) -> Result<(), Error> {
-        let mut shard = self.shard(key);
-        shard.tick += 1;
-        let reads = u64::from(shard.stopwatch.stop(key.hash, now.micros).is_some());
-        let found = shard.find(key, now, &self.budget.memory);
-        shard.set(&self.around(), key, found, &Parts::of(key, value, 0, expires), now)?;
-        shard.fetched(key, Fetched::In(penalty, 0), reads);
-        Ok(())
-    }
-
     /// Shows the item, or that there is none, to `f`, and makes the change that it returns. No
     /// other thread can access the item between read and write. The call refreshes the item, and
     /// does not count as a read.
@@ -396,45 +363,5 @@ impl Store {
             shard.hit(key, place);
         }
         f(&mut Edit::new(self.around(), shard, *key, now, place))
-    }
-}
-
-impl Store {
-    /// Like [`Store::set`], with a hint of the cost of a miss: the item's class is that of
-    /// `penalty`, whatever is measured. Measured times count for that class.
-    pub fn set_with_hint(
-        &self,
-        key: &Key,
-        value: &[u8],
-        expires: Option<u64>,
-        penalty: Micros,
-        now: Now,
-    ) -> Result<(), Error> {
-        let change = |_: Option<&Item>| (Change::set(value, expires), ());
-        self.update_with_hint(key, penalty, now, change)
-    }
-
-    /// Like [`Store::update`], with a hint of the cost of a miss.
-    pub fn update_with_hint<'v, R>(
-        &self,
-        key: &Key,
-        penalty: Micros,
-        now: Now,
-        f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
-    ) -> Result<R, Error> {
-        let mut shard = self.shard(key);
-        shard.cost_hint = class_of(penalty);
-        let result = shard.update(&self.around(), key, now, f);
-        let class = std::mem::take(&mut shard.cost_hint);
-        let shard = &mut *shard;
-        let tenant = &mut shard.tenants[usize::from(key.tenant)];
-        let place = tenant.table.find(key.hash, key.db, key.bytes).filter(|_| result.is_ok());
-        if let Some(place) = place {
-            tenant.set_class(place, class);
-            if let Some(table) = &mut shard.penalty_table {
-                table.put(key.tenant, key.hash, Estimate::of_class(class));
-            }
-        }
-        result
     }
 }

@@ -1,8 +1,8 @@
 //! Learning from watched keys: when, and in which memory. `learning/watching.rs` explains it.
 
 use crate::learning::watching::{LOOKS_APART, PART, costs, options};
-use crate::room::request::RoomRequest;
-use crate::store::admin::Admin;
+use crate::room::budget::RoomRequest;
+use crate::store::store::Admin;
 use crate::sync::shim::lock;
 use crate::{Now, Store};
 use base::Micros;
