@@ -6,7 +6,7 @@ use crate::{backend, open};
 use anyhow::bail;
 use clap::builder::RangedU64ValueParser;
 
-/// Send traces to live servers, cache-aside, and measure what the requests take.
+/// Play traces against live servers, cache-aside, and measure how long requests take.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,7 @@ Examples:
       --backend postgres://bench@127.0.0.1/bench+900us")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Args {
-    /// Traces: files, or generators; each is a tenant of its own, and all run over the same span
+    /// Traces: files or generators. Each is a tenant, and all play over the same span of time
     #[arg(required = true, value_name = "TRACE")]
     pub(crate) traces: Vec<String>,
     #[command(flatten)]
@@ -31,37 +31,37 @@ pub struct Args {
     /// Requests a connection sends at once, before it reads the replies
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = from_one(100_000))]
     pub(crate) depth: usize,
-    /// Each connection sends its next request when it has the last answer (the default)
+    /// Each connection sends its next request once it has the last reply (the default)
     #[arg(long, conflicts_with_all = ["open_loop", "speed"])]
     pub(crate) closed_loop: bool,
-    /// Closed loop, but never ahead of this many requests a second in all
+    /// Closed loop with at most this many requests per second in all
     #[arg(long, value_name = "RATE", conflicts_with_all = ["open_loop", "speed"])]
     pub(crate) rate_max: Option<f64>,
-    /// With --rate-max: so many requests of the run are due at once
+    /// With --rate-max: number of requests that may be sent at once
     #[arg(long, value_name = "N", default_value_t = 1, requires = "rate_max",
         value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) burst: u64,
-    /// Send this many requests a second, whatever the server does; latencies count from the
-    /// intended times
+    /// Send this many requests per second, however slow the server is; latencies count from the
+    /// scheduled times
     #[arg(long, value_name = "RATE")]
     pub(crate) open_loop: Option<f64>,
-    /// Send at the times of the traces, this many times faster; latencies count from these times
+    /// Send at the times of the traces, this many times faster; latencies count from the scheduled
+    /// times
     #[arg(long, value_name = "FACTOR", conflicts_with = "open_loop")]
     pub(crate) speed: Option<f64>,
-    /// Share of the requests, from the first, that warm the cache up and are not counted
+    /// Share of the requests, at the start, that fill the cache and are not counted
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub(crate) warmup: f64,
-    /// Writes that fill a miss say what the backend took, SET key value COST µs, as a client does
-    /// that knows; for Larder
+    /// Send the backend's time with each fill, as SET key value COST µs (Larder only)
     #[arg(long)]
     pub(crate) tell_costs: bool,
     /// How the requests of the traces are divided among tenants
     #[arg(long, value_enum, default_value_t)]
     pub(crate) tenants: By,
-    /// Names of the tenants in order, instead of the words of the trace or t1, t2 and so on
+    /// Names of the tenants in order, instead of the trace's own names or t1, t2 and so on
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) names: Vec<String>,
-    /// How the keys of tenants are kept apart
+    /// How to keep the keys of tenants apart
     #[arg(long, value_enum, default_value_t)]
     pub(crate) namespace: Namespace,
     /// The backend of misses: postgres://USER@HOST/DB, mysql://USER@HOST/DB, sqlite:PATH,
@@ -69,13 +69,13 @@ pub struct Args {
     /// for the tenants in order, and from the first again [default: delay:0]
     #[arg(long, value_name = "BACKEND", long_help = BACKEND_HELP)]
     pub(crate) backend: Vec<String>,
-    /// Connections to each database server, shared by all that ask it
+    /// Connections to each database server, shared by all tenants
     #[arg(long, value_name = "N", default_value_t = backend::POOL, value_parser = from_one(10_000))]
     pub(crate) pool: usize,
-    /// Only put the objects of the traces into the databases of the backends
+    /// Fill the databases of the backends with the objects of the traces, then exit
     #[arg(long)]
     pub(crate) prepare: bool,
-    /// Reproduces the waits of the backends
+    /// Seed of the backends' random delays
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Print one JSON document
@@ -86,8 +86,7 @@ pub struct Args {
 }
 
 const BACKEND_HELP: &str = "\
-What is asked on a miss. Given several times: for the tenants in order, and from the first again \
-[default: delay:0]
+Backend that answers misses. Several backends serve the tenants in turn [default: delay:0]
 
   postgres://user[:password]@host[:port]/db  a PostgreSQL server
   mysql://user[:password]@host[:port]/db     a MariaDB or MySQL server
@@ -97,8 +96,8 @@ memory
   delay:TIME                                 a wait: 1ms, exp 1ms, lognormal 1ms 0.5, uniform 1-5ms
 
 A database and delays add up: sqlite:objects.db,delay:1ms. For a database far away the delay may \
-stand behind a plus: postgres://bench@127.0.0.1/bench+900us. A database server has to be filled \
-by --prepare; the others are filled by the first run.";
+stand behind a plus: postgres://bench@127.0.0.1/bench+900us. Fill a database server by \
+--prepare; the first run fills the others.";
 
 /// The range of rates, in requests a second, and of speed-up factors over a trace.
 const PACES: std::ops::RangeInclusive<f64> = 0.001..=1e9;
@@ -118,7 +117,7 @@ pub(crate) enum By {
     ClientId,
 }
 
-/// How the keys of tenants are kept apart.
+/// How to keep the keys of tenants apart.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Namespace {
     /// By a prefix: the name of the tenant and a colon

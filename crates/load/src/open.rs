@@ -15,7 +15,7 @@ use trace::{
 /// How a trace is read: the flags of every command that reads one.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
-    /// Format of the trace, where neither its first bytes nor its name tell; --help lists them
+    /// Format of the trace, if neither its first bytes nor its name tell; --help lists them
     #[arg(long, value_name = "NAME", long_help = formats_help())]
     pub format: Option<String>,
     /// Names of the columns, comma separated, for --format columns; --help lists them
@@ -24,30 +24,30 @@ pub struct Options {
     /// Separator between two columns: a character, or `tab` or `space`
     #[arg(long, value_name = "CHAR", value_parser = separator)]
     pub separator: Option<u8>,
-    /// Bytes of a value where the trace does not say
+    /// Bytes of a value if the trace has no sizes
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(..=1 << 40))]
     pub value_size: Option<u64>,
-    /// Split requests for ranges of a disk or an object into blocks of so many bytes (msr, vscsi,
-    /// arc, ibm): 4kb, say
+    /// Split requests for ranges of a disk or an object (msr, vscsi, arc, ibm) into blocks of this
+    /// size, such as 4kb
     #[arg(long, value_name = "BYTES", value_parser = block_size)]
     pub block_size: Option<u64>,
-    /// Meaning of words and numbers for operations, as 0=get,1=set
+    /// Meaning of the trace's own operations, such as 0=get,1=set
     #[arg(long, value_name = "PAIRS")]
     pub ops: Option<String>,
     /// Size that the cache is charged for an object
     #[arg(long, value_enum, default_value_t)]
     pub charge: ChargeBy,
-    /// Charge one for every object: sizes are then numbers of objects
+    /// Charge 1 for every object, so that sizes are numbers of objects
     #[arg(long, conflicts_with = "charge")]
     pub ignore_size: bool,
-    /// Count malformed records and go on, instead of ending at the first; a trace that is cut off
-    /// ends there
+    /// Count malformed records and go on, instead of stopping at the first. A truncated trace ends
+    /// where it is cut off
     #[arg(long)]
     pub skip_bad: bool,
-    /// Pass over so many requests first
+    /// Number of requests to skip at the start
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip: u64,
-    /// Read no more than this many requests
+    /// Largest number of requests to read
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
 }
@@ -55,10 +55,10 @@ pub struct Options {
 /// The size that the cache is charged for an object.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChargeBy {
-    /// Its value: what other simulators charge
+    /// The value alone, as other simulators charge
     #[default]
     Value,
-    /// The item with its key and its header, rounded up: what the store charges
+    /// The item with its key and header, rounded up, as the store charges
     Item,
 }
 
@@ -88,8 +88,7 @@ fn item(key_size: u32, value_size: u64) -> u64 {
 
 /// Help of the flag that names a format, with all formats.
 pub fn formats_help() -> String {
-    let mut text =
-        "Format of the trace, where neither its first bytes nor its name tell:".to_owned();
+    let mut text = "Format of the trace, if neither its first bytes nor its name tell:".to_owned();
     for spec in format::ALL {
         text.extend(["\n  ", spec.name, ": ", spec.about]);
     }
@@ -98,9 +97,9 @@ pub fn formats_help() -> String {
 
 fn columns_help() -> String {
     format!(
-        "Names of the columns from left to right, comma separated, for --format columns; - for one \
-         that means nothing. A time, and what a miss costs, are in seconds and microseconds where \
-         the name does not say. There are {}",
+        "Names of the columns from left to right, comma separated, for --format columns; - skips a \
+         column. Without a unit in its name, a time is in seconds and the cost of a miss in \
+         microseconds. The names are {}",
         column::known()
     )
 }

@@ -20,11 +20,11 @@ pub(crate) struct Servers {
     /// gets every request
     #[arg(long, required_unless_present = "prepare", value_name = "[NAME=]URL")]
     to: Vec<String>,
-    /// All servers at the same time, instead of in turn
+    /// Play to all servers at the same time, instead of one after the other
     #[arg(long)]
     pub(crate) at_once: bool,
-    /// The whole run so many times, every second time in the opposite order: medians and ranges
-    /// are shown
+    /// Number of runs; every second one visits the servers in the opposite order. Results are
+    /// medians with ranges
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000))]
     pub(crate) rounds: usize,

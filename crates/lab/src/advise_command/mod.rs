@@ -10,7 +10,7 @@ mod offline;
 
 pub use live::ask;
 
-/// Say what would make the clients of a cache wait less: another size, a division, or Larder.
+/// Advise what would make the clients of a cache wait less: another size, a division, or Larder.
 #[derive(clap::Args, Debug)]
 #[command(after_help = offline::EXAMPLES)]
 pub struct Args {
@@ -18,10 +18,10 @@ pub struct Args {
     /// redis://[user:password@]host[:port]
     #[arg(value_name = "URL", conflicts_with = "from")]
     url: Option<String>,
-    /// A Larder of a cluster: all its nodes are asked, and their reports read as one
+    /// Node of a Larder cluster: asks all nodes, and merges their reports
     #[arg(long, value_name = "URL", conflicts_with_all = ["url", "from"])]
     cluster: Option<String>,
-    /// Only what it says of this tenant
+    /// Tenant to report on, instead of all
     #[arg(value_name = "NAME", requires = "url")]
     of: Option<String>,
     #[command(flatten)]

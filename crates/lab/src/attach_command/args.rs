@@ -4,7 +4,7 @@ use crate::capture_command::windows::time;
 use base::Micros;
 use std::net::SocketAddr;
 
-/// Steer a running memcached, Redis or Valkey from outside: watch it, plan, and act if told.
+/// Steer a running memcached, Redis or Valkey from outside: watch it, plan, and act with --act.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -30,19 +30,19 @@ pub struct Args {
     /// Move pages, or set what is to be set; without it nothing is changed, and the plan is shown
     #[arg(long)]
     pub(super) act: bool,
-    /// Only show the plan, which is so without --act anyway
+    /// Only show the plan, as without --act
     #[arg(long, conflicts_with = "act")]
     pub(super) dry_run: bool,
     /// Act on a memcached before 1.6.43, too: one that moves pages could crash there
     #[arg(long, requires = "act")]
     pub(super) act_before_1_6_43: bool,
-    /// How long the server is watched at a time
+    /// Duration of a window in which the server is watched
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
     pub(super) window: Micros,
     /// From the start of one window to that of the next; 60s, or 1s where a recipe only counts
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) every: Option<Micros>,
-    /// End by itself after so long; without it Ctrl-C ends it
+    /// Total duration; without it, Ctrl-C ends the command
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
     pub(super) span: Option<Micros>,
     /// Serve the dashboard, /metrics and /report.json there, as 127.0.0.1:9380: to whoever reaches

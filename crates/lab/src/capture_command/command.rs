@@ -7,7 +7,7 @@ use crate::whole_file;
 use load::Place;
 use std::path::Path;
 
-/// Write what is asked of a live Redis, Valkey, memcached or Larder as a trace.
+/// Record the requests to a live Redis, Valkey, memcached or Larder as a trace.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -6,10 +6,10 @@ use base::Micros;
 /// How a server is watched.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Watch {
-    /// How long in all, pauses included
+    /// Total duration, pauses included
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = time)]
     pub(super) span: Micros,
-    /// How long at a time, or `all` for no pause
+    /// Duration of a window, or `all` for a single one without pauses
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(super) window: String,
     /// From the start of one window to the start of the next
@@ -19,11 +19,11 @@ pub(crate) struct Watch {
     /// without any each database is a tenant
     #[arg(long, value_name = "LINE")]
     pub(crate) tenant: Vec<String>,
-    /// Record no more than this many requests
+    /// Largest number of requests to record
     #[arg(long, value_name = "N", default_value_t = 5_000_000,
         value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) requests: u32,
-    /// Ask for the sizes of at most this many keys that are only read, a thousand a second
+    /// Ask for the sizes of at most this many read-only keys, a thousand a second
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     pub(super) ask: usize,
 }

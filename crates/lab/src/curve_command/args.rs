@@ -6,7 +6,7 @@ use curve::Part;
 use load::open::Options;
 use std::path::PathBuf;
 
-/// The miss ratio at every size, from one pass over a trace.
+/// Compute the miss ratio at every size, in one pass over a trace.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -48,13 +48,13 @@ pub(super) struct Draw {
     /// Policies, comma separated, for `exact` and `miniature`; without it K-LRU
     #[arg(long, value_delimiter = ',', value_name = "POLICY")]
     pub(super) policy: Vec<String>,
-    /// Share of the keys to watch, or `auto` for one that keeps 8192 keys; comma separated
+    /// Share of the keys to watch, or `auto` for the share that keeps 8192 keys; comma separated
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "RATE")]
     pub(super) rate: Vec<String>,
-    /// Keys to watch at most: the rate falls as more come
+    /// Largest number of keys to watch: the rate falls as the trace shows more
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) keys_max: Option<u64>,
-    /// Draw and compare the curves of every so many requests, each by itself, and report the mean
+    /// Draw and compare a curve for each run of this many requests, and report the mean
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "REQUESTS")]
     pub(super) interval: Option<u64>,
     /// Compare with this model at rate 1 and give the mean absolute error: `exact` simulates
@@ -63,14 +63,14 @@ pub(super) struct Draw {
     /// Give a band of two standard errors of sampling to either side, from eight parts of the keys
     #[arg(long)]
     pub(super) bands: bool,
-    /// Reproduces the run; another seed watches other keys. Comma separated
+    /// Seed that reproduces the run; another seed watches other keys. Comma separated
     #[arg(long, value_delimiter = ',', default_value = "1")]
     pub(super) seed: Vec<u64>,
-    /// Watch this part of the keys, such as 1/4; parts add up by `larder curve merge`
+    /// Watch this part of the keys, such as 1/4; `larder curve merge` adds parts up
     #[arg(long, value_name = "I/N", value_parser = part,
         conflicts_with_all = ["bands", "against", "interval"])]
     pub(super) part: Option<Part>,
-    /// Write what was counted to a file, for `larder curve merge`
+    /// Write the counts to a file, for `larder curve merge`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bands", "interval"])]
     pub(super) state: Option<PathBuf>,
     #[command(flatten)]
@@ -86,10 +86,10 @@ pub(super) struct QuestionArgs {
     #[arg(long, default_value_t = 40, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) sizes: u32,
-    /// How much memory for a miss ratio of at most this, such as 5%
+    /// Print the memory for a miss ratio of at most this, such as 5%
     #[arg(long, value_parser = ratio, value_name = "RATIO")]
     pub(super) goal: Option<MissRatio>,
-    /// The miss ratio of a cache of this size, and what one step more buys
+    /// Print the miss ratio at this size, and the gain of one step more
     #[arg(long, value_parser = some_bytes, value_name = "SIZE")]
     pub(super) at: Option<Bytes>,
     /// The step of --at
@@ -109,7 +109,7 @@ fn some_bytes(text: &str) -> Result<Bytes, String> {
     if size == Bytes(0) { Err("write a size of at least one byte".into()) } else { Ok(size) }
 }
 
-/// Add up what was counted of parts of the keys, and draw the curve of all
+/// Add up the counts of parts of the keys, and draw the curve of all keys
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:

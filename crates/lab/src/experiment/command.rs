@@ -17,21 +17,21 @@ Examples:
   larder experiment dlru-fixed-k --traces ../traces --json
   larder experiment kredis --live --quick --peer redis=redis-server")]
 pub struct Args {
-    /// Which one, or `list`
+    /// Name of the experiment, or `list`
     #[arg(value_name = "NAME")]
     name: String,
-    /// Less of everything: done within a minute
+    /// Play smaller and shorter loads
     #[arg(long)]
     quick: bool,
     /// The first seed
     #[arg(long, default_value_t = 1, value_name = "N", conflicts_with = "live")]
     seed: u64,
-    /// Runs with so many seeds, one after the other; 3, or 1 with --quick
+    /// Number of seeds, one run each; 3, or 1 with --quick
     #[arg(long, value_name = "N", conflicts_with = "live",
         value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
-    /// Folder with recorded traces, for the experiments that can use them; without it they make
-    /// their workloads
+    /// Folder with recorded traces, for experiments that can use them; without it they generate
+    /// their loads
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// Only the load of this name, for `claims`

@@ -4,7 +4,7 @@ use load::open::Options;
 use std::path::PathBuf;
 use tune::Objective;
 
-/// Divide a memory among the tenants of a trace.
+/// Divide memory among the tenants of a trace.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -19,25 +19,25 @@ pub struct Args {
     /// Memory to divide: a size, or a share of all bytes that the traces touch, such as 10%
     #[arg(long, value_name = "SIZE|%")]
     pub(super) memory: String,
-    /// How to divide it, as `recipe` in the configuration
+    /// Recipe that divides it, as `recipe` in the configuration
     #[arg(long, default_value = "kredis")]
     pub(super) recipe: String,
     /// Cost of a miss: of one tenant (web=2ms) or of all (0.5ms); us, ms and s are known
     #[arg(long, value_name = "[TENANT=]TIME")]
     pub(super) penalty: Vec<String>,
-    /// How much the misses of a tenant count, 1 where nothing is said
+    /// Weight of a tenant's misses, instead of 1
     #[arg(long, value_name = "TENANT=WEIGHT")]
     pub(super) weight: Vec<String>,
-    /// Memory a tenant must have
+    /// Least memory of a tenant
     #[arg(long, value_name = "TENANT=SIZE")]
     pub(super) min: Vec<String>,
-    /// Memory a tenant may have at most
+    /// Most memory of a tenant
     #[arg(long, value_name = "TENANT=SIZE")]
     pub(super) max: Vec<String>,
     /// Figure to minimise: latency (time waited for misses) or hits (hits lost)
     #[arg(long, value_parser = Objective::parse)]
     pub(super) objective: Option<Objective>,
-    /// Reproduces the run
+    /// Seed that reproduces the run
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
     /// Print one JSON document

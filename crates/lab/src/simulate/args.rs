@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Prefix of a name that stands for the live store under a policy or a recipe.
 pub(super) const LIVE: &str = "store:";
 
-/// Every policy at every size, in one pass over a trace
+/// Simulate every policy at every size, in one pass over a trace
 #[derive(clap::Args, Debug)]
 #[command(
     override_usage = "larder simulate [OPTIONS] <TRACE>...",
@@ -45,8 +45,8 @@ pub struct Args {
         value_name = "SIZE"
     )]
     pub(super) size: Vec<Size>,
-    /// Recipes instead of policies, comma separated: the server's pilot in virtual time. The traces
-    /// are its tenants; of a single one the clients are
+    /// Recipes instead of policies, comma separated: they run the server's pilot in virtual time.
+    /// Each trace is a tenant; in a single trace each client is one
     #[arg(
         long,
         value_delimiter = ',',
@@ -60,16 +60,16 @@ pub struct Args {
     /// Size of an object after a read that shows another size than the stored one
     #[arg(long, value_enum, default_value_t, value_name = "WHICH", conflicts_with = "recipe")]
     pub(super) read_size: ReadSize,
-    /// Tell the tenants of the trace apart: they share the cache, and are counted each
+    /// Count each tenant of the trace separately; they share the cache
     #[arg(long)]
     pub(super) tenant: bool,
-    /// Reproduces the run
+    /// Seed that reproduces the run
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(super) seed: u64,
-    /// The miss ratio over time as well: one figure for every N requests
+    /// Also print the miss ratio over time, one figure for every N requests
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) interval: Option<u64>,
-    /// Simulate on this many cores; without it on all
+    /// Number of cores to simulate on, instead of all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
     /// Print one JSON document: an array of results
@@ -88,9 +88,9 @@ pub struct Args {
 /// Which size an object has after a read that shows another than is stored.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ReadSize {
-    /// The new one: the trace does not show the write between
+    /// The new size: the trace lacks the write between
     #[default]
     New,
-    /// The one it came with, until it is written or leaves: libCacheSim's way
+    /// The size at its insertion, until it is written or evicted, as in libCacheSim
     First,
 }

@@ -10,7 +10,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Watches a running server: who holds the memory, who waits, and why.
+/// Watch a running server: who holds its memory, who waits, and why.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  larder top redis://127.0.0.1:6379\n\n\
     Keys: q ends, arrows choose a tenant, Enter says why it misses, s sorts by the next column.")]
@@ -22,10 +22,10 @@ pub struct Args {
     /// Seconds between two looks
     #[arg(long, default_value_t = 1.0)]
     every: f64,
-    /// Print one look as text and end; so it is too where the output is no terminal
+    /// Print one look as text, then exit; the default if the output is no terminal
     #[arg(long)]
     once: bool,
-    /// Print one look as JSON and end
+    /// Print one look as JSON, then exit
     #[arg(long)]
     json: bool,
 }

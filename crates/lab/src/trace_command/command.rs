@@ -3,7 +3,7 @@
 use super::output::is_closed_pipe;
 use super::{convert, generate, head, sample, stat};
 
-/// Look into, convert and generate traces.
+/// Inspect, convert and generate traces.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Example: larder trace stat web.csv.zst", after_long_help = long_help())]
 pub struct Args {

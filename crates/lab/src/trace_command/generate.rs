@@ -7,7 +7,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use load::open::Options;
 use trace::synth::{self, Param};
 
-/// Write a made trace
+/// Generate a trace
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = "Examples:
   larder trace generate zipf --keys 1m --skew 0.9 --requests 10m --output zipf.csv.zst

@@ -16,7 +16,7 @@ use load::open::{self, Options};
 use serde::Serialize;
 use trace::{Access, Sample, Sought, Totals};
 
-/// Keep all requests of some keys, chosen by their hash
+/// Keep all requests to some keys, chosen by their hash
 ///
 /// The sample remembers its rate, and how many requests were left out between those that stayed:
 /// `larder curve` needs no more to be told.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::Source;
 
-/// Print what a trace holds
+/// Print a summary of a trace
 ///
 /// Requests, keys, bytes, sizes, operations, lives, reuse times, tenants, the misses no cache can
 /// avoid, and whether it matters how many candidates an eviction draws (K). Takes 32 bytes of

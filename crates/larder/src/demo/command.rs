@@ -20,20 +20,20 @@ pub(crate) struct Args {
     /// Print one JSON document at the end; progress goes to standard error
     #[arg(long)]
     json: bool,
-    /// Another seed makes other requests of the same kind
+    /// Seed of the generated requests
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Serve this trace instead of the built-in tenants; given several times, each is a tenant,
-    /// with penalties of 0.2, 0.4, 1 and 2 ms in order and from the first again
+    /// Trace to play instead of the built-in tenants. Each of several traces is a tenant; their
+    /// misses cost 0.2, 0.4, 1 and 2 ms in turn
     #[arg(long = "trace", value_name = "TRACE")]
     traces: Vec<String>,
-    /// How long it takes
+    /// Duration in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, conflicts_with = "requests")]
     seconds: f64,
-    /// Requests in each of the two runs, instead of a time
+    /// Requests in each of the two runs, instead of a duration
     #[arg(long, value_name = "N")]
     requests: Option<u64>,
-    /// Memory of the cache [default: four tenths of what is ever asked for; of traces a third]
+    /// Memory of the cache [default: 40 % of all bytes requested; a third for traces]
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
     memory: Option<Bytes>,
 }

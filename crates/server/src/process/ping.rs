@@ -18,20 +18,20 @@ Examples:
   larder ping -p 7000
   larder ping redis://user:password@cache:6379";
 
-/// Ask a server whether it is there; fails unless it answers PONG.
+/// Check that a server answers: sends PING, and fails unless PONG comes back.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true, after_help = EXAMPLES)]
 pub struct PingArgs {
     /// The server's URL: redis://[user:password@]host[:port], instead of the flags
     #[arg(conflicts_with_all = ["host", "port", "socket"])]
     url: Option<String>,
-    /// Its host
+    /// Host of the server
     #[arg(short = 'h', long, default_value = "127.0.0.1")]
     host: String,
-    /// Its port
+    /// Port of the server
     #[arg(short, long, default_value_t = 6379)]
     port: u16,
-    /// Its Unix socket, instead of host and port
+    /// Unix socket of the server, instead of host and port
     #[arg(short, long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// The user's name, if a password is given

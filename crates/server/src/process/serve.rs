@@ -25,21 +25,21 @@ Examples:
   larder serve larder.conf --tenant web match prefix web: min 100mb --tenant jobs match db 1
   larder serve --directives
 
-FILE has the form of redis.conf. A directive may follow as --directive value, as often as needed, \
-and wins over the file. In between come environment variables such as LARDER_CONFIG_MAXMEMORY=1gb. \
-With a warm-restart-file the data outlives a restart: SIGTERM saves it, SIGUSR1 saves a copy and \
-serves on. SIGHUP reads settings, users, tenants and certificates anew. With --memcached the \
-flags are those of memcached (-p -m -c -t -I -l -A -Y ..., all by -h), and only \
-its protocol is spoken; SIGUSR1 ends the server then.";
+FILE has the format of redis.conf. Environment variables such as LARDER_CONFIG_MAXMEMORY=1gb \
+override the file, and --directive value pairs override both. With a warm-restart-file, data \
+survives a restart: SIGTERM saves it, and SIGUSR1 saves a copy while the server goes on. SIGHUP \
+rereads settings, users, tenants and certificates. With --memcached, the flags are those of \
+memcached (-p -m -c -t -I -l -A -Y ...; -h lists all), and the server speaks only memcached's \
+protocol; SIGUSR1 then ends it.";
 
-/// Serve clients that speak the protocol of Redis.
+/// Start a cache server for clients of Redis, and of memcached if asked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Print where it listens as one JSON document on the standard output, once it does.
+    /// Print the server's addresses as one JSON document on standard output, as soon as it listens.
     #[arg(long)]
     json: bool,
-    /// Print every directive with its default and what it means, and end.
+    /// Print every directive with its default and its meaning, then exit.
     #[arg(long)]
     directives: bool,
     /// A configuration file, then --directive value pairs.

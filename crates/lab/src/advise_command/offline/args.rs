@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Source of the requests: a server to watch (redis://HOST, memcached://HOST), or a trace
     #[arg(long, value_name = "URL|FILE", default_value = "", hide_default_value = true)]
     pub(crate) from: String,
-    /// The memory there is now; a server says it itself
+    /// Memory of the cache now; a server reports its own
     #[arg(long, value_name = "SIZE", value_parser = base::Bytes::parse)]
     pub(super) memory: Option<base::Bytes>,
     /// Cost of a miss, instead of what was measured: of one tenant (web=2ms) or of all (0.5ms)
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
-    /// Reproduces the run
+    /// Seed that reproduces the run
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     #[command(flatten)]

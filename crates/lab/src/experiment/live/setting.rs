@@ -11,11 +11,11 @@ pub(super) type Experiment = super::super::Experiment<Setting>;
 #[derive(clap::Args, Debug)]
 #[group(skip)]
 pub(crate) struct Args {
-    /// With real servers and real waiting: this program, and the peers
+    /// Run real servers and really wait: this program, and the peers
     #[arg(long)]
     live: bool,
-    /// A server to stand beside this one: redis=COMMAND, valkey=, memcached= or predis= (the server
-    /// of pRedis' authors). Those that are not named are left out
+    /// Server to compare with: redis=COMMAND, valkey=, memcached= or predis= (the server of pRedis'
+    /// authors). Servers that are not named are left out
     #[arg(long = "peer", value_name = "NAME=COMMAND", requires = "live")]
     peers: Vec<Peer>,
     /// The near database, as a backend of `larder replay` [default: delay:200us]
