@@ -36,9 +36,9 @@ pub fn wait(us: f64) -> String {
 pub fn span(seconds: u64) -> String {
     let (number, unit) = match seconds {
         0..120 => (seconds, "second"),
-        120..7_200 => (seconds / 60, "minute"),
-        7_200..172_800 => (seconds / 3_600, "hour"),
-        _ => (seconds / 86_400, "day"),
+        120..7_200 => ((seconds + 30) / 60, "minute"),
+        7_200..172_800 => ((seconds + 1_800) / 3_600, "hour"),
+        _ => ((seconds + 43_200) / 86_400, "day"),
     };
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
@@ -155,7 +155,7 @@ mod tests {
             "3.2 µs, 412 µs, 25 ms, 2.5 s"
         );
         assert_eq!(
-            [span(1), span(600), span(7_300), span(900_000)].join(", "),
+            [span(1), span(585), span(7_300), span(900_000)].join(", "),
             "1 second, 10 minutes, 2 hours, 10 days"
         );
         assert_eq!(count(1_234_567), "1 234 567");

@@ -31,9 +31,9 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, los
     let cost_of = |tenant: &Tenant| tenant.penalty_us.filter(|us| *us > 0.0);
     let evidence = match (cost_of(winner), cost_of(tenant)) {
         (Some(theirs), Some(own)) => format!(
-            "{}a miss of {} costs {}, one of {name} {}.",
-            if theirs > own { "It did because " } else { "It did although " },
+            "{} got it {} its misses cost {} each, and those of {name} {}.",
             winner.name,
+            if theirs > own { "because" } else { "although" },
             wait(theirs),
             wait(own)
         ),
@@ -47,7 +47,7 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, los
         severity: Severity::Warning,
         tenant: Some(name.clone()),
         says: format!(
-            "misses {}. It had {} until {when}, when {} went to {}.",
+            "misses {}. It missed {} until {when}, when {} of its memory went to {}.",
             percent(shift.since),
             percent(shift.before),
             size(lost),

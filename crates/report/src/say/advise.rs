@@ -109,17 +109,17 @@ pub(super) fn beside_lru(report: &Report) -> Option<String> {
     let (change, band) = (lru.change() / lru.now.max(f64::MIN_POSITIVE), lru.band() / lru.now);
     let text = match change {
         _ if !lru.is_sound() => format!(
-            "One shared LRU cache would make them wait about as long: no difference beyond the \
+            "One shared LRU cache would make clients wait about as long: no difference beyond the \
              {} that chance makes is shown.",
             percent(band)
         ),
         more if more > 0.0 => format!(
-            "One shared LRU cache would make them wait {} longer, give or take {}.",
+            "One shared LRU cache would make clients wait {} longer, give or take {}.",
             percent(more),
             points(band)
         ),
         less => format!(
-            "One shared LRU cache would make them wait {} less, give or take {}.",
+            "One shared LRU cache would make clients wait {} less, give or take {}.",
             percent(-less),
             points(band)
         ),
@@ -216,11 +216,12 @@ fn forecasts(report: &Report) -> Vec<String> {
     let forecasts = &report.forecasts;
     if forecasts.count < FORECASTS_MIN {
         return vec![
-            "Forecasts are held against what comes minute by minute; too few were yet.".to_owned(),
+            "The loop's forecasts are compared with each minute that follows; too few were yet."
+                .to_owned(),
         ];
     }
     vec![format!(
-        "Forecasts of miss ratios were within {} in 95 % of {}, all tenants together.",
+        "The loop foretold miss ratios within {} in 95 % of {}.",
         points(forecasts.most),
         tenant_time(forecasts.count)
     )]

@@ -72,7 +72,7 @@ pub fn lately(report: &Report) -> String {
     let since = since.map_or_else(String::new, |change| {
         let server = &report.server;
         let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
-        format!(" It is in force since {when}.")
+        format!(" {name} is in force since {when}.")
     });
     match beside_lru(report) {
         Some(beside) => format!("{moved} {beside}{since}"),

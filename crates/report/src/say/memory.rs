@@ -3,7 +3,7 @@
 use super::lines::COLUMNS;
 use crate::claim::{self, ClaimedFigure};
 use crate::sizing::{Need, Sizing};
-use crate::words::{percent, points, size, wait, wrap};
+use crate::words::{percent, size, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
 
@@ -55,9 +55,8 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     }
     let reads = tenant.curve.as_ref().map_or(0.0, |curve| curve.reads);
     let rests_on = format!(
-        "By {} sampled reads, give or take {}; all the keys that were asked for take {}.",
+        "This rests on {} sampled reads. All keys that clients asked {name} for take {}.",
         crate::words::count(reads as u64),
-        points(sizing.at(tenant.used).band),
         size(sizing.end())
     );
     lines.extend(wrap(&rests_on, COLUMNS, 0));

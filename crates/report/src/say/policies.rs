@@ -52,13 +52,13 @@ pub fn policies(report: &Report) -> Vec<String> {
     let fewest = trials.iter().min_by(|a, b| a.miss_ratio.total_cmp(&b.miss_ratio));
     if let Some(fewest) = fewest.filter(|fewest| fewest.miss_ratio < present.miss_ratio - FEWER) {
         let text =
-            format!("{} would miss less often, but what it would miss is dearer.", fewest.policy);
+            format!("{} would miss less often, but its misses would cost more.", fewest.policy);
         lines.extend(wrap(&text, COLUMNS, 0).into_iter().filter(|_| fewest.waits > 1.0));
     }
     lines.extend(wrap(
-        "waits: for misses, by that of the policy in force; a dear miss counts for more. band: \
-         give or take, in 95 of 100 cases. misses: of the policy in force as measured, of the \
-         others by what they miss beside it where the same sampled requests are played.",
+        "waits: time that clients wait for misses, relative to the policy in force. band: give or \
+         take, in 19 of 20 cases. misses: measured for the policy in force; for another one, that \
+         figure and the difference between the two when the same sampled requests are replayed.",
         COLUMNS,
         0,
     ));

@@ -59,8 +59,8 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         lines.push(row(tenant, *share, &claims, width));
     }
     let text = format!(
-        "By plays of the requests of the last {}, once the memory has filled. would: with its \
-         band, nineteen cases of twenty.",
+        "This rests on replays of the requests of the last {}, with full memory. The bands hold \
+         in 19 of 20 cases.",
         span(report.recent.seconds)
     );
     lines.extend(wrap(&text, COLUMNS, 0));

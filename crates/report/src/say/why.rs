@@ -9,8 +9,8 @@ use base::Cause;
 const fn meaning(cause: Cause) -> (&'static str, &'static str) {
     match cause {
         Cause::NeverSeen => ("the key was never written before", "write it before it is asked for"),
-        Cause::Evicted => ("it left to make room", "more memory"),
-        Cause::Expired => ("its time to live was over", "a longer TTL"),
+        Cause::Evicted => ("the item was evicted to make room", "more memory"),
+        Cause::Expired => ("its time to live had ended", "a longer TTL"),
         Cause::Deleted => ("a client had removed it", "write the new value instead"),
         Cause::TooEarly => ("it was written only later", "write it earlier"),
     }
