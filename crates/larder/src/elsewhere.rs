@@ -8,20 +8,17 @@ use std::ffi::OsString;
 
 /// Name and help line of each command, in the order of the help.
 const COMMANDS: [(&str, &str); 9] = [
-    ("simulate", "Every policy at every size, in one pass over a trace"),
-    ("curve", "The miss ratio at every size, from one pass over a trace"),
-    ("plan", "Divide a memory among the tenants of a trace"),
+    ("simulate", "Simulate every policy at every size, in one pass over a trace"),
+    ("curve", "Compute the miss ratio at every size, in one pass over a trace"),
+    ("plan", "Divide memory among the tenants of a trace"),
     ("experiment", "The papers' experiments, in virtual time or live"),
-    ("top", "Watches a running server: who holds the memory, who waits, and why"),
-    ("trace", "Look into, convert and generate traces"),
-    ("capture", "Write what is asked of a live Redis, Valkey, memcached or Larder as a trace"),
-    (
-        "advise",
-        "Say what would make the clients of a cache wait less: another size, a division, or Larder",
-    ),
+    ("top", "Watch a running server: who holds its memory, who waits, and why"),
+    ("trace", "Inspect, convert and generate traces"),
+    ("capture", "Record the requests to a live Redis, Valkey, memcached or Larder as a trace"),
+    ("advise", "Advise what would make clients wait less: another size, a division, or Larder"),
     (
         "attach",
-        "Steer a running memcached, Redis or Valkey from outside: watch it, plan, and act if told",
+        "Steer a running memcached, Redis or Valkey from outside: watch, plan, and act with --act",
     ),
 ];
 

@@ -10,7 +10,7 @@ mod offline;
 
 pub use live::ask;
 
-/// Advise what would make the clients of a cache wait less: another size, a division, or Larder.
+/// Advise what would make clients wait less: another size, a division, or Larder.
 #[derive(clap::Args, Debug)]
 #[command(after_help = offline::EXAMPLES)]
 pub struct Args {

@@ -4,7 +4,7 @@ use crate::capture_command::windows::time;
 use base::Micros;
 use std::net::SocketAddr;
 
-/// Steer a running memcached, Redis or Valkey from outside: watch it, plan, and act with --act.
+/// Steer a running memcached, Redis or Valkey from outside: watch, plan, and act with --act.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
