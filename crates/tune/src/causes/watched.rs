@@ -35,8 +35,14 @@ pub(super) struct WatchedKey {
     /// item: the next write after a read that only twice the time to live would have answered is
     /// not made there.
     pub(super) twice: Micros,
-    /// Whether the last read was such a read.
-    pub(super) spared: bool,
+}
+
+impl WatchedKey {
+    /// Whether the last request was such a read.
+    fn is_spared(&self) -> bool {
+        let has_expired = |expires| expires <= self.at && self.at < self.twice;
+        matches!(self.state, KeyState::Held(expires) if has_expired(expires))
+    }
 }
 
 /// The watched keys of one tenant, and the causes of its misses.
@@ -122,7 +128,7 @@ impl Watched {
         };
         let twice = expires + sample.ttl;
         let state = KeyState::Held(expires);
-        let held = WatchedKey { state, at: now, ttl: sample.ttl, twice, spared: false };
+        let held = WatchedKey { state, at: now, ttl: sample.ttl, twice };
         match sample.sighting {
             Sighting::Hit => {
                 let size = &mut self.hits[sample.size.max(1).ilog2() as usize];
@@ -139,7 +145,7 @@ impl Watched {
                 self.keys.insert(key, WatchedKey { ttl, twice, ..held });
             }
             Sighting::Write => {
-                let spared = self.keys.get(&key).filter(|known| known.spared);
+                let spared = self.keys.get(&key).filter(|known| known.is_spared());
                 let twice = spared.map_or(held.twice, |known| known.twice);
                 let before = self.keys.insert(key, WatchedKey { twice, ..held });
                 if let Some(WatchedKey { state: KeyState::Absent(reads), at, .. }) = before
@@ -165,16 +171,14 @@ impl Watched {
                 let absent = WatchedKey { state: KeyState::Absent(0), ttl: Micros(0), ..held };
                 let known = self.keys.entry(key).or_insert(absent);
                 let ttl = known.ttl;
-                known.spared = false;
                 let cause = match &mut known.state {
                     KeyState::Absent(reads) => {
                         *reads = reads.saturating_add(1);
                         Cause::NeverSeen
                     }
                     KeyState::Held(expires) if *expires <= now => {
-                        known.spared = now < known.twice;
                         if ttl > Micros(0) && self.counts.keeps(key) {
-                            self.late.0 += u64::from(!known.spared);
+                            self.late.0 += u64::from(known.twice <= now);
                             self.late.1 += 1;
                         }
                         Cause::Expired
