@@ -57,11 +57,11 @@ impl Size {
         }
     }
 
-    /// The size where there is no footprint that a share could be of.
+    /// The size in bytes; a share is an error, because there is no footprint.
     pub(crate) fn whole(&self) -> PyResult<Bytes> {
         match self {
             Self::Text(text) if text.ends_with('%') => {
-                Err(wrong(format!("'{text}' is a share, and of what is not known: write 64mb")))
+                Err(wrong(format!("'{text}' is a share of an unknown footprint: write 64mb")))
             }
             size => size.of(0),
         }

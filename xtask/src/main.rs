@@ -28,8 +28,8 @@ const HELP: &str = "\
 Usage: cargo x <chore>
 
   ci [JOB…]
-           the jobs of CI, all without a name: form, test, clients-epoll, clients-uring, python,
-           loom, miri, fuzz, walks, speed; ALLOW_MISSING names tools that may be absent
+           the jobs of CI: form, test, speed, clients-epoll, python, loom, fuzz, walks; by name
+           only: miri, clients-uring; ALLOW_MISSING names tools that may be absent
   golden   write the golden files anew, of policies' misses and of the store's victims; then look
            at the diff
   ratchet  writes down the numbers of xtask/ratchets.toml that fell; `anew` writes those that

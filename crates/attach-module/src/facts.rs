@@ -51,6 +51,7 @@ pub(crate) fn report(
                 }
             });
             tenant.recent = history.recent(Some(&known.name), at, recent_s);
+            tenant.first_reads_fall = history.first_reads_fall(&known.name, at, recent_s);
             tenant.curve = curves.get(usize::from(known.id)).and_then(|all| plans::curve(all));
             tenant.twice_the_ttl = pilot.and_then(|pilot| pilot.twice_the_ttl(known.id));
             tenant.penalty_us = tenant.recent.miss_us().or(tenant.penalty_us);

@@ -109,7 +109,7 @@ pub const OF_TENANTS: &[Fact<Tenant>] = &[
     counter("expired_for_room_total", "Of those, found by writes that needed room.", |t| {
         Some(t.counters.expired_for_room as f64)
     }),
-    counter("evicted_total", "Items that left to make room.", |t| Some(t.counters.evicted as f64)),
+    counter("evicted_total", "Items evicted to make room.", |t| Some(t.counters.evicted as f64)),
     counter("evicted_bytes_total", "Bytes of those.", |t| Some(t.counters.evicted_bytes as f64)),
     counter("not_admitted_total", "Writes of large values that were not worth their room.", |t| {
         Some(t.counters.not_admitted as f64)

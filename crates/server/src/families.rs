@@ -53,7 +53,7 @@ const FAMILIES: &[&[Command]] = &[
     larder::COMMANDS,
 ];
 
-/// Makes the commands known, before the first settings are read.
+/// Fills the tables of facts and handlers, before the server reads its settings.
 pub(crate) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

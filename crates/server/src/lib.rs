@@ -9,7 +9,7 @@
 //! The folders are floors: a file uses names of lower floors only.
 //!
 //! ```text
-//!   process                         start, signals, limits of the system
+//!   process                         start, signals, reload, ping
 //!   net                             sockets, workers, pages over HTTP
 //!   background                      pilot, history, housekeeping, dumps, restarts
 //!   commands  memcached  scripting  one file for each family of commands

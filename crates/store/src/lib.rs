@@ -4,7 +4,8 @@
 //! call receives the time, so the behaviour depends only on the calls. `store/store.rs` has the
 //! calls on one key, and describes the locks.
 //!
-//! A call goes down a staircase, one floor a folder. A file imports from lower floors only:
+//! A call goes down a staircase, one floor a folder. A file imports from lower floors
+//! only, except that files of `room` extend the type `Shard`:
 //!
 //! ```text
 //!   store      the interface: calls on one key, walks, settings, reports

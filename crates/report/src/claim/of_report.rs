@@ -120,10 +120,11 @@ pub fn floor_costs(report: &Report, tenant: &Tenant) -> Option<Claim> {
 }
 
 /// The misses of a tenant if its items lived twice as long; `None` if reads of expired keys are too
-/// few, or memory is full.
+/// few, or more than a few misses are of evicted items.
 pub fn twice_the_ttl(report: &Report, tenant: &Tenant) -> Option<Claim> {
     let recent = &tenant.recent;
-    let (now, expired) = (recent.miss_ratio()?, recent.missed_for(Cause::Expired)?);
+    let now = recent.miss_ratio().filter(|_| recent.reads >= READS_MIN)?;
+    let expired = recent.missed_for(Cause::Expired)?;
     let evicted = recent.missed_for(Cause::Evicted)?;
     let sampled = recent.sampled as f64 * expired / now;
     if sampled < EXPIRED_MIN || evicted > EVICTED_MAX * expired {

@@ -2,9 +2,8 @@
 //!
 //! Each of them tries first, like the command that does not wait. If there is nothing to take, its
 //! client is blocked (`services/blocked_clients.rs`), and the client's later commands wait. The
-//! wait ends when a
-//! write makes one of the keys ready, when the timeout is over, or with CLIENT UNBLOCK. In a
-//! transaction none of them waits: the reply is that of an expired timeout.
+//! wait ends when a write makes one of the keys ready, when the timeout is over, or with CLIENT
+//! UNBLOCK. In a transaction none of them waits: the reply is that of an expired timeout.
 
 use super::collection_steps::key_count;
 use super::list::{self, End};

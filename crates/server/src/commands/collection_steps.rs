@@ -4,9 +4,8 @@
 //! A command on few elements does all of them in one step, and no other command runs between. A
 //! command on many elements releases the lock after [`STEP_ELEMENTS`] of them or
 //! [`STEP_BYTES`](crate::values::collection::STEP_BYTES), so other commands may see a half of its
-//! work. A
-//! command on several keys runs alone, unless it is about more than [`TOGETHER_MAX`] elements,
-//! which would keep all others waiting.
+//! work. A command on several keys runs alone, unless it is about more than [`TOGETHER_MAX`]
+//! elements, which would keep all others waiting.
 
 use super::budget::{Budget, Growth};
 use super::hash_steps::{Trace, step_end};

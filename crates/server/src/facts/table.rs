@@ -1,8 +1,8 @@
 //! The facts about every command and subcommand by number, found by name.
 //!
-//! Commands are found by a hash of their name in any case, without allocation. The list of all
-//! families stands above every family (`families.rs`), so the table is filled from there before
-//! the first settings are read.
+//! Commands are found by a hash of their name in any case, without allocation. `families.rs`
+//! lists all commands, on a higher floor than this file, and fills the table before the server
+//! reads its settings.
 
 use super::facts::Facts;
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub(crate) fn fill(all: &[(&'static Facts, Vec<&'static Facts>)]) {
     TABLE.get_or_init(|| Table::new(all));
 }
 
-/// The table of a running server.
+/// The filled table.
 #[allow(clippy::inline_always, reason = "of a GET the call alone would be a fiftieth")]
 #[inline(always)]
 pub(crate) fn table() -> &'static Table {

@@ -1,4 +1,4 @@
-//! The server as a process: start, signals, and the limits of the system.
+//! The server as a process: start, background, signals, reload, and `larder ping`.
 
 pub(crate) mod daemonize;
 pub(crate) mod ping;

@@ -8,7 +8,7 @@ use tune::PoolStep;
 use tune::pilot::{Replayed, SIZES, Status};
 use tune::snapshot::Candidate;
 
-/// The status that the pilot published last.
+/// The snapshot that the pilot published last.
 #[derive(Debug, Default)]
 pub(crate) struct PublishedStatus(Mutex<Arc<PilotSnapshot>>);
 
@@ -37,12 +37,12 @@ pub(crate) struct SampleFacts {
 }
 
 impl PublishedStatus {
-    /// The status that was published last.
+    /// The snapshot that was published last.
     pub(crate) fn shown(&self) -> Arc<PilotSnapshot> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Publishes a status.
+    /// Publishes a snapshot.
     pub(crate) fn show(&self, shown: PilotSnapshot) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(shown);
     }
@@ -58,9 +58,7 @@ impl PilotSnapshot {
         let evictor = self.pools.iter().find(own)?.evictor;
         Some((self.pools.iter().filter(own).map(|pool| pool.budget).sum(), evictor))
     }
-}
 
-impl PilotSnapshot {
     /// The memory of the pools that belong to this tenant alone; `None` if it shares a pool.
     pub(crate) fn own_pool(&self, tenant: TenantId) -> Option<Bytes> {
         let own: Vec<_> = self.pools.iter().filter(|pool| pool.tenants == [tenant]).collect();

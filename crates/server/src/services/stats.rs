@@ -66,7 +66,7 @@ pub(crate) struct Worker {
     pub(crate) reads: Counter,
     pub(crate) writes: Counter,
     pub(crate) polls: Counter,
-    /// Memcached's counters, by [`memcached::Event`](crate::facts::memcached_events::Event).
+    /// Memcached's counters, by [`Event`](crate::facts::memcached_events::Event).
     pub(crate) events: [Counter; crate::facts::memcached_events::EVENTS],
     /// The times of commands in microseconds, by command, from the timed batches.
     latencies: Mutex<BTreeMap<u16, BTreeMap<u16, u64>>>,

@@ -1,4 +1,4 @@
-//! Text and numbers: patterns, decimals, lengths in front of bytes, and lines of the log.
+//! Text, numbers and files: patterns, decimals, lengths in front of bytes, lines of the log.
 
 pub(crate) mod buffers;
 pub(crate) mod decimal;

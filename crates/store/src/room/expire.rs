@@ -63,7 +63,7 @@ pub(crate) struct Sweeper {
 
 impl Shard {
     /// Ensures that a tenant's wheel can take one more entry. The item whose
-    /// [word](crate::items::table::item_table::Table::word) is `pinned` stays.
+    /// [word](crate::items::table::item_table::ItemTable::word) is `pinned` stays.
     pub(crate) fn wheel_room(
         &mut self,
         around: &Around<'_>,

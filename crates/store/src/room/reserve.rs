@@ -63,7 +63,7 @@ impl Shard {
     }
 
     /// Ensures that there is a free chunk, or a run, for an item of these contents. The item whose
-    /// [word](crate::items::table::item_table::Table::word) is `pinned` stays.
+    /// [word](crate::items::table::item_table::ItemTable::word) is `pinned` stays.
     pub(crate) fn chunk_room(
         &mut self,
         around: &Around<'_>,

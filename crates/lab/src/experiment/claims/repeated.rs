@@ -2,7 +2,7 @@
 //!
 //! An operator who asks twice should hear one answer. At the moment of the claims, the report is
 //! asked how much memory would leave each tenant four fifths of its misses, and how long clients
-//! would wait under one shared LRU cache. Both questions are put again every minute, and the
+//! would wait under one shared LRU cache. Both questions are repeated every minute, and the
 //! answers should lie within the bands of the first ones.
 
 use super::load::Traffic;
@@ -16,10 +16,10 @@ use tune::recipe;
 /// Seconds between two questions.
 const EVERY_S: u64 = 60;
 
-/// The share of the present misses that a tenant is asked for.
+/// The wanted miss ratio, as a share of the present one.
 const WANTED: f64 = 0.8;
 
-/// The tenants that are asked.
+/// Number of tenants that the report is asked about.
 const TENANTS: usize = 3;
 
 /// The first answers.
@@ -27,7 +27,7 @@ const TENANTS: usize = 3;
 struct First {
     /// Tenant, wanted miss ratio, and the band of the memory that gives it, in bytes.
     memory: Vec<(usize, f64, [u64; 2])>,
-    /// Waiting under one shared LRU cache, if it is told.
+    /// Waiting under one shared LRU cache; `None` if the report does not tell it.
     lru: Option<Claim>,
 }
 

@@ -56,7 +56,7 @@ const KINDS: [&str; 8] = [
     "twice the time to live: its misses",
 ];
 
-/// Row of the questions that are put again.
+/// Row of the questions that are asked again.
 const REPEATED: &str = "a question asked again";
 
 /// The counts of each tenant in the counted part of a run.
@@ -162,12 +162,15 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         findings.claim(kind, summary(&own), "");
     }
     findings.claim("all", summary(&all.iter().collect::<Vec<_>>()), "");
-    let text = format!("{} answers: held {:.0} %", again.len(), 100.0 * held(&again));
+    let text = match again.len() {
+        0 => "none asked".to_owned(),
+        count => format!("{count} answers: held {:.0} %", 100.0 * held(&again)),
+    };
     findings.claim(REPEATED, text, "");
     Ok(())
 }
 
-/// The share of repeated answers that lie within the band of the first one.
+/// The share of these answers, at least one, that lie within the band of the first one.
 fn held(answers: &[Again]) -> f64 {
     answers.iter().filter(|answer| answer.is_held()).count() as f64 / answers.len() as f64
 }

@@ -183,29 +183,29 @@ pub fn all() -> impl Iterator<Item = &'static Directive> {
 /// it.
 macro_rules! field {
     ($name:literal, $when:ident, $field:ident, $doc:literal, $parse:expr) => {
-        $crate::config::directive::Directive::new(
+        $crate::settings::config::directive::Directive::new(
             $name,
-            $crate::config::directive::When::$when,
+            $crate::settings::config::directive::When::$when,
             $doc,
-            |settings| $crate::config::value::Value::show(&settings.$field),
-            $crate::config::directive::Shape::Word(|settings, word| {
+            |settings| $crate::settings::config::value::Value::show(&settings.$field),
+            $crate::settings::config::directive::Shape::Word(|settings, word| {
                 settings.$field = $parse(word)?;
                 Ok(())
             }),
         )
-        .in_file(|settings| Some($crate::config::value::Value::written(&settings.$field)))
+        .in_file(|settings| Some($crate::settings::config::value::Value::written(&settings.$field)))
     };
 }
 
 /// A field with any value of its type.
 macro_rules! word {
     ($name:literal, $when:ident, $field:ident, $doc:literal $(,)?) => {
-        $crate::config::directive::field!(
+        $crate::settings::config::directive::field!(
             $name,
             $when,
             $field,
             $doc,
-            $crate::config::value::Value::parse
+            $crate::settings::config::value::Value::parse
         )
     };
 }
@@ -213,8 +213,8 @@ macro_rules! word {
 /// A field with a number within a range.
 macro_rules! number {
     ($name:literal, $when:ident, $field:ident, $range:expr, $doc:literal $(,)?) => {
-        $crate::config::directive::field!($name, $when, $field, $doc, |word| {
-            $crate::config::value::within(word, $range)
+        $crate::settings::config::directive::field!($name, $when, $field, $doc, |word| {
+            $crate::settings::config::value::within(word, $range)
         })
     };
 }
@@ -222,8 +222,8 @@ macro_rules! number {
 /// A field with one of several words.
 macro_rules! choice {
     ($name:literal, $when:ident, $field:ident, $known:expr, $doc:literal $(,)?) => {
-        $crate::config::directive::field!($name, $when, $field, $doc, |word| {
-            $crate::config::value::one_of(&$known, word).map(str::to_owned)
+        $crate::settings::config::directive::field!($name, $when, $field, $doc, |word| {
+            $crate::settings::config::value::one_of(&$known, word).map(str::to_owned)
         })
     };
 }
