@@ -9,6 +9,8 @@ import time
 import redis
 from playwright.sync_api import sync_playwright
 
+# A busy machine may take this long for a page; a page that never comes fails.
+PATIENCE_MS = 180_000
 PAGES = ["/", "/tenant", "/plans", "/sizing", "/advice"]
 
 
@@ -42,9 +44,12 @@ def main():
     time.sleep(2.5)
     errors = []
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        # Drawing in software, as if by a graphics card, takes eight times the processor time.
+        flags = ["--no-sandbox", "--disable-gpu"]
+        browser = play.chromium.launch(executable_path=browser_path, args=flags)
         for width in (1400, 400):
             context = browser.new_context(viewport={"width": width, "height": 900})
+            context.set_default_timeout(PATIENCE_MS)
             page = context.new_page()
             page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
             page.on("pageerror", lambda error: errors.append(str(error)))
@@ -64,6 +69,7 @@ def main():
             assert hosts == {f"127.0.0.1:{http}"}, hosts
             context.close()
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
         page.goto(base + "/")
         shown = rows(page)
         report = json.loads(client.execute_command("LARDER", "REPORT", "JSON"))
