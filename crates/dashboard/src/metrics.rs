@@ -54,14 +54,16 @@ fn classes(known: &Status, page: &mut Page) {
     let [.., before, last] = &known.history[..] else { return };
     let by_class = |pool: &&PoolEpoch| pool.pages.is_some();
     if last.pools.iter().any(|pool| by_class(&pool)) {
-        page.metric("class_pages", "gauge", "Pages that a class of sizes holds.");
+        page.metric("class_pages", "gauge", "Pages of a size class.");
         for pool in last.pools.iter().filter(by_class) {
             page.sample("class_pages", &[("class", &pool.name)], pool.pages.unwrap_or(0));
         }
         let forecast: fn(&PoolEpoch) -> Option<f64> = |pool| pool.forecast;
         for (name, help, of) in [
-            ("class_forecast", "Miss ratio that was expected of the epoch that ended.", forecast),
-            ("class_outcome", "Miss ratio of the epoch that ended.", |pool| pool.outcome),
+            ("class_forecast", "Forecast miss ratio of a size class in the last epoch.", forecast),
+            ("class_outcome", "Measured miss ratio of a size class in the last epoch.", |pool| {
+                pool.outcome
+            }),
         ] {
             page.metric(name, "gauge", help);
             for pool in before.pools.iter().filter(by_class) {
@@ -76,25 +78,37 @@ fn classes(known: &Status, page: &mut Page) {
 /// The rounds of a pilot, its last plan, and its forecasts beside the actual values.
 pub fn status(known: &Status, page: &mut Page) {
     classes(known, page);
-    page.counter("epochs_total", "Rounds of the loop.", known.epoch);
-    page.counter("samples_total", "Requests the models saw.", known.samples);
-    page.counter("samples_dropped_total", "Samples lost to full queues.", known.dropped);
+    page.counter(
+        "epochs_total",
+        "Epochs: rounds of observing, modelling and planning.",
+        known.epoch,
+    );
+    page.counter("samples_total", "Requests that the models sampled.", known.samples);
+    page.counter("samples_dropped_total", "Samples lost because a queue was full.", known.dropped);
     if let Some(epoch) = known.history.last() {
-        let help = "What the last plan promised to save, as a share of the cost.";
+        let help = "Share of the waiting that the last plan promised to save.";
         page.gauge("plan_gain_ratio", help, epoch.gain);
-        page.gauge("plan_threshold_ratio", "What it had to promise.", epoch.threshold);
-        page.gauge("plan_moved_bytes", "Bytes that changed hands.", epoch.moved.0);
+        page.gauge(
+            "plan_threshold_ratio",
+            "Share that a plan must promise to be applied.",
+            epoch.threshold,
+        );
+        page.gauge(
+            "plan_moved_bytes",
+            "Bytes that the last plan moved between pools.",
+            epoch.moved.0,
+        );
     }
     // The last epoch with a known outcome: its forecast and the actual values.
     let known = known.history.iter().rev().nth(1);
     let pools = known.map_or(&[][..], |epoch| &epoch.pools);
-    page.metric("forecast_miss_ratio", "gauge", "Miss ratio expected of a pool in an epoch.");
+    page.metric("forecast_miss_ratio", "gauge", "Forecast miss ratio of a pool in the last epoch.");
     for pool in pools {
         if let Some(ratio) = pool.forecast {
             page.sample("forecast_miss_ratio", &[("pool", &pool.name)], ratio);
         }
     }
-    page.metric("outcome_miss_ratio", "gauge", "Miss ratio measured in that epoch.");
+    page.metric("outcome_miss_ratio", "gauge", "Measured miss ratio of a pool in the last epoch.");
     for pool in pools {
         if let Some(ratio) = pool.outcome {
             page.sample("outcome_miss_ratio", &[("pool", &pool.name)], ratio);
@@ -126,7 +140,11 @@ pub fn facts(report: &Report, page: &mut Page) {
             }
         }
     }
-    page.metric("findings", "gauge", "What LARDER ADVISE finds, by kind and severity.");
+    page.metric(
+        "findings",
+        "gauge",
+        "Findings of LARDER ADVISE, by kind and severity; 1 for each.",
+    );
     for one in &finding::all(report) {
         let tenant = one.tenant.as_deref().unwrap_or_default();
         let severity = one.severity.name();

@@ -59,35 +59,39 @@ const fn counter<Of>(
 
 /// Facts of the cache as a whole.
 pub const OF_SERVER: &[Fact<Report>] = &[
-    gauge("uptime_seconds", "Since it started.", |r| Some(r.server.uptime_s as f64)),
+    gauge("uptime_seconds", "Seconds since the server started.", |r| {
+        Some(r.server.uptime_s as f64)
+    }),
     gauge("clients", "Connected clients.", |r| Some(r.server.clients as f64)),
-    gauge("memory_used_bytes", "Data with its metadata and tables.", |r| {
+    gauge("memory_used_bytes", "Memory of items with their metadata and tables.", |r| {
         Some(r.server.used as f64)
     }),
-    gauge("memory_max_bytes", "What that may be (maxmemory); 0 for no limit.", |r| {
+    gauge("memory_max_bytes", "Limit of that memory (maxmemory); 0 without a limit.", |r| {
         Some(r.server.maxmemory as f64)
     }),
-    gauge("memory_divided_bytes", "Of that, what tenants can have; 0 for no limit.", |r| {
+    gauge("memory_divided_bytes", "Memory that tenants share; 0 without a limit.", |r| {
         Some(r.server.divided as f64)
     }),
-    gauge("memory_resident_bytes", "Memory of the process.", |r| Some(r.server.resident as f64)),
-    gauge("memory_models_bytes", "Memory of models, observer and history.", |r| {
+    gauge("memory_resident_bytes", "Resident memory of the process.", |r| {
+        Some(r.server.resident as f64)
+    }),
+    gauge("memory_models_bytes", "Memory of models, samples and history.", |r| {
         Some(r.server.models as f64)
     }),
-    gauge("sample_ratio", "Share of the keys that are sampled.", |r| Some(r.server.sampled)),
-    counter("refused_writes_total", "Writes refused because there was no room.", |r| {
+    gauge("sample_ratio", "Share of the keys that the models sample.", |r| Some(r.server.sampled)),
+    counter("refused_writes_total", "Writes refused because memory was full.", |r| {
         Some(r.server.refused as f64)
     }),
-    gauge("server_miss_ratio", "Reads of all tenants that missed lately.", |r| {
+    gauge("server_miss_ratio", "Miss ratio of all tenants in the last minutes.", |r| {
         r.recent.miss_ratio()
     }),
-    gauge("server_waiting_ratio", "Seconds that clients waited for misses in each, lately.", |r| {
+    gauge("server_waiting_ratio", "Seconds that all clients waited for misses, per second.", |r| {
         Some(r.recent.wait_ms_per_s() / 1e3)
     }),
-    gauge("forecast_error_ratio", "95 % of the forecast miss ratios were off by no more.", |r| {
+    gauge("forecast_error_ratio", "Largest error of 95 % of the forecast miss ratios.", |r| {
         (r.forecasts.count > 0).then_some(r.forecasts.most)
     }),
-    gauge("warnings", "Warnings among what LARDER ADVISE finds.", |r| {
+    gauge("warnings", "Warnings that LARDER ADVISE shows.", |r| {
         let found = finding::all(r);
         Some(found.iter().filter(|one| one.severity == Severity::Warning).count() as f64)
     }),
@@ -95,42 +99,46 @@ pub const OF_SERVER: &[Fact<Report>] = &[
 
 /// Facts of a tenant.
 pub const OF_TENANTS: &[Fact<Tenant>] = &[
-    counter("hits_total", "Reads that found their item.", |t| Some(t.counters.hits as f64)),
-    counter("misses_total", "Reads that found nothing.", |t| Some(t.counters.misses as f64)),
-    counter("misses_expired_total", "Of those, reads that found a dead item.", |t| {
+    counter("hits_total", "Reads that hit.", |t| Some(t.counters.hits as f64)),
+    counter("misses_total", "Reads that missed.", |t| Some(t.counters.misses as f64)),
+    counter("misses_expired_total", "Reads that missed because the item had expired.", |t| {
         Some(t.counters.misses_expired as f64)
     }),
     counter("writes_total", "Writes of a value.", |t| Some(t.counters.writes as f64)),
-    counter("deletes_total", "Items removed on request.", |t| Some(t.counters.deletes as f64)),
-    counter("expired_total", "Items that died of age.", |t| Some(t.counters.expired as f64)),
-    counter("expired_swept_total", "Of those, found by the sweep.", |t| {
+    counter("deletes_total", "Items that clients deleted.", |t| Some(t.counters.deletes as f64)),
+    counter("expired_total", "Items that expired.", |t| Some(t.counters.expired as f64)),
+    counter("expired_swept_total", "Expired items that the background sweep removed.", |t| {
         Some(t.counters.expired_swept as f64)
     }),
-    counter("expired_for_room_total", "Of those, found by writes that needed room.", |t| {
+    counter("expired_for_room_total", "Expired items that writes removed to make room.", |t| {
         Some(t.counters.expired_for_room as f64)
     }),
     counter("evicted_total", "Items evicted to make room.", |t| Some(t.counters.evicted as f64)),
-    counter("evicted_bytes_total", "Bytes of those.", |t| Some(t.counters.evicted_bytes as f64)),
-    counter("not_admitted_total", "Writes of large values that were not worth their room.", |t| {
-        Some(t.counters.not_admitted as f64)
+    counter("evicted_bytes_total", "Bytes of evicted items.", |t| {
+        Some(t.counters.evicted_bytes as f64)
     }),
+    counter(
+        "not_admitted_total",
+        "Writes of large values that were not stored: others are worth more.",
+        |t| Some(t.counters.not_admitted as f64),
+    ),
     gauge("tenant_used_bytes", "Memory of a tenant.", |t| Some(t.used as f64)),
     gauge("tenant_items", "Items of a tenant.", |t| Some(t.items as f64)),
-    gauge("tenant_min_bytes", "Memory that others may not take.", |t| Some(t.min as f64)),
-    gauge("tenant_max_bytes", "Memory it may take, where there is a limit.", |t| {
+    gauge("tenant_min_bytes", "Memory that other tenants may not take.", |t| Some(t.min as f64)),
+    gauge("tenant_max_bytes", "Limit of a tenant's memory, if it has one.", |t| {
         t.max.map(|max| max as f64)
     }),
-    gauge("tenant_budget_bytes", "Memory that the plan in force gives it.", |t| {
+    gauge("tenant_budget_bytes", "Memory that the current plan gives a tenant.", |t| {
         t.budget.map(|budget| budget as f64)
     }),
-    gauge("tenant_weight", "What its waiting counts.", |t| Some(t.weight)),
-    gauge("miss_penalty_seconds", "Mean cost of a miss, where it was measured.", |t| {
+    gauge("tenant_weight", "Weight of a tenant's waiting in plans.", |t| Some(t.weight)),
+    gauge("miss_penalty_seconds", "Mean cost of a miss, if it was measured.", |t| {
         t.penalty_us.map(|us| us / 1e6)
     }),
-    gauge("miss_ratio", "Reads that missed lately.", |t| t.recent.miss_ratio()),
+    gauge("miss_ratio", "Miss ratio in the last minutes.", |t| t.recent.miss_ratio()),
     gauge(
         "waiting_ratio",
-        "Seconds waited for misses in each, lately: misses times what one costs.",
+        "Seconds that clients waited for misses, per second: misses times the cost of one.",
         |t| Some(t.recent.wait_ms_per_s() / 1e3),
     ),
 ];
@@ -151,7 +159,7 @@ pub struct Split {
 pub const SPLITS: &[Split] = &[
     Split {
         name: "miss_cause_ratio",
-        help: "Share of the reads that missed lately, by cause, from sampled keys.",
+        help: "Share of recent reads that missed, by cause, from sampled keys.",
         label: "cause",
         of: |tenant| {
             let share = |cause: &Cause| Some((cause.name(), tenant.recent.missed_for(*cause)?));
@@ -160,7 +168,7 @@ pub const SPLITS: &[Split] = &[
     },
     Split {
         name: "predicted_miss_ratio",
-        help: "Miss ratio with half, the same and twice the memory the tenant has.",
+        help: "Predicted miss ratio with half, the same and twice the tenant's memory.",
         label: "size",
         of: |tenant| {
             let at = |(name, factor): (&'static str, f64)| {

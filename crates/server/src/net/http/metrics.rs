@@ -25,27 +25,31 @@ pub(super) fn text(server: &Server) -> String {
 
 fn server_facts(server: &Server, page: &mut Page) {
     let view = server.view();
-    page.metric("info", "gauge", "What runs, always 1.");
+    page.metric("info", "gauge", "Version and settings as labels; always 1.");
     let labels = [
         ("version", env!("CARGO_PKG_VERSION")),
         ("policy", &view.settings.maxmemory_policy.name()),
         ("recipe", &view.settings.recipe.to_string()),
     ];
     page.sample("info", &labels, 1);
-    page.gauge("clients_max", "Clients that may be connected.", view.settings.maxclients);
+    page.gauge("clients_max", "Limit of connected clients (maxclients).", view.settings.maxclients);
     let (user, system) = crate::text::os::cpu_seconds();
-    page.metric("cpu_seconds_total", "counter", "Time of processors.");
+    page.metric("cpu_seconds_total", "counter", "Processor time of the server.");
     page.sample("cpu_seconds_total", &[("mode", "user")], user);
     page.sample("cpu_seconds_total", &[("mode", "system")], system);
 }
 
 fn memory(server: &Server, page: &mut Page) {
     let reserve = server.store.reserve();
-    page.gauge("memory_reserve_bytes", "Of that, set aside for the allocator.", reserve.0);
+    page.gauge(
+        "memory_reserve_bytes",
+        "Memory of maxmemory that is reserved for the allocator.",
+        reserve.0,
+    );
     let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
     let clients = server.clients.all();
     let buffers: u64 = clients.iter().map(|c| load(&c.input) + load(&c.output)).sum();
-    page.gauge("client_buffer_bytes", "Unfinished commands and unread replies.", buffers);
+    page.gauge("client_buffer_bytes", "Memory of unfinished commands and unread replies.", buffers);
 }
 
 fn traffic(server: &Server, page: &mut Page) {
@@ -53,13 +57,13 @@ fn traffic(server: &Server, page: &mut Page) {
     page.counter("connections_total", "Connections accepted.", totals.connections);
     page.counter(
         "connections_rejected_total",
-        "Connections above maxclients.",
+        "Connections refused because of maxclients.",
         totals.rejected_connections,
     );
-    page.counter("received_bytes_total", "Bytes from clients.", totals.net_in);
-    page.counter("sent_bytes_total", "Bytes to clients.", totals.net_out);
+    page.counter("received_bytes_total", "Bytes received from clients.", totals.net_in);
+    page.counter("sent_bytes_total", "Bytes sent to clients.", totals.net_out);
     let called = || totals.commands.iter().enumerate().filter(|(_, c)| c.calls + c.rejected > 0);
-    page.metric("commands_total", "counter", "Commands carried out.");
+    page.metric("commands_total", "counter", "Commands that ran.");
     for (number, counted) in called() {
         let name = crate::facts::table::name_of(number as u16);
         page.sample("commands_total", &[("command", name)], counted.calls);
@@ -70,22 +74,22 @@ fn traffic(server: &Server, page: &mut Page) {
         let failed = counted.failed + counted.rejected;
         page.sample("commands_failed_total", &[("command", name)], failed);
     }
-    page.metric(
-        "commands_seconds_total",
-        "counter",
-        "Time of commands, estimated from a sample of them.",
-    );
+    page.metric("commands_seconds_total", "counter", "Time of commands, estimated from a sample.");
     for (number, counted) in called().filter(|(_, c)| c.timed > 0) {
         let name = crate::facts::table::name_of(number as u16);
         let seconds = counted.micros() as f64 / 1e6;
         page.sample("commands_seconds_total", &[("command", name)], seconds);
     }
-    page.metric("errors_total", "counter", "Error replies by their first word.");
+    page.metric("errors_total", "counter", "Error replies, by the first word of the error.");
     for (code, count) in server.stats.errors() {
         page.sample("errors_total", &[("code", &code)], count);
     }
     let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
-    page.metric("clients_cut_total", "counter", "Clients closed at a limit of their buffers.");
+    page.metric(
+        "clients_cut_total",
+        "counter",
+        "Clients closed because a buffer reached its limit.",
+    );
     let (query, output) = (&server.stats.query_limit_closed, &server.stats.output_limit_closed);
     page.sample("clients_cut_total", &[("buffer", "query")], load(query));
     page.sample("clients_cut_total", &[("buffer", "output")], load(output));
@@ -94,13 +98,13 @@ fn traffic(server: &Server, page: &mut Page) {
 /// Counts of warm-restart files and copies.
 fn saves(server: &Server, page: &mut Page) {
     let (saved, failed) = server.warm.saves();
-    page.metric("saves_total", "counter", "Warm-restart files and copies that were written.");
+    page.metric("saves_total", "counter", "Warm-restart files and copies written.");
     page.sample("saves_total", &[("result", "saved")], saved);
     page.sample("saves_total", &[("result", "failed")], failed);
     let is_failing = u8::from(server.warm.is_failing());
     page.gauge(
         "save_failing",
-        "1 where the last of them failed, or the first will; else 0.",
+        "1 if the last save failed or the next one will fail; else 0.",
         is_failing,
     );
 }
@@ -114,7 +118,7 @@ fn pauses(server: &Server, page: &mut Page) {
     ];
     let pauses = server.store.pauses();
     let seconds = |nanos: u64| nanos as f64 / 1e9;
-    let help = "Time that operations spent evicting, those that did.";
+    let help = "Time that an operation spent on evictions, if it evicted.";
     page.metric("eviction_pause_seconds", "histogram", help);
     for end in ENDS {
         let label = seconds(end).to_string();
@@ -123,8 +127,12 @@ fn pauses(server: &Server, page: &mut Page) {
     page.sample("eviction_pause_seconds_bucket", &[("le", "+Inf")], pauses.count);
     page.sample("eviction_pause_seconds_sum", &[], seconds(pauses.nanos));
     page.sample("eviction_pause_seconds_count", &[], pauses.count);
-    page.gauge("eviction_pause_max_seconds", "The longest.", seconds(pauses.nanos_max));
-    let help = "Victims of a single operation, at most: items or pages.";
+    page.gauge(
+        "eviction_pause_max_seconds",
+        "Longest time that an operation spent on evictions.",
+        seconds(pauses.nanos_max),
+    );
+    let help = "Most items or pages that a single operation evicted.";
     page.gauge("eviction_pause_max_victims", help, pauses.victims_max);
 }
 
@@ -140,27 +148,27 @@ fn transfers(server: &Server, page: &mut Page) {
     let all: Vec<_> = (0..view.names.len() as TenantId)
         .map(|id| (&view.names[usize::from(id)], server.transfers.shown(id), server.store.away(id)))
         .collect();
-    let help = "From one peak to the next, where a load has a period.";
+    let help = "Time between two peaks of a periodic load.";
     page.metric("tide_period_seconds", "gauge", help);
     for (tenant, shown, _) in &all {
         if let Some(period) = shown.period_s {
             page.sample("tide_period_seconds", &[("tenant", tenant)], period);
         }
     }
-    page.metric("dump_items", "gauge", "Items with a good copy on the disk.");
+    page.metric("dump_items", "gauge", "Items with a current copy on disk.");
     for (tenant, _, (items, _)) in &all {
         page.sample("dump_items", &[("tenant", tenant)], items);
     }
-    page.metric("dump_index_bytes", "gauge", "Memory that tells them from outdated ones.");
+    page.metric("dump_index_bytes", "gauge", "Memory of the index of dumped items.");
     for (tenant, _, (_, index)) in &all {
         page.sample("dump_index_bytes", &[("tenant", tenant)], index.0);
     }
     let read: [(&str, &str, &str, Show); 5] = [
-        ("dump_disk_bytes", "gauge", "Disk that dumps take.", |shown| shown.disk),
-        ("dumps_total", "counter", "Dumps that ended.", |shown| shown.dumps),
-        ("dumped_items_total", "counter", "Items they copied.", |shown| shown.dumped),
-        ("loads_total", "counter", "Loads that ended.", |shown| shown.loads),
-        ("loaded_items_total", "counter", "Items they brought back.", |shown| shown.loaded),
+        ("dump_disk_bytes", "gauge", "Disk space of dumps.", |shown| shown.disk),
+        ("dumps_total", "counter", "Completed dumps.", |shown| shown.dumps),
+        ("dumped_items_total", "counter", "Items copied to disk by dumps.", |shown| shown.dumped),
+        ("loads_total", "counter", "Completed loads of dumps.", |shown| shown.loads),
+        ("loaded_items_total", "counter", "Items brought back by loads.", |shown| shown.loaded),
     ];
     for (name, kind, help, of) in read {
         page.metric(name, kind, help);
