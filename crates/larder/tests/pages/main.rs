@@ -4,6 +4,7 @@
 //! Well-known ports are replaced by free ones, and the servers that a page starts end with it. A
 //! block that cannot run gives the reason on the line before: `<!-- not run: REASON -->`.
 
+mod alerts;
 mod block;
 #[path = "../programs/mod.rs"]
 mod programs;
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// The longest time that a page may take, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Ports as pages name them.
 const PORTS: [&str; 5] = ["6379", "9379", "11211", "7000", "7001"];

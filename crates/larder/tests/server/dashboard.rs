@@ -5,7 +5,7 @@ use crate::process::{Server, free_port};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn serve(arguments: &str) -> Server {
@@ -127,4 +127,17 @@ fn every_metric_that_is_named_is_exported() {
         }
     }
     assert!(named > 20, "{named}");
+    let (_, body) = page.split_once("\r\n\r\n").unwrap();
+    names_please_prometheus(body);
+}
+
+/// Prometheus' own tool accepts every name, unit and help.
+fn names_please_prometheus(page: &str) {
+    let tool = Command::new("promtool").args(["check", "metrics"]).stdin(Stdio::piped()).spawn();
+    let Ok(mut tool) = tool else {
+        skip::skip("promtool", "apt-get install prometheus");
+        return;
+    };
+    tool.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
+    assert!(tool.wait().unwrap().success(), "promtool says above what is wrong");
 }

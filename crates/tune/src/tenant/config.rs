@@ -175,10 +175,12 @@ fn target(word: &str) -> Result<Target, String> {
         number(text, 1e12).map(Target::MeanUs)
     } else if let Some(text) = text.strip_suffix("ms") {
         number(text, 1e9).map(|ms| Target::MeanUs(1e3 * ms))
+    } else if let Some(percent) = text.strip_suffix('%') {
+        number(percent, 100.0).map(|percent| Target::MissRatio(percent / 100.0))
     } else {
         number(&text, 1.0).map(Target::MissRatio)
     };
-    let fix = "is no target: a miss ratio as 0.2, or a mean wait as 500us or 2ms";
+    let fix = "is not a target: write a miss ratio such as 20% or 0.2, or a mean wait such as 2ms";
     found.ok_or_else(|| form(&format!("'{word}' {fix}")))
 }
 
@@ -252,6 +254,7 @@ mod tests {
             parse("w db 1 prefix a:").unwrap(),
             parse("w match db 1 match prefix a:").unwrap()
         );
+        assert_eq!(parse("w db 1 target 5%").unwrap(), parse("w db 1 target 0.05").unwrap());
         assert_eq!(parse("w MATCH DB 1 MIN 1mb").unwrap().min, Bytes::MIB);
     }
 
@@ -267,6 +270,7 @@ mod tests {
             "web match db 1 min 2mb max 1mb",
             "web match db 1 weight 0",
             "web match db 1 target 1.5",
+            "web match db 1 target 150%",
             "web match db 1 target soon",
             "web match db 1 priority high",
             "web match db 1 min 1mb MIN 2mb",
