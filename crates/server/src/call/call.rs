@@ -3,7 +3,7 @@
 use super::failure::{Done, Failure, NOT_AN_INTEGER};
 use crate::server::{Server, View};
 use crate::services::exclusive::BUSY;
-use crate::session::Session;
+use crate::session::{Session, Why};
 use std::borrow::Cow;
 use store::{Alone, Key, Now};
 use wire::resp::{self, Encoder, parse_integer};
@@ -105,7 +105,7 @@ impl<'a> Call<'a> {
         f: impl FnOnce(&mut Self) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
         let Some(alone) = self.close() else {
-            self.session.turn_away();
+            self.session.end_batch(Why::Exclusive);
             return Err(BUSY.into());
         };
         if alone.is_late() {

@@ -102,7 +102,7 @@ impl Call<'_> {
         denied: impl Fn(&mut Self),
         attempt: impl Fn(&mut Self) -> Result<bool, Failure>,
     ) -> Done {
-        let (blocked, is_waiting) = (&self.server.blocked, self.session.blocked.is_some());
+        let (blocked, is_waiting) = (&self.server.blocked, self.session.flow.blocked().is_some());
         let may_wait = !self.session.executing && !is_waiting;
         // A key that now holds another type does not end the wait.
         if is_waiting && !self.are_of(what) {

@@ -7,7 +7,7 @@ use crate::call::{Call, Command, Done, Failure, SYNTAX};
 use crate::facts::flag::{ADMIN, NO_SCRIPT, UNEVEN, UNPAUSED};
 use crate::services::clients::Client;
 use crate::services::mail::{Mailbox, Message};
-use crate::session::Mute;
+use crate::session::{Mute, Why};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wire::resp::parse_integer;
@@ -258,7 +258,7 @@ fn pause(call: &mut Call<'_>) -> Done {
         _ => return Err(SYNTAX.into()),
     };
     call.server.pause.begin(now_ms(call).saturating_add(time), all);
-    call.session.look_again();
+    call.session.end_batch(Why::Observers);
     call.ok()
 }
 

@@ -4,7 +4,7 @@
 use crate::call::{Call, Command, Done, Failure, SYNTAX};
 use crate::server::removal_events;
 use crate::services::tracking::Tracker;
-use crate::session::Tracks;
+use crate::session::{Tracks, Why};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
@@ -172,7 +172,7 @@ fn tracking(call: &mut Call<'_>) -> Done {
     client.broadcast.store(tracks.prefixes.is_some(), Ordering::Relaxed);
     call.session.tracks = Some(Box::new(tracks));
     // The rest of the batch is tracked already.
-    call.session.look_again();
+    call.session.end_batch(Why::Observers);
     call.ok()
 }
 

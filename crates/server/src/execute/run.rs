@@ -102,7 +102,7 @@ pub(crate) fn run_timed(call: &mut Call<'_>, number: u16) -> (Done, u64) {
     let before = call.server.clock.micros();
     let result = handler(number)(call);
     let micros = call.server.clock.micros().0 - before.0;
-    if let Some(wait) = &mut call.session.blocked {
+    if let Some(wait) = call.session.flow.blocked_mut() {
         wait.took_us += micros;
     } else if call.view.settings.is_slow(micros) && !get(number).has(flag::ABORTS) {
         let args: Vec<&[u8]> = call.args.iter_from(0).collect();

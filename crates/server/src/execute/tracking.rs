@@ -51,7 +51,7 @@ pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
     {
         tracks.caching = None;
     }
-    if call.session.blocked.is_some() && call.out.mark() == mark {
+    if call.session.flow.blocked().is_some() && call.out.mark() == mark {
         // The command waits, and has changed nothing yet.
         return;
     }
@@ -70,7 +70,7 @@ pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
             // part of another or is not sent.
             let session = &*call.session;
             let is_whole = !session.executing && !session.scripted;
-            let is_muted = session.blocked.as_ref().is_some_and(|wait| wait.is_muted);
+            let is_muted = session.flow.blocked().is_some_and(|wait| wait.is_muted);
             let is_sent = session.mute == Mute::No && !is_muted;
             let at_once = is_whole && is_sent && session.protocol == Protocol::Resp3;
             tell_of(call.server.mail(), id, key, at_once.then_some(&mut call.out));

@@ -12,6 +12,7 @@ use crate::execute::run;
 use crate::execute::slow;
 use crate::memcached::{self, Ask};
 use crate::services::stats;
+use crate::session::{Flow, Why};
 use store::{Entered, Now};
 use wire::resp::{Decoder, Encoder, Limits, Malformed, Protocol};
 
@@ -45,10 +46,10 @@ impl Worker {
             };
             self.leave();
             consumed += result?;
-            if connection.session.overflows() {
+            if connection.session.overflows {
                 return Err(self.overflows(connection));
             }
-            if !connection.session.looks_again() {
+            if !connection.session.flow.begin_batch() {
                 return Ok(consumed);
             }
         }
@@ -69,7 +70,7 @@ impl Worker {
         let (tracked, now_ms) = (self.server.tracking.is_active(), self.now_ms);
         let paused = self.server.pause.until(now_ms).is_some();
         let mut bound = self.bound(connection);
-        while connection.session.goes_on() {
+        while connection.session.is_running() {
             let session = &mut connection.session;
             let limits = wire::memcached::Limits {
                 data_max: self.view.settings.memcached_item_max.0,
@@ -112,7 +113,7 @@ impl Worker {
                 bound = self.bound(connection);
             }
             if self.server.gate.is_closed() && consumed < bytes.len() {
-                connection.session.turn_away();
+                connection.session.end_batch(Why::Exclusive);
             }
         }
         if tracked {
@@ -142,7 +143,7 @@ impl Worker {
         let (mut commands, large_from) = (0, self.view.settings.large_from());
         let mut bound = self.bound(connection);
         let mut early = WRITE_EARLY.min(bound);
-        while connection.session.goes_on() {
+        while connection.session.is_running() {
             let session = &mut connection.session;
             ahead.next(&self.server.store, session, &bytes[consumed..]);
             let limits = Limits {
@@ -188,7 +189,7 @@ impl Worker {
                     group.add(len + reply, consumed - len);
                     let is_muted = session.mute.is_muted();
                     if !std::mem::take(&mut session.pushed) && is_muted {
-                        if let Some(wait) = &mut session.blocked {
+                        if let Some(wait) = session.flow.blocked_mut() {
                             wait.is_muted = true;
                         }
                         self.output.truncate(mark);
@@ -202,7 +203,7 @@ impl Worker {
             if group.is_full() {
                 self.end_group(connection, bytes, &mut group, consumed);
                 if self.server.gate.is_closed() && consumed < bytes.len() {
-                    connection.session.turn_away();
+                    connection.session.end_batch(Why::Exclusive);
                 }
             }
             if self.output.len() > early {
@@ -224,7 +225,8 @@ impl Worker {
         // it was this client, it has read nothing yet.
         if !hooks.tracked {
             let session = &connection.session;
-            let began = session.is_looking_again().then_some(session.client.id);
+            let began = matches!(session.flow, Flow::EndBatch(Why::Observers));
+            let began = began.then_some(session.client.id);
             self.server.tracking.forget_all(self.server.mail(), began);
         }
         Ok(consumed)

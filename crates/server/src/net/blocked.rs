@@ -23,7 +23,7 @@ const UNBLOCKED: &[u8] = b"UNBLOCKED client unblocked via CLIENT UNBLOCK";
 impl Worker {
     /// Notes the timeout of the connection's blocked command, if it has one.
     pub(super) fn note_blocked(&mut self, at: usize, connection: &Connection) {
-        if let Some(wait) = &connection.session.blocked
+        if let Some(wait) = connection.session.flow.blocked()
             && wait.until_ms < u64::MAX
         {
             self.work.timeouts.insert((wait.until_ms, at, connection.session.client.id));
@@ -32,7 +32,7 @@ impl Worker {
 
     /// Ends a blocked connection whose client has closed its side.
     pub(super) fn stays(connection: &Connection) -> Result<(), End> {
-        let is_over = connection.session.blocked.is_some() && connection.read_closed;
+        let is_over = connection.session.flow.blocked().is_some() && connection.read_closed;
         if is_over { Err(End::Gone) } else { Ok(()) }
     }
 
@@ -51,24 +51,25 @@ impl Worker {
     /// Repeats the blocked command of a connection. Its reply, if any, is in the output.
     fn attempt(&mut self, at: usize, connection: &mut Connection) {
         let session = &mut connection.session;
-        let Some(mut wait) = session.blocked.take() else {
+        if session.flow.blocked().is_none() {
             return;
-        };
+        }
         let now = self.server.clock.now();
         self.now_ms = now.micros.0 / 1_000;
         let pause = &self.server.pause;
         let is_paused = pause.until(self.now_ms).is_some() && pause.holds(true);
         if is_paused || self.enter() == Entered::Not {
             self.work.postponed.push((at, session.client.id));
-            session.blocked = Some(wait);
             return;
         }
         let bound = self.bound(connection);
         let session = &mut connection.session;
         let (server, view) = (&*self.server, &*self.view);
+        let Some(wait) = session.flow.blocked_mut() else {
+            return;
+        };
         server.blocked.tries(&wait.keys, session.client.id);
         let command = std::mem::take(&mut wait.command);
-        session.blocked = Some(wait);
         session.follow(view);
         let (mut decoder, limits) =
             (Decoder::default(), Limits { bulk_max: u64::MAX, stranger: false });
@@ -76,7 +77,7 @@ impl Worker {
             let out = Encoder::new(&mut self.output, session.protocol).bounded(bound);
             let now = server.clock.now();
             blocking::run_again(&mut Call { args, out, session, server, view, now });
-            if let Some(wait) = &mut session.blocked {
+            if let Some(wait) = session.flow.blocked_mut() {
                 wait.took_us += server.clock.micros().0 - now.micros.0;
             }
         }
@@ -84,19 +85,19 @@ impl Worker {
         if self.output.len() > bound {
             session.overflow();
         }
-        if let Some(wait) = &mut session.blocked {
+        if let Some(wait) = session.flow.blocked_mut() {
             wait.command = command;
         }
     }
 
     /// Lets a connection continue if it has its reply. Otherwise it stays blocked.
     fn keep_unless_served(&mut self, at: usize, mut connection: Box<Connection>) {
-        if self.output.is_empty() || connection.session.blocked.is_none() {
+        if self.output.is_empty() || connection.session.flow.blocked().is_none() {
             self.work.connections[at] = Some(connection);
             return;
         }
         self.note_waited(&mut connection);
-        let overflows = connection.session.overflows();
+        let overflows = connection.session.overflows;
         let is_muted = self.end_wait(at, &mut connection);
         if overflows {
             self.overflows(&connection);
@@ -117,7 +118,7 @@ impl Worker {
     fn note_waited(&mut self, connection: &mut Connection) {
         let (server, view, reply) = (&*self.server, &*self.view, self.output.len());
         let session = &mut connection.session;
-        let Some(wait) = &session.blocked else { return };
+        let Some(wait) = session.flow.blocked() else { return };
         let is_large = reply as u64 >= view.settings.large_from();
         let took_us = wait.took_us;
         if !view.settings.is_slow(took_us) && !is_large {
@@ -158,7 +159,7 @@ impl Worker {
         let Some(connection) = self.work.connections[at].take() else {
             return;
         };
-        if connection.session.blocked.is_some() {
+        if connection.session.flow.blocked().is_some() {
             let mut out = Encoder::new(&mut self.output, connection.session.protocol);
             if is_error {
                 out.error(UNBLOCKED);
@@ -187,7 +188,7 @@ impl Worker {
             return;
         };
         let session = &connection.session;
-        let Some(wait) = &session.blocked else { return };
+        let Some(wait) = session.flow.blocked() else { return };
         let Err(elsewhere) = cluster.check(wait.keys.iter().map(WaitKey::bytes)) else {
             return;
         };

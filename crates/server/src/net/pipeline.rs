@@ -5,6 +5,7 @@ use super::connection::Connection;
 use super::driver::{Bytes, Place};
 use super::lookahead;
 use super::worker::{End, Worker};
+use crate::session::Flow;
 use crate::text::buffers::give_back;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -79,7 +80,7 @@ impl Worker {
         is_more: bool,
     ) -> Result<(), End> {
         connection.replied = 0;
-        if !connection.session.goes_on() {
+        if !connection.session.is_running() {
             // The bytes come behind those that wait already.
             connection.input.extend_from_slice(bytes);
             if connection.input.len() > AHEAD_MAX {
@@ -89,7 +90,7 @@ impl Worker {
             return Ok(());
         }
         self.received(at, connection, bytes)?;
-        if !connection.session.goes_on() {
+        if !connection.session.is_running() {
             return Self::stays(connection);
         }
         if is_more || connection.read_closed {
@@ -121,11 +122,11 @@ impl Worker {
         if is_writable && connection.waiting() > 0 {
             self.flush(at, connection)?;
         }
-        if connection.session.is_held_back() && connection.waiting() == 0 {
-            connection.session.waits_until_ms = 0;
+        if matches!(connection.session.flow, Flow::Throttled) && connection.waiting() == 0 {
+            connection.session.resume();
             self.received(at, connection, &[])?;
         }
-        if !connection.session.goes_on() {
+        if !connection.session.is_running() {
             return Self::stays(connection);
         }
         let place = Place { at, id: connection.session.client.id };
@@ -162,7 +163,7 @@ impl Worker {
         connection: &mut Connection,
     ) -> Result<(), End> {
         connection.read_closed = true;
-        if !connection.session.goes_on() {
+        if !connection.session.is_running() {
             return Self::stays(connection);
         }
         if connection.waiting() == 0 && !connection.is_gathered {
@@ -178,7 +179,7 @@ impl Worker {
         at: usize,
         connection: &mut Connection,
     ) -> Result<(), End> {
-        if connection.session.goes_on() {
+        if connection.session.is_running() {
             let place = Place { at, id: connection.session.client.id };
             self.driver().resume(&connection.stream, place)?;
         }
@@ -233,7 +234,7 @@ impl Worker {
 
         self.reply(at, connection)?;
         let client = &connection.session.client;
-        if connection.session.is_paused() {
+        if matches!(connection.session.flow, Flow::Paused) {
             self.work.paused.push((at, client.id));
         }
         self.note_blocked(at, connection);

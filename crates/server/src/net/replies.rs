@@ -5,7 +5,7 @@ use super::driver::Place;
 use super::worker::{End, OUTPUT, Worker};
 use crate::facts::Speaks;
 use crate::services::pubsub::Publication;
-use crate::session::{Session, Subscriptions};
+use crate::session::{Flow, Session, Subscriptions};
 use crate::settings::config::OutputLimit;
 use std::sync::atomic::Ordering;
 use wire::resp::Encoder;
@@ -37,10 +37,9 @@ impl Worker {
         if self.output.is_empty() {
             return Ok(());
         }
-        if connection.session.backs_off() {
+        if let Flow::BackingOff { until_ms } = connection.session.flow {
             connection.held.append(&mut self.output);
-            let (until, id) = (connection.session.waits_until_ms, connection.session.client.id);
-            self.work.backing_off.push((until, at, id));
+            self.work.backing_off.push((until_ms, at, connection.session.client.id));
             return Ok(());
         }
         let (counters, len) = (self.counters(), self.output.len());
@@ -155,7 +154,7 @@ impl Worker {
         if connection.backlog() <= REPLIES_MAX {
             return false;
         }
-        connection.session.hold_back();
+        connection.session.throttle();
         if connection.waiting() == 0 {
             // Gathered replies are sent before the next turn.
             self.work.again.push_back(at);
@@ -206,7 +205,7 @@ impl Worker {
         self.reply(at, connection)?;
         let waiting = connection.waiting();
         if waiting.max(connection.replied) > REPLIES_MAX {
-            connection.session.hold_back();
+            connection.session.throttle();
             if waiting == 0 {
                 self.work.again.push_back(at);
             }

@@ -38,7 +38,7 @@ impl Worker {
             let Some(mut connection) = self.work.connections[at].take() else {
                 continue;
             };
-            connection.session.go_on();
+            connection.session.resume();
             let result = self.received(at, &mut connection, &[]);
             self.keep(at, connection, result.is_err());
         }
@@ -71,7 +71,7 @@ impl Worker {
             let Some(mut connection) = self.work.connections[at].take() else {
                 continue;
             };
-            connection.session.waits_until_ms = 0;
+            connection.session.resume();
             self.output.append(&mut connection.held);
             // The reply is written first. Then the commands run that came with the password.
             let result = self.reply(at, &mut connection);

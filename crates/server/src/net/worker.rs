@@ -394,7 +394,7 @@ impl Worker {
             let idle_ms =
                 now_ms.saturating_sub(connection.session.client.last_ms.load(Ordering::Relaxed));
             let idle = timeout_ms > 0 && idle_ms > timeout_ms && !connection.session.listens();
-            let idle = idle && connection.session.blocked.is_none();
+            let idle = idle && connection.session.flow.blocked().is_none();
             let slow = connection.waiting() > 0 && self.check_output(&mut connection).is_err();
             if idle {
                 let address = &connection.session.client.address;

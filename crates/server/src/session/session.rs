@@ -1,135 +1,23 @@
 //! The state of a connection, except its bytes.
 
+use super::flow::{Flow, Why};
+use super::mute::Mute;
+use super::subscriptions::Subscriptions;
+use super::tracks::Tracks;
+use super::transaction::{Transaction, Watched};
 use crate::facts::Speaks;
 use crate::server::View;
 use crate::services::blocked_clients::BlockedCommand;
 use crate::services::clients::Client;
 use crate::services::clock::Clock;
 use crate::services::login_backoff::LoginBackoff;
-use crate::services::pubsub::{Kind, PubSub, Publication};
+use crate::services::pubsub::PubSub;
 use crate::settings::acl::{Denied, User};
 use base::TenantId;
-use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tune::tenant::{Origin, Owners};
 use wire::resp::Protocol;
-
-/// The replies that a client wants, as CLIENT REPLY sets it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Mute {
-    /// All replies.
-    #[default]
-    No,
-    /// All replies, except that to the command after CLIENT REPLY SKIP.
-    Next,
-    /// All replies, except that to this command.
-    This,
-    /// No replies.
-    Always,
-}
-
-impl Mute {
-    /// Whether the client does not want the reply to the command that has just run. Moves on to the
-    /// state for the next command.
-    #[inline]
-    pub(crate) const fn is_muted(&mut self) -> bool {
-        match self {
-            Self::No => return false,
-            Self::Next => *self = Self::This,
-            Self::This => {
-                *self = Self::No;
-                return true;
-            }
-            Self::Always => return true,
-        }
-        false
-    }
-}
-
-/// The commands between MULTI and EXEC.
-#[derive(Debug, Default)]
-pub(crate) struct Transaction {
-    /// The commands as encoded, one after another.
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) commands: usize,
-    /// One of the commands was refused, so EXEC refuses all.
-    pub(crate) broken: bool,
-    /// The flags of all commands together.
-    pub(crate) flags: u32,
-    /// The database in which the next command will run, if an earlier one selects it.
-    pub(crate) db: Option<u8>,
-}
-
-/// The keys that EXEC depends on, each with its database, and a hash of its contents at WATCH;
-/// `None` for a missing key.
-pub(crate) type Watched = HashMap<(u8, Vec<u8>), Option<u64>>;
-
-/// The channels and patterns to which a client is subscribed.
-#[derive(Debug, Default)]
-pub(crate) struct Subscriptions {
-    pub(crate) channels: BTreeSet<Vec<u8>>,
-    pub(crate) patterns: BTreeSet<Vec<u8>>,
-    pub(crate) sharded: BTreeSet<Vec<u8>>,
-}
-
-impl Subscriptions {
-    pub(crate) fn of(&mut self, kind: Kind) -> &mut BTreeSet<Vec<u8>> {
-        match kind {
-            Kind::Channel => &mut self.channels,
-            Kind::Pattern => &mut self.patterns,
-            Kind::Sharded => &mut self.sharded,
-        }
-    }
-
-    /// Whether a published message is for one of these subscriptions.
-    pub(crate) fn has(&self, publication: &Publication) -> bool {
-        let channel = &publication.channel[..];
-        match &publication.pattern {
-            Some(pattern) => self.patterns.contains(&pattern[..]),
-            None if publication.sharded => self.sharded.contains(channel),
-            None => self.channels.contains(channel),
-        }
-    }
-
-    /// The count in the reply of SUBSCRIBE.
-    pub(crate) fn count(&self, kind: Kind) -> usize {
-        match kind {
-            Kind::Sharded => self.sharded.len(),
-            _ => self.channels.len() + self.patterns.len(),
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.channels.is_empty() && self.patterns.is_empty() && self.sharded.is_empty()
-    }
-}
-
-/// The way in which a client tracks the keys it reads, as CLIENT TRACKING sets it.
-#[derive(Clone, Debug)]
-pub(crate) struct Tracks {
-    /// The client that gets the invalidations instead; 0 for the client itself.
-    pub(crate) redirect: u64,
-    pub(crate) prefixes: Option<Vec<Vec<u8>>>,
-    pub(crate) opt_in: bool,
-    pub(crate) opt_out: bool,
-    pub(crate) no_loop: bool,
-    /// The word of CLIENT CACHING, about the next command.
-    pub(crate) caching: Option<bool>,
-}
-
-/// [`Session::waits_until_ms`] of a client whose next command waits for the end of a pause.
-const PAUSED: u64 = u64::MAX;
-/// The batch ends here, because the command has changed which hooks apply to later commands.
-const LOOKS_AGAIN: u64 = u64::MAX - 1;
-/// The next command waits until the replies so far are sent, or other clients have had their turn.
-const HELD_BACK: u64 = u64::MAX - 2;
-/// The batch ends here, because another worker is about to run alone. The rest is another batch.
-const TURNED_AWAY: u64 = u64::MAX - 3;
-/// The reply to a command exceeds the memory that its client may use.
-const OVERFLOWS: u64 = u64::MAX - 4;
-/// A command is blocked until another client writes.
-const BLOCKED: u64 = u64::MAX - 5;
 
 /// A connection as commands see it.
 #[derive(Debug)]
@@ -150,6 +38,8 @@ pub(crate) struct Session {
     generation: u64,
     /// The connection is closed after its replies are written.
     pub(crate) closing: bool,
+    /// A reply exceeded the memory that the client may use, which closes the connection.
+    pub(crate) overflows: bool,
     /// The reason why it ends, in the words of memcached's `watch connevents`.
     pub(crate) ending: &'static str,
     /// The lines that a watcher of memcached's protocol has missed since the last line it got.
@@ -165,8 +55,6 @@ pub(crate) struct Session {
     /// A script runs commands.
     pub(crate) scripted: bool,
     pub(crate) watched: Watched,
-    /// The blocked command.
-    pub(crate) blocked: Option<Box<BlockedCommand>>,
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     pub(crate) tracks: Option<Box<Tracks>>,
     /// It watches other clients, by MONITOR or memcached's `watch`.
@@ -175,9 +63,7 @@ pub(crate) struct Session {
     pub(crate) timed_alone: usize,
     pub(crate) timed_alone_us: u64,
     needs_token: bool,
-    /// The client sent a wrong password: until this time, in milliseconds of the server's clock, it
-    /// is neither answered nor read. Values near the maximum are the states above.
-    pub(crate) waits_until_ms: u64,
+    pub(crate) flow: Flow,
 }
 
 impl Session {
@@ -203,14 +89,14 @@ impl Session {
             executing: false,
             scripted: false,
             watched: Watched::new(),
-            blocked: None,
             subscriptions: None,
             tracks: None,
             watching: false,
             timed_alone: 0,
             timed_alone_us: 0,
             needs_token,
-            waits_until_ms: 0,
+            flow: Flow::Running,
+            overflows: false,
         };
         session.leave(view);
         session
@@ -318,101 +204,65 @@ impl Session {
 
     /// Whether the next command may run.
     #[inline]
-    pub(crate) const fn goes_on(&self) -> bool {
-        !self.closing && self.waits_until_ms == 0
-    }
-
-    /// Whether it is neither answered nor read for a while.
-    pub(crate) const fn backs_off(&self) -> bool {
-        self.waits_until_ms > 0 && self.waits_until_ms < BLOCKED
+    pub(crate) const fn is_running(&self) -> bool {
+        !self.closing && matches!(self.flow, Flow::Running)
     }
 
     /// Makes the next command wait until the replies so far are sent, or other clients have had
     /// their turn.
-    pub(crate) const fn hold_back(&mut self) {
-        if self.goes_on() {
-            self.waits_until_ms = HELD_BACK;
+    pub(crate) fn throttle(&mut self) {
+        if self.is_running() {
+            self.flow = Flow::Throttled;
         }
     }
 
-    pub(crate) const fn is_held_back(&self) -> bool {
-        self.waits_until_ms == HELD_BACK
+    /// Ends the batch; the next one begins at once.
+    #[cold]
+    pub(crate) fn end_batch(&mut self, why: Why) {
+        if self.is_running() {
+            self.flow = Flow::EndBatch(why);
+        }
     }
 
-    /// Notes that a reply exceeds the limit for this client, which is disconnected for that.
+    /// Closes the connection because a reply exceeds the limit for this client.
     #[cold]
     pub(crate) const fn overflow(&mut self) {
-        self.waits_until_ms = OVERFLOWS;
-    }
-
-    /// Whether a reply exceeded the limit.
-    pub(crate) const fn overflows(&self) -> bool {
-        self.waits_until_ms == OVERFLOWS
+        self.overflows = true;
+        self.closing = true;
     }
 
     /// Makes the next command wait for the end of a pause.
     pub(crate) fn pause(&mut self) {
-        self.waits_until_ms = PAUSED;
+        self.flow = Flow::Paused;
         self.client.paused.store(true, Ordering::Relaxed);
-    }
-
-    /// Ends the wait for a pause.
-    pub(crate) fn go_on(&mut self) {
-        self.waits_until_ms = 0;
-        self.client.paused.store(false, Ordering::Relaxed);
-    }
-
-    pub(crate) const fn is_paused(&self) -> bool {
-        self.waits_until_ms == PAUSED
     }
 
     /// Blocks the client until another client writes.
     pub(crate) fn block(&mut self, wait: BlockedCommand) {
-        self.blocked = Some(Box::new(wait));
-        self.waits_until_ms = BLOCKED;
+        self.flow = Flow::Blocked(Box::new(wait));
         self.client.blocked.store(true, Ordering::Relaxed);
     }
 
     /// Ends the blocking. Returns the blocked command.
     pub(crate) fn unblock(&mut self) -> Option<Box<BlockedCommand>> {
-        let wait = self.blocked.take()?;
-        self.waits_until_ms = 0;
+        let wait = self.flow.unblock()?;
         self.client.blocked.store(false, Ordering::Relaxed);
         Some(wait)
-    }
-
-    /// Ends the batch, because the running command changes the hooks of later commands.
-    pub(crate) const fn look_again(&mut self) {
-        self.waits_until_ms = LOOKS_AGAIN;
-    }
-
-    /// Whether a command has ended the batch in that way.
-    pub(crate) const fn is_looking_again(&self) -> bool {
-        self.waits_until_ms == LOOKS_AGAIN
-    }
-
-    /// Makes the rest of the batch wait until another worker has run alone.
-    #[cold]
-    pub(crate) const fn turn_away(&mut self) {
-        if self.goes_on() {
-            self.waits_until_ms = TURNED_AWAY;
-        }
-    }
-
-    /// Whether the batch ended early since the last call, so that the rest must still run.
-    pub(crate) const fn looks_again(&mut self) -> bool {
-        let looks = self.is_looking_again() || self.waits_until_ms == TURNED_AWAY;
-        if looks {
-            self.waits_until_ms = 0;
-        }
-        looks
     }
 
     /// Delays a client that sent a wrong password.
     pub(crate) fn back_off(&mut self, backoff: &LoginBackoff, clock: &Clock, view: &View) {
         let (now_ms, most) = (clock.micros().0 / 1_000, view.settings.auth_delay_max);
         let delay_ms = backoff.delay_ms(&self.client.address, now_ms, most);
-        self.waits_until_ms = if delay_ms > 0 { now_ms + delay_ms } else { 0 };
+        if delay_ms > 0 {
+            self.flow = Flow::BackingOff { until_ms: now_ms + delay_ms };
+        }
+    }
+
+    /// Lets the next command run, after a pause, a delay or throttling.
+    pub(crate) fn resume(&mut self) {
+        self.flow = Flow::Running;
+        self.client.paused.store(false, Ordering::Relaxed);
     }
 
     /// Ends MULTI and WATCH.
@@ -440,11 +290,7 @@ impl Session {
         let Some(mut subscriptions) = self.subscriptions.take() else {
             return;
         };
-        for kind in [Kind::Channel, Kind::Pattern, Kind::Sharded] {
-            for name in std::mem::take(subscriptions.of(kind)) {
-                pubsub.unsubscribe(kind, &name, self.client.id);
-            }
-        }
+        subscriptions.end(pubsub, self.client.id);
         self.client.channels.store(0, Ordering::Relaxed);
         self.client.patterns.store(0, Ordering::Relaxed);
         self.client.sharded.store(0, Ordering::Relaxed);
