@@ -21,52 +21,35 @@ pub(super) const LATER_MS: u64 = 10;
 const UNBLOCKED: &[u8] = b"UNBLOCKED client unblocked via CLIENT UNBLOCK";
 
 impl Worker {
-    /// Notes the timeout of the connection's blocked command, if it has one.
-    pub(super) fn note_blocked(&mut self, at: usize, connection: &Connection) {
-        if let Some(wait) = connection.session.flow.blocked()
-            && wait.until_ms < u64::MAX
-        {
-            self.work.timeouts.insert((wait.until_ms, at, connection.session.client.id));
-        }
-    }
-
     /// Ends a blocked connection whose client has closed its side.
     pub(super) fn stays(connection: &Connection) -> Result<(), End> {
         let is_over = connection.session.flow.blocked().is_some() && connection.read_closed;
         if is_over { Err(End::Gone) } else { Ok(()) }
     }
 
-    /// Lets a client try again, because a key that it waits for is ready.
-    pub(super) fn attempts(&mut self, at: usize, id: u64) {
-        if !self.is(at, id) {
-            return;
-        }
-        let Some(mut connection) = self.work.connections[at].take() else {
-            return;
-        };
-        self.attempt(at, &mut connection);
-        self.keep_unless_served(at, connection);
-    }
-
-    /// Repeats the blocked command of a connection. Its reply, if any, is in the output.
-    fn attempt(&mut self, at: usize, connection: &mut Connection) {
+    /// Repeats the blocked command of a connection, and lets the connection continue if the command
+    /// has its reply.
+    pub(super) fn attempt(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
         let session = &mut connection.session;
         if session.flow.blocked().is_none() {
-            return;
+            return Ok(());
         }
         let now = self.server.clock.now();
         self.now_ms = now.micros.0 / 1_000;
         let pause = &self.server.pause;
-        let is_paused = pause.until(self.now_ms).is_some() && pause.holds(true);
-        if is_paused || self.enter() == Entered::Not {
-            self.work.postponed.push((at, session.client.id));
-            return;
+        if pause.until(self.now_ms).is_some() && pause.holds(true) {
+            self.work.schedule.add_paused(connection.token(at));
+            return Ok(());
+        }
+        if self.enter() == Entered::Not {
+            self.work.schedule.add_timer(self.now_ms + LATER_MS, connection.token(at));
+            return Ok(());
         }
         let bound = self.bound(connection);
         let session = &mut connection.session;
         let (server, view) = (&*self.server, &*self.view);
         let Some(wait) = session.flow.blocked_mut() else {
-            return;
+            return Ok(());
         };
         server.blocked.tries(&wait.keys, session.client.id);
         let command = std::mem::take(&mut wait.command);
@@ -88,30 +71,26 @@ impl Worker {
         if let Some(wait) = session.flow.blocked_mut() {
             wait.command = command;
         }
+        self.unblock_if_served(at, connection)
     }
 
     /// Lets a connection continue if it has its reply. Otherwise it stays blocked.
-    fn keep_unless_served(&mut self, at: usize, mut connection: Box<Connection>) {
-        if self.output.is_empty() || connection.session.flow.blocked().is_none() {
-            self.work.connections[at] = Some(connection);
-            return;
+    fn unblock_if_served(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
+        if self.output.is_empty() {
+            return Ok(());
         }
-        self.note_waited(&mut connection);
-        let overflows = connection.session.overflows;
-        let is_muted = self.end_wait(at, &mut connection);
-        if overflows {
-            self.overflows(&connection);
-            self.keep(at, connection, true);
-            return;
+        self.note_waited(connection);
+        let is_muted = self.end_wait(at, connection);
+        if connection.session.overflows {
+            return Err(self.overflows(connection));
         }
         if is_muted || connection.session.mute == Mute::Always {
             self.output.clear();
         }
         self.server.tell_pending();
         // The reply is written first. Then the commands behind it run.
-        let result = self.reply(at, &mut connection);
-        let result = result.and_then(|()| self.received(at, &mut connection, &[]));
-        self.keep(at, connection, result.is_err());
+        self.reply(at, connection)?;
+        self.go_on(at, connection)
     }
 
     /// Logs a blocked command that took long or has a large reply.
@@ -146,29 +125,29 @@ impl Worker {
             return false;
         };
         let id = connection.session.client.id;
-        self.work.timeouts.remove(&(wait.until_ms, at, id));
+        self.work.schedule.remove_timer(wait.until_ms, connection.token(at));
         self.server.end_wait(&wait.keys, id, self.server.clock.now());
         wait.is_muted
     }
 
     /// Ends a client's wait because of its timeout or CLIENT UNBLOCK.
-    pub(super) fn unblock(&mut self, at: usize, id: u64, is_error: bool) {
-        if !self.is(at, id) {
-            return;
+    pub(super) fn unblock(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+        is_error: bool,
+    ) -> Result<(), End> {
+        if connection.session.flow.blocked().is_none() {
+            return Ok(());
         }
-        let Some(connection) = self.work.connections[at].take() else {
-            return;
-        };
-        if connection.session.flow.blocked().is_some() {
-            let mut out = Encoder::new(&mut self.output, connection.session.protocol);
-            if is_error {
-                out.error(UNBLOCKED);
-                self.count_failed(&connection, UNBLOCKED);
-            } else {
-                out.null_array();
-            }
+        let mut out = Encoder::new(&mut self.output, connection.session.protocol);
+        if is_error {
+            out.error(UNBLOCKED);
+            self.count_failed(connection, UNBLOCKED);
+        } else {
+            out.null_array();
         }
-        self.keep_unless_served(at, connection);
+        self.unblock_if_served(at, connection)
     }
 
     /// After a change of slots, redirects the clients that wait for keys of moved slots, and ends
@@ -178,26 +157,29 @@ impl Worker {
             return;
         };
         for at in 0..self.work.connections.len() {
-            self.send_on(at, &cluster);
+            self.with_whoever(at, |worker, at, connection| {
+                worker.send_on(at, connection, &cluster)
+            });
             self.leave_channels(at, &cluster);
         }
     }
 
-    fn send_on(&mut self, at: usize, cluster: &Cluster) {
-        let Some(connection) = &self.work.connections[at] else {
-            return;
-        };
+    /// Redirects a blocked client if its keys have moved.
+    fn send_on(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+        cluster: &Cluster,
+    ) -> Result<(), End> {
         let session = &connection.session;
-        let Some(wait) = session.flow.blocked() else { return };
+        let Some(wait) = session.flow.blocked() else { return Ok(()) };
         let Err(elsewhere) = cluster.check(wait.keys.iter().map(WaitKey::bytes)) else {
-            return;
+            return Ok(());
         };
         let failure = cluster::redirect(&self.view, &session.client, elsewhere);
         self.count_failed(connection, failure.text());
         Encoder::new(&mut self.output, session.protocol).error(failure.text());
-        if let Some(connection) = self.work.connections[at].take() {
-            self.keep_unless_served(at, connection);
-        }
+        self.unblock_if_served(at, connection)
     }
 
     /// Counts a failure of a client's blocked command.
@@ -233,19 +215,6 @@ impl Worker {
         }
         if !gone.is_empty() {
             self.push(at);
-        }
-    }
-
-    /// Lets the postponed clients try again, and ends the waits that are over.
-    pub(super) fn wake_blocked(&mut self) {
-        for (at, id) in std::mem::take(&mut self.work.postponed) {
-            self.attempts(at, id);
-        }
-        while let Some(&(until_ms, at, id)) = self.work.timeouts.first()
-            && until_ms <= self.now_ms
-        {
-            self.work.timeouts.pop_first();
-            self.unblock(at, id, false);
         }
     }
 }

@@ -88,11 +88,9 @@ impl Worker {
         let away = self.stands_in_for;
         let work = &mut self.work;
         let batch = std::mem::take(&mut work.batch).into_iter();
-        let (arrivals, others) = batch.partition(|arrival| Some(arrival.place.at) == away);
+        let (arrivals, others) = batch.partition(|arrival| Some(arrival.token.at) == away);
         work.batch = others;
-        let again = std::mem::take(&mut work.again).into_iter();
-        let (mut again, others): (VecDeque<_>, _) = again.partition(|at| Some(*at) == away);
-        work.again = others;
+        let ready = work.schedule.take_ready_at(away);
         let mut events = VecDeque::new();
         // A message may have started the script, and others wait behind it.
         self.mail();
@@ -103,15 +101,16 @@ impl Worker {
                 self.event(event);
             }
         }
-        for at in std::mem::take(&mut self.work.again) {
-            self.ready(at, false, false);
+        for _ in 0..self.work.schedule.ready_len() {
+            if let Some(token) = self.work.schedule.next_ready() {
+                self.ready(token.at, false, false);
+            }
         }
         self.carry_out();
         self.gather();
         self.send_gathered();
-        self.end_sent();
         self.work.batch = arrivals;
-        self.work.again.append(&mut again);
+        ready.into_iter().for_each(|token| self.work.schedule.add_ready(token));
         events.append(&mut self.work.events);
         self.work.events = events;
     }

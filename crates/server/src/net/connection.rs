@@ -1,5 +1,6 @@
 //! A client's socket, and the bytes that wait in either direction.
 
+use super::driver::Token;
 use crate::facts::Speaks;
 use crate::services::stream::Stream;
 use crate::session::Session;
@@ -87,6 +88,11 @@ impl Connection {
             read_closed: false,
             over_soft_since_ms: None,
         }
+    }
+
+    /// The connection's token, at this place.
+    pub(super) fn token(&self, at: usize) -> Token {
+        Token { at, id: self.session.client.id }
     }
 
     /// Writes the gathered replies, as far as the socket accepts them now. Called before the

@@ -10,6 +10,7 @@ pub(crate) mod http;
 pub(crate) mod lookahead;
 pub(crate) mod pipeline;
 pub(crate) mod replies;
+pub(crate) mod schedule;
 pub(crate) mod timing_group;
 pub(crate) mod waiting;
 pub(crate) mod worker;

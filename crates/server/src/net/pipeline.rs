@@ -2,7 +2,7 @@
 //! batches.
 
 use super::connection::Connection;
-use super::driver::{Bytes, Place};
+use super::driver::{Bytes, Token};
 use super::lookahead;
 use super::worker::{End, Worker};
 use crate::session::Flow;
@@ -18,7 +18,7 @@ const AHEAD_MAX: usize = 64 << 10;
 
 /// Bytes that a client has sent.
 pub(super) struct Arrival {
-    pub(super) place: Place,
+    pub(super) token: Token,
     pub(super) bytes: Bytes,
 }
 
@@ -31,8 +31,8 @@ fn make_room(input: &mut Vec<u8>, wanted: usize) {
 
 impl Worker {
     /// Adds bytes from a client to the batch, and runs the batch if it is full.
-    pub(super) fn arrived(&mut self, place: Place, bytes: Bytes) {
-        self.work.batch.push_back(Arrival { place, bytes });
+    pub(super) fn arrived(&mut self, token: Token, bytes: Bytes) {
+        self.work.batch.push_back(Arrival { token, bytes });
         if self.work.batch.len() >= BATCH {
             self.carry_out();
         }
@@ -44,9 +44,9 @@ impl Worker {
             self.look_ahead();
         }
         let mut is_any = false;
-        while let Some(Arrival { place, bytes }) = self.work.batch.pop_front() {
+        while let Some(Arrival { token, bytes }) = self.work.batch.pop_front() {
             is_any = true;
-            self.with(place, |worker, at, connection| {
+            self.with(token, |worker, at, connection| {
                 worker.take(at, connection, &bytes, bytes.is_full())
             });
             self.driver().give_back(bytes);
@@ -59,8 +59,8 @@ impl Worker {
     /// Prefetches the key of each connection's first command.
     fn look_ahead(&mut self) {
         let mut keys = lookahead::Keys::default();
-        for Arrival { place, bytes } in &self.work.batch {
-            let Some(Some(connection)) = self.work.connections.get_mut(place.at) else {
+        for Arrival { token, bytes } in &self.work.batch {
+            let Some(Some(connection)) = self.work.connections.get_mut(token.at) else {
                 continue;
             };
             if connection.input.is_empty() {
@@ -84,8 +84,7 @@ impl Worker {
             // The bytes come behind those that wait already.
             connection.input.extend_from_slice(bytes);
             if connection.input.len() > AHEAD_MAX {
-                let id = connection.session.client.id;
-                self.driver().pause(Place { at, id });
+                self.driver().pause(connection.token(at));
             }
             return Ok(());
         }
@@ -94,7 +93,7 @@ impl Worker {
             return Self::stays(connection);
         }
         if is_more || connection.read_closed {
-            self.work.again.push_back(at);
+            self.work.schedule.add_ready(connection.token(at));
         }
         Ok(())
     }
@@ -122,6 +121,9 @@ impl Worker {
         if is_writable && connection.waiting() > 0 {
             self.flush(at, connection)?;
         }
+        if connection.session.closing {
+            return self.ends(at, connection);
+        }
         if matches!(connection.session.flow, Flow::Throttled) && connection.waiting() == 0 {
             connection.session.resume();
             self.received(at, connection, &[])?;
@@ -129,12 +131,12 @@ impl Worker {
         if !connection.session.is_running() {
             return Self::stays(connection);
         }
-        let place = Place { at, id: connection.session.client.id };
+        let token = connection.token(at);
         if self.driver().pushes(&connection.stream) {
             if connection.read_closed {
                 return self.sends_no_more(at, connection);
             }
-            return Ok(self.driver().resume(&connection.stream, place)?);
+            return Ok(self.driver().resume(&connection.stream, token)?);
         }
         let read = self.driver().read(&mut connection.stream);
         match read {
@@ -144,12 +146,12 @@ impl Worker {
             }
             Ok(bytes) => {
                 // Other connections may run first, and this one is found again by its place.
-                self.work.batch.push_back(Arrival { place, bytes });
+                self.work.batch.push_back(Arrival { token, bytes });
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                self.work.again.push_back(at);
+                self.work.schedule.add_ready(token);
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -180,8 +182,8 @@ impl Worker {
         connection: &mut Connection,
     ) -> Result<(), End> {
         if connection.session.is_running() {
-            let place = Place { at, id: connection.session.client.id };
-            self.driver().resume(&connection.stream, place)?;
+            let token = connection.token(at);
+            self.driver().resume(&connection.stream, token)?;
         }
         Ok(())
     }
@@ -233,11 +235,13 @@ impl Worker {
         result?;
 
         self.reply(at, connection)?;
-        let client = &connection.session.client;
-        if matches!(connection.session.flow, Flow::Paused) {
-            self.work.paused.push((at, client.id));
+        match &connection.session.flow {
+            Flow::Paused => self.work.schedule.add_paused(connection.token(at)),
+            Flow::Blocked(wait) if wait.until_ms < u64::MAX => {
+                self.work.schedule.add_timer(wait.until_ms, connection.token(at));
+            }
+            _ => {}
         }
-        self.note_blocked(at, connection);
         let client = &connection.session.client;
         client.last_ms.store(self.now_ms, Ordering::Relaxed);
         client.input.store(connection.input.len() as u64, Ordering::Relaxed);
@@ -264,22 +268,7 @@ impl Worker {
         if !connection.is_gathered {
             return Err(End::Closed);
         }
-        self.work.ending.push(Place { at, id: connection.session.client.id });
+        self.work.schedule.add_ready(connection.token(at));
         Ok(())
-    }
-
-    /// Ends the connections whose last replies were gathered and are now sent.
-    pub(super) fn end_sent(&mut self) {
-        let mut ending = std::mem::take(&mut self.work.ending);
-        ending.retain(|place| {
-            let mut stays = false;
-            self.with(*place, |_, _, connection| {
-                stays = connection.is_gathered;
-                let is_over = connection.waiting() == 0 && !stays;
-                if is_over { Err(End::Closed) } else { Ok(()) }
-            });
-            stays
-        });
-        self.work.ending.append(&mut ending);
     }
 }

@@ -1,7 +1,6 @@
 //! Replies: written, gathered with those of other clients, or kept for a client that reads slowly.
 
 use super::connection::Connection;
-use super::driver::Place;
 use super::worker::{End, OUTPUT, Worker};
 use crate::facts::Speaks;
 use crate::services::pubsub::Publication;
@@ -39,7 +38,7 @@ impl Worker {
         }
         if let Flow::BackingOff { until_ms } = connection.session.flow {
             connection.held.append(&mut self.output);
-            self.work.backing_off.push((until_ms, at, connection.session.client.id));
+            self.work.schedule.add_timer(until_ms, connection.token(at));
             return Ok(());
         }
         let (counters, len) = (self.counters(), self.output.len());
@@ -73,8 +72,8 @@ impl Worker {
     fn wait_for_room(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
         if !connection.awaits_room {
             connection.awaits_room = true;
-            let place = Place { at, id: connection.session.client.id };
-            self.driver().watch_room(&mut connection.stream, place, true)?;
+            let token = connection.token(at);
+            self.driver().watch_room(&mut connection.stream, token, true)?;
         }
         Ok(())
     }
@@ -95,8 +94,8 @@ impl Worker {
             return self.check_output(connection);
         }
         if std::mem::take(&mut connection.awaits_room) {
-            let place = Place { at, id: connection.session.client.id };
-            self.driver().watch_room(&mut connection.stream, place, false)?;
+            let token = connection.token(at);
+            self.driver().watch_room(&mut connection.stream, token, false)?;
         }
         if connection.session.closing { Err(End::Closed) } else { Ok(()) }
     }
@@ -110,8 +109,8 @@ impl Worker {
                 && connection.is_gathered
             {
                 let replies = connection.take_gathered();
-                let place = Place { at, id: connection.session.client.id };
-                driver.gather(&connection.stream, place, replies);
+                let token = connection.token(at);
+                driver.gather(&connection.stream, token, replies);
             }
             Some(at) == away
         });
@@ -138,10 +137,10 @@ impl Worker {
     /// Keeps gathered replies that sockets did not accept, until they accept more.
     pub(super) fn keep_unsent(&mut self) {
         loop {
-            let Some((place, replies, written)) = self.driver().unsent() else {
+            let Some((token, replies, written)) = self.driver().unsent() else {
                 break;
             };
-            self.with(place, |worker, at, connection| {
+            self.with(token, |worker, at, connection| {
                 connection.keep_unsent(replies, written);
                 worker.flush(at, connection)
             });
@@ -157,7 +156,7 @@ impl Worker {
         connection.session.throttle();
         if connection.waiting() == 0 {
             // Gathered replies are sent before the next turn.
-            self.work.again.push_back(at);
+            self.work.schedule.add_ready(connection.token(at));
         }
         true
     }
@@ -207,7 +206,7 @@ impl Worker {
         if waiting.max(connection.replied) > REPLIES_MAX {
             connection.session.throttle();
             if waiting == 0 {
-                self.work.again.push_back(at);
+                self.work.schedule.add_ready(connection.token(at));
             }
         }
         Ok(())

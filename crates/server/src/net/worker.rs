@@ -19,8 +19,9 @@
 
 use super::connection::Connection;
 use super::driver;
-use super::driver::{Driver, Event, Place};
+use super::driver::{Driver, Event, Token};
 use super::pipeline::Arrival;
+use super::schedule::Schedule;
 use crate::facts::Speaks;
 use crate::server::watch_lines;
 use crate::server::{Server, View};
@@ -32,7 +33,7 @@ use crate::services::stream::Stream;
 use crate::session::Session;
 use mio::Poll;
 use std::cell::{RefCell, RefMut};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -70,18 +71,7 @@ pub(super) struct Work {
     pub(super) batch: VecDeque<Arrival>,
     /// Connections with gathered replies.
     pub(super) gathered: Vec<usize>,
-    /// Connections that are closed after their gathered replies are sent.
-    pub(super) ending: Vec<Place>,
-    /// Connections with more to read when their turn ended.
-    pub(super) again: VecDeque<usize>,
-    /// Connections that sent a wrong password: the time they continue, their places and ids.
-    pub(super) backing_off: Vec<(u64, usize, u64)>,
-    /// Connections whose next command waits for the end of a pause: their places and ids.
-    pub(super) paused: Vec<(usize, u64)>,
-    /// Blocked connections with a timeout: its time, their places and ids.
-    pub(super) timeouts: BTreeSet<(u64, usize, u64)>,
-    /// Blocked connections that try again a little later: their places and ids.
-    pub(super) postponed: Vec<(usize, u64)>,
+    pub(super) schedule: Schedule,
     /// Messages that are not handled yet.
     pub(super) mail: VecDeque<Message>,
     /// Messages about the connection for which a script runs, kept until the script has ended.
@@ -151,9 +141,7 @@ impl Worker {
 
     /// Waits for events once, and handles all of them.
     pub(super) fn turn(&mut self) -> io::Result<()> {
-        let is_idle = self.work.again.is_empty() && self.work.events.is_empty();
-        // A closing connection ends after its last replies are sent, which happens in this wait.
-        let is_idle = is_idle && self.work.ending.is_empty();
+        let is_idle = self.work.schedule.ready_len() == 0 && self.work.events.is_empty();
         let wait = if is_idle { self.wait_ms() } else { 0 };
         self.gather();
         self.wait(Duration::from_millis(wait))?;
@@ -173,20 +161,17 @@ impl Worker {
             self.event(event);
         }
         // A script may run for one of them: the others stay where its stand-in finds them.
-        for _ in 0..self.work.again.len() {
-            let Some(at) = self.work.again.pop_front() else {
+        for _ in 0..self.work.schedule.ready_len() {
+            let Some(token) = self.work.schedule.next_ready() else {
                 break;
             };
-            self.ready(at, false, false);
+            self.ready(token.at, false, false);
         }
         self.carry_out();
-        self.end_sent();
-        if is_quiet || self.looks_at_time() {
+        if is_quiet || self.work.schedule.awaits_time() {
             self.now_ms = self.server.clock.micros().0 / 1_000;
         }
-        self.wake_backed_off();
-        self.wake_paused();
-        self.wake_blocked();
+        self.wake();
         self.tick();
         Ok(())
     }
@@ -216,12 +201,12 @@ impl Worker {
 
     pub(super) fn event(&mut self, event: Event) {
         match event {
-            Event::Received(place, bytes) => self.arrived(place, bytes),
+            Event::Received(token, bytes) => self.arrived(token, bytes),
             Event::Ready(at, is_writable, is_closed) => self.ready(at, is_writable, is_closed),
             Event::Mail => self.mail(),
-            Event::Closed(place) => self.with(place, Self::sends_no_more),
-            Event::Failed(place) => self.with(place, |_, _, _| Err(End::Gone)),
-            Event::Paused(place) => self.with(place, Self::receives_no_more),
+            Event::Closed(token) => self.with(token, Self::sends_no_more),
+            Event::Failed(token) => self.with(token, |_, _, _| Err(End::Gone)),
+            Event::Paused(token) => self.with(token, Self::receives_no_more),
         }
     }
 
@@ -245,8 +230,12 @@ impl Worker {
                         self.close(at);
                     }
                 }
-                Message::Ready(at, id) => self.attempts(at, id),
-                Message::Unblock(at, id, is_error) => self.unblock(at, id, is_error),
+                Message::Ready(at, id) => self.with(Token { at, id }, Self::attempt),
+                Message::Unblock(at, id, is_error) => {
+                    self.with(Token { at, id }, |worker, at, connection| {
+                        worker.unblock(at, connection, is_error)
+                    });
+                }
                 Message::Users => self.check_users(),
                 Message::Publish(at, id, publication) => {
                     if self.is(at, id) {
@@ -288,18 +277,18 @@ impl Worker {
         found.is_some_and(|connection| connection.session.client.id == id)
     }
 
-    /// Calls `f` with the connection at a place, if it is still the same one. Closes the connection
-    /// if `f` returns an error.
+    /// Calls `f` with a connection, if it is still there. Closes the connection if `f` returns an
+    /// error.
     pub(super) fn with(
         &mut self,
-        place: Place,
+        token: Token,
         f: impl FnOnce(&mut Self, usize, &mut Connection) -> Result<(), End>,
     ) {
-        let found = self.work.connections.get_mut(place.at).and_then(Option::as_mut);
-        if !found.is_some_and(|connection| place.is_of(connection.session.client.id)) {
+        let found = self.work.connections.get_mut(token.at).and_then(Option::as_mut);
+        if !found.is_some_and(|connection| token.is_of(connection.session.client.id)) {
             return;
         }
-        self.with_whoever(place.at, f);
+        self.with_whoever(token.at, f);
     }
 
     /// [`Self::with`] for any connection at this place.
@@ -344,8 +333,8 @@ impl Worker {
         let session = Session::new(client, &self.view, needs_token);
         watch_lines::connection(&self.server, &session.client, None);
         let mut connection = Connection::new(stream, session);
-        let place = Place { at, id: connection.session.client.id };
-        let joined = self.driver().join(&mut connection.stream, place);
+        let token = connection.token(at);
+        let joined = self.driver().join(&mut connection.stream, token);
         self.work.connections[at] = Some(Box::new(connection));
         if let Err(error) = joined {
             tracing::warn!(%error, "a connection cannot be watched and is closed");
@@ -365,7 +354,7 @@ impl Worker {
         self.server.monitors.leave(id);
         self.server.tracking.leave(id);
         connection.end();
-        self.driver().leave(&mut connection.stream, Place { at, id });
+        self.driver().leave(&mut connection.stream, Token { at, id });
         self.server.clients.disconnect(id);
         self.work.vacant.push(at);
     }

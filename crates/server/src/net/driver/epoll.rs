@@ -4,10 +4,10 @@
 //! Events are edge-triggered, so nothing is registered again. A socket is read again only if it
 //! filled the buffer.
 
-use super::{Bytes, Driver, Event, Place};
+use super::{Bytes, Driver, Event, Token};
 use crate::services::mail::MAIL;
 use crate::services::stream::Stream;
-use mio::{Events, Interest, Poll, Registry, Token};
+use mio::{Events, Interest, Poll, Registry};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -45,25 +45,25 @@ impl Driver for Epoll {
         }
         events.extend(self.ready.iter().map(|event| match event.token() {
             MAIL => Event::Mail,
-            Token(at) => Event::Ready(at, event.is_writable(), event.is_read_closed()),
+            mio::Token(at) => Event::Ready(at, event.is_writable(), event.is_read_closed()),
         }));
         Ok(())
     }
 
-    fn join(&mut self, stream: &mut Stream, place: Place) -> io::Result<()> {
+    fn join(&mut self, stream: &mut Stream, place: Token) -> io::Result<()> {
         let interest = stream.interest();
-        self.registry().register(stream.source(), Token(place.at), interest)
+        self.registry().register(stream.source(), mio::Token(place.at), interest)
     }
 
-    fn leave(&mut self, stream: &mut Stream, _: Place) {
+    fn leave(&mut self, stream: &mut Stream, _: Token) {
         // The socket is about to be closed, which deregisters it anyway.
         let _ = self.registry().deregister(stream.source());
     }
 
-    fn watch_room(&mut self, stream: &mut Stream, place: Place, wanted: bool) -> io::Result<()> {
+    fn watch_room(&mut self, stream: &mut Stream, place: Token, wanted: bool) -> io::Result<()> {
         let interest = stream.interest();
         let interest = if wanted { interest | Interest::WRITABLE } else { interest };
-        self.registry().reregister(stream.source(), Token(place.at), interest)
+        self.registry().reregister(stream.source(), mio::Token(place.at), interest)
     }
 
     fn read(&mut self, stream: &mut Stream) -> io::Result<Bytes> {
@@ -87,19 +87,19 @@ impl Driver for Epoll {
         false
     }
 
-    fn pause(&mut self, _: Place) {}
+    fn pause(&mut self, _: Token) {}
 
-    fn resume(&mut self, _: &Stream, _: Place) -> io::Result<()> {
+    fn resume(&mut self, _: &Stream, _: Token) -> io::Result<()> {
         Ok(())
     }
 
-    fn gather(&mut self, _: &Stream, _: Place, _: Vec<u8>) {}
+    fn gather(&mut self, _: &Stream, _: Token, _: Vec<u8>) {}
 
     fn flush(&mut self, _: &mut VecDeque<Event>) -> io::Result<()> {
         Ok(())
     }
 
-    fn unsent(&mut self) -> Option<(Place, Vec<u8>, usize)> {
+    fn unsent(&mut self) -> Option<(Token, Vec<u8>, usize)> {
         None
     }
 

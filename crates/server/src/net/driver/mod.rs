@@ -21,8 +21,8 @@ use std::time::Duration;
 
 /// A connection: its place, and its client's id, which distinguishes it from earlier connections at
 /// the same place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Token {
     pub(super) at: usize,
     pub(super) id: u64,
 }
@@ -36,13 +36,13 @@ pub(super) enum Event {
     /// no more.
     Ready(usize, bool, bool),
     /// A client has sent these bytes.
-    Received(Place, Bytes),
+    Received(Token, Bytes),
     /// A client sends no more.
-    Closed(Place),
+    Closed(Token),
     /// A socket has failed.
-    Failed(Place),
+    Failed(Token),
     /// Nothing more is received from a client until [`Driver::resume`].
-    Paused(Place),
+    Paused(Token),
 }
 
 impl Event {
@@ -93,13 +93,13 @@ pub(super) trait Driver {
     fn wait(&mut self, most: Duration, events: &mut VecDeque<Event>) -> io::Result<()>;
 
     /// Reports events of a connection from here on.
-    fn join(&mut self, stream: &mut Stream, place: Place) -> io::Result<()>;
+    fn join(&mut self, stream: &mut Stream, place: Token) -> io::Result<()>;
 
     /// Ends the reports about a connection that is about to be closed.
-    fn leave(&mut self, stream: &mut Stream, place: Place);
+    fn leave(&mut self, stream: &mut Stream, place: Token);
 
     /// Switches on or off the report that the socket accepts more bytes.
-    fn watch_room(&mut self, stream: &mut Stream, place: Place, wanted: bool) -> io::Result<()>;
+    fn watch_room(&mut self, stream: &mut Stream, place: Token, wanted: bool) -> io::Result<()>;
 
     /// Reads from a ready socket.
     fn read(&mut self, stream: &mut Stream) -> io::Result<Bytes>;
@@ -111,13 +111,13 @@ pub(super) trait Driver {
     fn pushes(&self, stream: &Stream) -> bool;
 
     /// Receives nothing from a client for a while. [`Event::Paused`] reports when the pause begins.
-    fn pause(&mut self, place: Place);
+    fn pause(&mut self, place: Token);
 
     /// Receives from a client again, if that was paused.
-    fn resume(&mut self, stream: &Stream, place: Place) -> io::Result<()>;
+    fn resume(&mut self, stream: &Stream, place: Token) -> io::Result<()>;
 
     /// Gathers replies. The next [`Self::wait`] or [`Self::flush`] sends them.
-    fn gather(&mut self, stream: &Stream, place: Place, replies: Vec<u8>);
+    fn gather(&mut self, stream: &Stream, place: Token, replies: Vec<u8>);
 
     /// Sends the gathered replies at once.
     fn flush(&mut self, events: &mut VecDeque<Event>) -> io::Result<()>;
@@ -125,7 +125,7 @@ pub(super) trait Driver {
     /// Gathered replies that a socket did not accept as a whole, and the number of bytes it
     /// accepted. After each [`Self::wait`] and [`Self::flush`] they must be handled before anything
     /// else.
-    fn unsent(&mut self) -> Option<(Place, Vec<u8>, usize)>;
+    fn unsent(&mut self) -> Option<(Token, Vec<u8>, usize)>;
 
     /// An empty buffer for replies.
     fn spare(&mut self) -> Vec<u8>;

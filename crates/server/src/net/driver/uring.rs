@@ -6,9 +6,9 @@
 //! they accept more.
 
 use super::epoll::Epoll;
-use super::{Bytes, Driver, Event, Place};
+use super::{Bytes, Driver, Event, Token};
 use crate::services::stream::Stream;
-use mio::{Interest, Token};
+use mio::Interest;
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
@@ -21,15 +21,15 @@ const ID: u64 = (1 << 30) - 1;
 /// The value for no token.
 const NONE: u64 = u64::MAX;
 
-const fn token(place: Place) -> u64 {
+const fn token(place: Token) -> u64 {
     place.at as u64 | (place.id & ID) << AT
 }
 
-const fn place(token: u64) -> Place {
-    Place { at: (token & ((1 << AT) - 1)) as usize, id: token >> AT }
+const fn place(token: u64) -> Token {
+    Token { at: (token & ((1 << AT) - 1)) as usize, id: token >> AT }
 }
 
-impl Place {
+impl Token {
     /// Whether this is the place of the client with this id.
     pub(in crate::net) const fn is_of(self, id: u64) -> bool {
         self.id & ID == id & ID
@@ -93,7 +93,7 @@ impl Driver for Uring {
         self.tell(events)
     }
 
-    fn join(&mut self, stream: &mut Stream, place: Place) -> io::Result<()> {
+    fn join(&mut self, stream: &mut Stream, place: Token) -> io::Result<()> {
         if !self.pushes(stream) {
             return self.epoll.join(stream, place);
         }
@@ -103,7 +103,7 @@ impl Driver for Uring {
         self.resume(stream, place)
     }
 
-    fn leave(&mut self, stream: &mut Stream, place: Place) {
+    fn leave(&mut self, stream: &mut Stream, place: Token) {
         if !self.pushes(stream) {
             return self.epoll.leave(stream, place);
         }
@@ -115,13 +115,13 @@ impl Driver for Uring {
         self.epoll.leave(stream, place);
     }
 
-    fn watch_room(&mut self, stream: &mut Stream, place: Place, wanted: bool) -> io::Result<()> {
+    fn watch_room(&mut self, stream: &mut Stream, place: Token, wanted: bool) -> io::Result<()> {
         if !self.pushes(stream) {
             return self.epoll.watch_room(stream, place, wanted);
         }
         let registry = self.epoll.registry();
         if wanted {
-            registry.register(stream.source(), Token(place.at), Interest::WRITABLE)
+            registry.register(stream.source(), mio::Token(place.at), Interest::WRITABLE)
         } else {
             registry.deregister(stream.source())
         }
@@ -142,14 +142,14 @@ impl Driver for Uring {
         !matches!(stream, Stream::Tls(_))
     }
 
-    fn pause(&mut self, place: Place) {
+    fn pause(&mut self, place: Token) {
         if self.armed[place.at] != NONE {
             // If the queue is full, the ring goes on receiving, and the bytes are kept.
             let _ = self.ring.cancel(token(place));
         }
     }
 
-    fn resume(&mut self, stream: &Stream, place: Place) -> io::Result<()> {
+    fn resume(&mut self, stream: &Stream, place: Token) -> io::Result<()> {
         if self.pushes(stream) && self.armed[place.at] == NONE {
             self.ring.receive(stream, token(place))?;
             self.armed[place.at] = token(place);
@@ -157,7 +157,7 @@ impl Driver for Uring {
         Ok(())
     }
 
-    fn gather(&mut self, stream: &Stream, place: Place, replies: Vec<u8>) {
+    fn gather(&mut self, stream: &Stream, place: Token, replies: Vec<u8>) {
         self.ring.send(stream, token(place), replies);
     }
 
@@ -166,7 +166,7 @@ impl Driver for Uring {
         self.tell(events)
     }
 
-    fn unsent(&mut self) -> Option<(Place, Vec<u8>, usize)> {
+    fn unsent(&mut self) -> Option<(Token, Vec<u8>, usize)> {
         self.ring.unsent().map(|unsent| (place(unsent.token), unsent.bytes, unsent.written))
     }
 
