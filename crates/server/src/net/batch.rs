@@ -29,7 +29,7 @@ impl Worker {
     ) -> Result<usize, End> {
         let mut consumed = 0;
         loop {
-            if self.hold_back_behind(at, connection) {
+            if Self::throttle_behind(connection) {
                 return Ok(consumed);
             }
             let rest = &bytes[consumed..];

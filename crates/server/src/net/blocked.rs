@@ -21,12 +21,6 @@ pub(super) const LATER_MS: u64 = 10;
 const UNBLOCKED: &[u8] = b"UNBLOCKED client unblocked via CLIENT UNBLOCK";
 
 impl Worker {
-    /// Ends a blocked connection whose client has closed its side.
-    pub(super) fn stays(connection: &Connection) -> Result<(), End> {
-        let is_over = connection.session.flow.blocked().is_some() && connection.read_closed;
-        if is_over { Err(End::Gone) } else { Ok(()) }
-    }
-
     /// Repeats the blocked command of a connection, and lets the connection continue if the command
     /// has its reply.
     pub(super) fn attempt(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {

@@ -8,6 +8,8 @@
 //! It puts aside everything about the script's own client. When the script ends, the work goes
 //! back, and the loop continues.
 
+use super::driver::Event;
+use super::pipeline::AHEAD_MAX;
 use super::worker::{Work, Worker};
 use crate::services::running_script::set_meanwhile;
 use std::cell::RefCell;
@@ -40,6 +42,9 @@ pub(super) fn take_back_work() -> Work {
     };
     for message in std::mem::take(&mut worker.work.postponed_mail) {
         worker.server.mailboxes[worker.number].send(message);
+    }
+    if let Some(token) = worker.work.unread.take() {
+        worker.driver().set_reading(token, true);
     }
     std::mem::take(&mut worker.work)
 }
@@ -86,32 +91,29 @@ impl Worker {
         }
         // Everything about the script's client stays as it is, in its order.
         let away = self.stands_in_for;
-        let work = &mut self.work;
-        let batch = std::mem::take(&mut work.batch).into_iter();
-        let (arrivals, others) = batch.partition(|arrival| Some(arrival.token.at) == away);
-        work.batch = others;
-        let ready = work.schedule.take_ready_at(away);
-        let mut events = VecDeque::new();
+        let ready = self.work.schedule.take_ready_at(away);
+        let (mut events, mut bytes) = (VecDeque::new(), 0);
         // A message may have started the script, and others wait behind it.
         self.mail();
         while let Some(event) = self.next_event() {
-            if event.at().is_some() && event.at() == away {
-                events.push_back(event);
-            } else {
+            if event.at().is_none() || event.at() != away {
                 self.event(event);
+                continue;
             }
-        }
-        for _ in 0..self.work.schedule.ready_len() {
-            if let Some(token) = self.work.schedule.next_ready() {
-                self.ready(token.at, false, false);
+            if let Event::Received(token, more) = &event {
+                bytes += more.len();
+                if bytes > AHEAD_MAX {
+                    self.driver().set_reading(*token, false);
+                    self.work.unread = Some(*token);
+                }
             }
+            events.push_back(event);
         }
-        self.carry_out();
-        self.gather();
-        self.send_gathered();
-        self.work.batch = arrivals;
-        ready.into_iter().for_each(|token| self.work.schedule.add_ready(token));
+        self.continue_ready();
+        // Sends the replies. If that fails, the loop itself will end for the same reason, later.
+        let _ = self.wait(Duration::ZERO);
         events.append(&mut self.work.events);
         self.work.events = events;
+        ready.into_iter().for_each(|token| self.work.schedule.add_ready(token));
     }
 }

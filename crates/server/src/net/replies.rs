@@ -1,4 +1,4 @@
-//! Replies: written, gathered with those of other clients, or kept for a client that reads slowly.
+//! Replies: handed to the driver, within limits for a client that reads slowly.
 
 use super::connection::Connection;
 use super::worker::{End, OUTPUT, Worker};
@@ -9,10 +9,9 @@ use crate::settings::config::OutputLimit;
 use std::sync::atomic::Ordering;
 use wire::resp::Encoder;
 
-/// Replies are written early once they have this many bytes.
+/// Replies are sent early once they have this many bytes.
 pub(super) const WRITE_EARLY: usize = 256 << 10;
-/// The bytes of replies that may wait, be gathered, or be written in one turn. Beyond this, the
-/// client's next command is held back.
+/// The bytes of replies that may wait, or be sent in one turn. Beyond this, the client is throttled.
 pub(super) const REPLIES_MAX: usize = 1 << 20;
 /// The bytes of replies that `client-output-buffer-limit` does not count. In Redis each client has
 /// a buffer of this size in any case. So a small reply never disconnects a client, however low the
@@ -20,18 +19,13 @@ pub(super) const REPLIES_MAX: usize = 1 << 20;
 const UNCOUNTED: usize = 16 << 10;
 /// The bytes of lines that may wait for a watcher of memcached's protocol, as in memcached.
 const WATCHER_MAX: usize = 256 << 10;
-/// Longer replies are not gathered: compared with them the call that writes them costs little.
-const GATHER_MAX: usize = 32 << 10;
-/// The largest number of connections whose gathered replies wait for each other.
-const GATHERED_MAX: usize = 64;
-
 /// Publishes the bytes that wait for a client, for other threads.
 fn note_output(connection: &Connection) {
-    connection.session.client.output.store(connection.waiting() as u64, Ordering::Relaxed);
+    connection.session.client.output.store(connection.waiting as u64, Ordering::Relaxed);
 }
 
 impl Worker {
-    /// Writes the replies, or gathers them.
+    /// Sends the replies.
     pub(super) fn reply(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
         if self.output.is_empty() {
             return Ok(());
@@ -41,46 +35,30 @@ impl Worker {
             self.work.schedule.add_timer(until_ms, connection.token(at));
             return Ok(());
         }
-        let (counters, len) = (self.counters(), self.output.len());
+        let len = self.output.len();
+        let waiting = self.driver.borrow_mut().send(connection.token(at), &mut self.output)?;
+        let sent = (connection.waiting + len).saturating_sub(waiting) as u64;
+        let counters = self.counters();
         counters.writes.add(1);
-        let is_small = len <= GATHER_MAX && self.driver().pushes(&connection.stream);
-        if connection.is_gathered || is_small && connection.waiting() == 0 {
-            counters.net_out.add(len as u64);
-            connection.session.client.net_out.add(len as u64);
-            if !connection.is_gathered {
-                self.work.gathered.push(at);
-            }
-            connection.gather(&mut self.output, || self.driver.borrow_mut().spare());
-            return Ok(());
-        }
-        let sent = connection.send(&self.output)?;
-        counters.net_out.add(sent as u64);
-        connection.session.client.net_out.add(sent as u64);
-        self.output.clear();
+        counters.net_out.add(sent);
+        connection.session.client.net_out.add(sent);
         if self.output.capacity() > 4 * WRITE_EARLY {
             self.output = Vec::with_capacity(OUTPUT);
         }
-        if connection.waiting() > 0 {
-            self.wait_for_room(at, connection)?;
+        if waiting > 0 || connection.waiting > 0 {
+            connection.waiting = waiting;
             note_output(connection);
             self.check_output(connection)?;
         }
         Ok(())
     }
 
-    /// Asks for a report when the socket accepts more bytes.
-    fn wait_for_room(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
-        if !connection.awaits_room {
-            connection.awaits_room = true;
-            let token = connection.token(at);
-            self.driver().watch_room(&mut connection.stream, token, true)?;
-        }
-        Ok(())
-    }
-
-    /// Writes the waiting replies, as far as the socket accepts them.
-    pub(super) fn flush(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
-        let sent = connection.flush()?;
+    /// Notes that waiting replies were sent, or that gathered ones must wait. Continues a client
+    /// that has read all.
+    pub(super) fn note_sent(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
+        let waiting = self.driver().waiting(connection.token(at));
+        let sent = connection.waiting.saturating_sub(waiting);
+        connection.waiting = waiting;
         self.counters().net_out.add(sent as u64);
         self.counters().writes.add(1);
         note_output(connection);
@@ -89,76 +67,17 @@ impl Worker {
             let now_ms = self.server.clock.micros().0 / 1_000;
             connection.session.client.last_ms.store(now_ms, Ordering::Relaxed);
         }
-        if connection.waiting() > 0 {
-            self.wait_for_room(at, connection)?;
-            return self.check_output(connection);
-        }
-        if std::mem::take(&mut connection.awaits_room) {
-            let token = connection.token(at);
-            self.driver().watch_room(&mut connection.stream, token, false)?;
-        }
-        if connection.session.closing { Err(End::Closed) } else { Ok(()) }
+        if waiting > 0 { self.check_output(connection) } else { self.continue_one(at, connection) }
     }
 
-    /// Hands the gathered replies to the driver, except those of a client whose script runs.
-    pub(super) fn gather(&mut self) {
-        let mut driver = self.driver.borrow_mut();
-        let (connections, away) = (&mut self.work.connections, self.stands_in_for);
-        self.work.gathered.retain(|&at| {
-            if let Some(connection) = &mut connections[at]
-                && connection.is_gathered
-            {
-                let replies = connection.take_gathered();
-                let token = connection.token(at);
-                driver.gather(&connection.stream, token, replies);
-            }
-            Some(at) == away
-        });
-    }
-
-    /// Sends the gathered replies if many clients wait for them.
-    pub(super) fn flush_if_many(&mut self) {
-        if self.work.gathered.len() < GATHERED_MAX {
-            return;
+    /// Throttles a client if too many bytes of replies wait for it, until the client has read them.
+    /// Returns whether it did.
+    pub(super) fn throttle_behind(connection: &mut Connection) -> bool {
+        let is_too_much = connection.waiting > REPLIES_MAX;
+        if is_too_much {
+            connection.session.throttle();
         }
-        self.gather();
-        self.send_gathered();
-    }
-
-    /// Sends the replies that the driver has gathered.
-    pub(super) fn send_gathered(&mut self) {
-        let flushed = self.driver.borrow_mut().flush(&mut self.work.events);
-        if let Err(error) = flushed {
-            tracing::error!(%error, "worker {} cannot send", self.number);
-        }
-        self.keep_unsent();
-    }
-
-    /// Keeps gathered replies that sockets did not accept, until they accept more.
-    pub(super) fn keep_unsent(&mut self) {
-        loop {
-            let Some((token, replies, written)) = self.driver().unsent() else {
-                break;
-            };
-            self.with(token, |worker, at, connection| {
-                connection.keep_unsent(replies, written);
-                worker.flush(at, connection)
-            });
-        }
-    }
-
-    /// Holds back the commands of a client if too many bytes of replies wait for it, until the
-    /// client has read them or they are sent. Returns whether it did.
-    pub(super) fn hold_back_behind(&mut self, at: usize, connection: &mut Connection) -> bool {
-        if connection.backlog() <= REPLIES_MAX {
-            return false;
-        }
-        connection.session.throttle();
-        if connection.waiting() == 0 {
-            // Gathered replies are sent before the next turn.
-            self.work.schedule.add_ready(connection.token(at));
-        }
-        true
+        is_too_much
     }
 
     /// The limit for the bytes that may wait for a client.
@@ -174,7 +93,7 @@ impl Worker {
             0 => usize::MAX,
             hard => {
                 let most = usize::try_from(hard).unwrap_or(usize::MAX).saturating_add(UNCOUNTED);
-                most.saturating_sub(connection.backlog())
+                most.saturating_sub(connection.waiting)
             }
         }
     }
@@ -193,8 +112,7 @@ impl Worker {
         End::Closed
     }
 
-    /// Writes the replies so far, and holds back the following commands if the replies had many
-    /// bytes.
+    /// Sends the replies so far, and throttles the client if the replies had many bytes.
     pub(super) fn reply_early(
         &mut self,
         at: usize,
@@ -202,10 +120,11 @@ impl Worker {
     ) -> Result<(), End> {
         connection.replied += self.output.len();
         self.reply(at, connection)?;
-        let waiting = connection.waiting();
+        let waiting = connection.waiting;
         if waiting.max(connection.replied) > REPLIES_MAX {
             connection.session.throttle();
             if waiting == 0 {
+                // Others have their turn first.
                 self.work.schedule.add_ready(connection.token(at));
             }
         }
@@ -215,7 +134,7 @@ impl Worker {
     /// Disconnects a client that reads its replies too slowly.
     pub(super) fn check_output(&self, connection: &mut Connection) -> Result<(), End> {
         let limit = self.output_limit(&connection.session);
-        let (waiting, now_ms) = (connection.waiting(), self.server.clock.micros().0 / 1_000);
+        let (waiting, now_ms) = (connection.waiting, self.server.clock.micros().0 / 1_000);
         let counted = waiting.saturating_sub(UNCOUNTED) as u64;
         let mut over = limit.hard.0 > 0 && counted > limit.hard.0;
         if limit.soft.0 > 0 && counted > limit.soft.0 {
@@ -267,7 +186,7 @@ impl Worker {
         let Some(connection) = &mut self.work.connections[at] else {
             return;
         };
-        let waiting = connection.waiting();
+        let waiting = connection.waiting;
         let session = &mut connection.session;
         if !session.watching {
             // The line was on its way when the client stopped watching.

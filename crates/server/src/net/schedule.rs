@@ -7,7 +7,9 @@ use std::collections::{BTreeSet, VecDeque};
 /// has gone meanwhile stays here until its turn: its token is of nobody then.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
-    ready: VecDeque<Token>,
+    /// The turns in which connections were added, with the connection.
+    ready: VecDeque<(u64, Token)>,
+    turn: u64,
     /// The times, in milliseconds of the server's clock, with the connection that continues.
     timers: BTreeSet<(u64, Token)>,
     paused: Vec<Token>,
@@ -16,7 +18,12 @@ pub(super) struct Schedule {
 impl Schedule {
     /// Lets a connection continue in the next turn.
     pub(super) fn add_ready(&mut self, token: Token) {
-        self.ready.push_back(token);
+        self.ready.push_back((self.turn, token));
+    }
+
+    /// Begins the next turn.
+    pub(super) const fn begin_turn(&mut self) {
+        self.turn += 1;
     }
 
     /// Lets a connection continue at a time.
@@ -33,21 +40,27 @@ impl Schedule {
         self.timers.remove(&(at_ms, token));
     }
 
-    /// The number of connections that continue in the next turn.
-    pub(super) fn ready_len(&self) -> usize {
-        self.ready.len()
+    /// Whether any connection continues in the next turn.
+    pub(super) fn is_any_ready(&self) -> bool {
+        !self.ready.is_empty()
     }
 
     /// Takes the next connection that continues in this turn.
     pub(super) fn next_ready(&mut self) -> Option<Token> {
-        self.ready.pop_front()
+        let (_, token) = self.ready.pop_front_if(|(turn, _)| *turn < self.turn)?;
+        Some(token)
     }
 
-    /// Takes the connections at a place out of those that continue in this turn.
-    pub(super) fn take_ready_at(&mut self, at: Option<usize>) -> VecDeque<Token> {
-        let all = std::mem::take(&mut self.ready).into_iter();
-        let (taken, others) = all.partition(|token| Some(token.at) == at);
-        self.ready = others;
+    /// Takes the connections at a place out of those that continue in this turn or the next one.
+    pub(super) fn take_ready_at(&mut self, at: Option<usize>) -> Vec<Token> {
+        let mut taken = vec![];
+        self.ready.retain(|(_, token)| {
+            let is_there = Some(token.at) == at;
+            if is_there {
+                taken.push(*token);
+            }
+            !is_there
+        });
         taken
     }
 
@@ -112,8 +125,11 @@ mod tests {
             schedule.add_ready(token(at));
         }
         assert_eq!(schedule.take_ready_at(Some(1)), [token(1), token(1)]);
-        assert_eq!(schedule.ready_len(), 2);
-        assert_eq!(schedule.next_ready(), Some(token(2)));
+        assert_eq!(schedule.next_ready(), None, "the next turn has not begun");
+        schedule.begin_turn();
+        schedule.add_ready(token(4));
+        assert_eq!([(); 3].map(|()| schedule.next_ready()), [Some(token(2)), Some(token(3)), None]);
+        assert!(schedule.is_any_ready());
         assert!(schedule.take_ready_at(None).is_empty());
     }
 }

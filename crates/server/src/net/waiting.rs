@@ -60,8 +60,23 @@ impl Worker {
     /// Runs the commands that waited, and lets the connection be read again.
     pub(super) fn go_on(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
         connection.session.resume();
-        self.received(at, connection, &[])?;
-        self.work.schedule.add_ready(connection.token(at));
-        Ok(())
+        connection.replied = 0;
+        self.driver().set_reading(connection.token(at), true);
+        self.received(at, connection, &[])
+    }
+
+    /// Continues a connection in a new turn: its gathered replies are sent.
+    pub(super) fn continue_one(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+    ) -> Result<(), End> {
+        match connection.session.flow {
+            // It continues when its socket has accepted the replies.
+            _ if connection.waiting > 0 => Ok(()),
+            _ if connection.session.closing => Err(End::Closed),
+            Flow::Throttled => self.go_on(at, connection),
+            _ => Ok(()),
+        }
     }
 }

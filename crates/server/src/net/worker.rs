@@ -1,26 +1,24 @@
 //! A worker: one thread with one event loop, and the connections that it was handed.
 //!
-//! The loop waits by a [`Driver`]. The input of one wait is handled in small batches across
-//! connections. First the worker prefetches the key of each connection's first command. Then it
-//! runs each connection's complete commands in order, and replies. With epoll a reply is written at
-//! once. With io_uring the replies of all connections are sent together when the next wait begins.
-//! A single request waits for no other.
+//! The loop waits by a [`Driver`], which owns the sockets. The input of one wait is handled in small
+//! batches across connections. First the worker prefetches the key of each connection's first
+//! command. Then it runs each connection's complete commands in order, and replies. With epoll a
+//! reply is written at once. With io_uring the replies of all connections are sent together when
+//! the next wait begins. A single request waits for no other.
 //!
 //! Only the rest of an unfinished command is copied to its connection. A client that sends more
 //! than a buffer holds is read again after the others have had their turn.
 //!
-//! A client that reads more slowly than it sends requests has waiting replies. It is neither read
-//! nor served until they are sent. So the server holds at most
-//! [`REPLIES_MAX`](super::replies::REPLIES_MAX) and one more reply for it, and the rest of its
-//! commands stays in its own buffers. A client that reads as fast as it sends gives way to others
-//! after the same number of bytes.
+//! A client that reads more slowly than it sends requests has waiting replies. Above
+//! [`REPLIES_MAX`](super::replies::REPLIES_MAX) it is not served until they are sent. So the server
+//! holds at most that and one more reply for it, and only a little more of its commands. A client
+//! that reads as fast as it sends gives way to others after the same number of bytes.
 //!
 //! The clock is read once for the commands of one read.
 
 use super::connection::Connection;
 use super::driver;
 use super::driver::{Driver, Event, Token};
-use super::pipeline::Arrival;
 use super::schedule::Schedule;
 use crate::facts::Speaks;
 use crate::server::watch_lines;
@@ -67,15 +65,15 @@ pub(super) struct Work {
     vacant: Vec<usize>,
     /// Events that are not handled yet.
     pub(super) events: VecDeque<Event>,
-    /// Bytes from clients that are not handled yet.
-    pub(super) batch: VecDeque<Arrival>,
-    /// Connections with gathered replies.
-    pub(super) gathered: Vec<usize>,
+    /// The number of them whose keys are prefetched.
+    pub(super) ahead: usize,
     pub(super) schedule: Schedule,
     /// Messages that are not handled yet.
     pub(super) mail: VecDeque<Message>,
     /// Messages about the connection for which a script runs, kept until the script has ended.
     pub(super) postponed_mail: Vec<Message>,
+    /// The connection for which a script runs, if it is not read until the script has ended.
+    pub(super) unread: Option<Token>,
 }
 
 /// The event loop of one thread.
@@ -141,9 +139,8 @@ impl Worker {
 
     /// Waits for events once, and handles all of them.
     pub(super) fn turn(&mut self) -> io::Result<()> {
-        let is_idle = self.work.schedule.ready_len() == 0 && self.work.events.is_empty();
+        let is_idle = !self.work.schedule.is_any_ready() && self.work.events.is_empty();
         let wait = if is_idle { self.wait_ms() } else { 0 };
-        self.gather();
         self.wait(Duration::from_millis(wait))?;
         self.counters().polls.add(1);
         if let Some(view) = self.server.newer(&self.view) {
@@ -160,14 +157,7 @@ impl Worker {
             };
             self.event(event);
         }
-        // A script may run for one of them: the others stay where its stand-in finds them.
-        for _ in 0..self.work.schedule.ready_len() {
-            let Some(token) = self.work.schedule.next_ready() else {
-                break;
-            };
-            self.ready(token.at, false, false);
-        }
-        self.carry_out();
+        self.continue_ready();
         if is_quiet || self.work.schedule.awaits_time() {
             self.now_ms = self.server.clock.micros().0 / 1_000;
         }
@@ -176,12 +166,10 @@ impl Worker {
         Ok(())
     }
 
-    /// Sends the gathered replies, and waits for events.
+    /// Sends the gathered replies, and waits for the events of the next turn.
     pub(super) fn wait(&mut self, most: Duration) -> io::Result<()> {
-        let mut driver = self.driver.borrow_mut();
-        driver.wait(most, &mut self.work.events)?;
-        drop(driver);
-        self.keep_unsent();
+        self.driver.borrow_mut().wait(most, &mut self.work.events)?;
+        self.work.schedule.begin_turn();
         Ok(())
     }
 
@@ -189,24 +177,24 @@ impl Worker {
         self.driver.borrow_mut()
     }
 
-    /// Takes the next event. The bytes that a client sent are handled before its end, and while a
-    /// script may run for one of them, the event stays where the stand-in finds it.
-    pub(super) fn next_event(&mut self) -> Option<Event> {
-        let brings = |event: &Event| matches!(event, Event::Received(..) | Event::Ready(..));
-        if self.work.events.front().is_some_and(|event| !brings(event)) {
-            self.carry_out();
-        }
-        self.work.events.pop_front()
-    }
-
     pub(super) fn event(&mut self, event: Event) {
         match event {
-            Event::Received(token, bytes) => self.arrived(token, bytes),
-            Event::Ready(at, is_writable, is_closed) => self.ready(at, is_writable, is_closed),
-            Event::Mail => self.mail(),
-            Event::Closed(token) => self.with(token, Self::sends_no_more),
+            Event::Received(token, bytes) => {
+                self.with(token, |worker, at, connection| worker.take(at, connection, &bytes));
+                self.driver().recycle(bytes);
+            }
+            Event::Sent(token) => self.with(token, Self::note_sent),
+            Event::HungUp(token) => self.with(token, Self::hung_up),
             Event::Failed(token) => self.with(token, |_, _, _| Err(End::Gone)),
-            Event::Paused(token) => self.with(token, Self::receives_no_more),
+            Event::Mail => self.mail(),
+        }
+    }
+
+    /// Continues the connections that are ready in this turn. A script may run for one of them: the
+    /// others stay where its stand-in finds them.
+    pub(super) fn continue_ready(&mut self) {
+        while let Some(token) = self.work.schedule.next_ready() {
+            self.with(token, Self::continue_one);
         }
     }
 
@@ -285,7 +273,7 @@ impl Worker {
         f: impl FnOnce(&mut Self, usize, &mut Connection) -> Result<(), End>,
     ) {
         let found = self.work.connections.get_mut(token.at).and_then(Option::as_mut);
-        if !found.is_some_and(|connection| token.is_of(connection.session.client.id)) {
+        if !found.is_some_and(|connection| connection.session.client.id == token.id) {
             return;
         }
         self.with_whoever(token.at, f);
@@ -332,11 +320,10 @@ impl Worker {
         let needs_token = speaks == Speaks::Memcached && !self.view.tokens.is_empty();
         let session = Session::new(client, &self.view, needs_token);
         watch_lines::connection(&self.server, &session.client, None);
-        let mut connection = Connection::new(stream, session);
-        let token = connection.token(at);
-        let joined = self.driver().join(&mut connection.stream, token);
+        let connection = Connection::new(session);
+        let added = self.driver().add(connection.token(at), stream);
         self.work.connections[at] = Some(Box::new(connection));
-        if let Err(error) = joined {
+        if let Err(error) = added {
             tracing::warn!(%error, "a connection cannot be watched and is closed");
             self.close(at);
         }
@@ -353,8 +340,7 @@ impl Worker {
         connection.session.unsubscribe_all(&self.server.pubsub);
         self.server.monitors.leave(id);
         self.server.tracking.leave(id);
-        connection.end();
-        self.driver().leave(&mut connection.stream, Token { at, id });
+        self.driver().remove(Token { at, id });
         self.server.clients.disconnect(id);
         self.work.vacant.push(at);
     }
@@ -384,7 +370,7 @@ impl Worker {
                 now_ms.saturating_sub(connection.session.client.last_ms.load(Ordering::Relaxed));
             let idle = timeout_ms > 0 && idle_ms > timeout_ms && !connection.session.listens();
             let idle = idle && connection.session.flow.blocked().is_none();
-            let slow = connection.waiting() > 0 && self.check_output(&mut connection).is_err();
+            let slow = connection.waiting > 0 && self.check_output(&mut connection).is_err();
             if idle {
                 let address = &connection.session.client.address;
                 tracing::debug!("client {address} is closed: idle for longer, above timeout");

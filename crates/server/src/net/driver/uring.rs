@@ -5,43 +5,39 @@
 //! (decryption reads as much as a record needs), and sockets that did not accept everything, until
 //! they accept more.
 
+use super::driver::{Bytes, Driver, Event, Token};
 use super::epoll::Epoll;
-use super::{Bytes, Driver, Event, Token};
+use super::socket::Socket;
 use crate::services::stream::Stream;
-use mio::Interest;
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 use uring::{Completion, Ring};
 
-/// The bits of a place in a token, and the mask of the client's id above them.
+/// The bits of a place in the number that the ring knows a socket by, and the mask of the client's
+/// id above them.
 const AT: u32 = 32;
 const ID: u64 = (1 << 30) - 1;
+/// Longer replies are not gathered: compared with them the call that writes them costs little.
+const GATHER_MAX: usize = 32 << 10;
+/// The largest number of connections whose gathered replies wait for each other.
+const GATHERED_MAX: usize = 64;
 
-/// The value for no token.
-const NONE: u64 = u64::MAX;
-
-const fn token(place: Token) -> u64 {
-    place.at as u64 | (place.id & ID) << AT
-}
-
-const fn place(token: u64) -> Token {
-    Token { at: (token & ((1 << AT) - 1)) as usize, id: token >> AT }
-}
-
-impl Token {
-    /// Whether this is the place of the client with this id.
-    pub(in crate::net) const fn is_of(self, id: u64) -> bool {
-        self.id & ID == id & ID
-    }
+const fn number(token: Token) -> u64 {
+    token.at as u64 | (token.id & ID) << AT
 }
 
 pub(super) struct Uring {
+    /// The driver for everything else. It owns all sockets.
     epoll: Epoll,
     ring: Ring,
     completions: Vec<Completion>,
-    /// The tokens of running receives, by place; [`NONE`] for none.
-    armed: Vec<u64>,
+    /// Connections with gathered replies.
+    gathered: Vec<Token>,
+    /// Connections from which the ring paused to receive, although their input is wanted.
+    paused: Vec<Token>,
+    /// Events to report in the next wait.
+    events: VecDeque<Event>,
 }
 
 impl Uring {
@@ -49,37 +45,108 @@ impl Uring {
     pub(super) fn new(epoll: Epoll) -> Result<Self, (Epoll, io::Error)> {
         let ring = Ring::new().and_then(|mut ring| ring.watch(&epoll).map(|()| ring));
         match ring {
-            Ok(ring) => Ok(Self { epoll, ring, completions: vec![], armed: vec![] }),
+            Ok(ring) => Ok(Self {
+                epoll,
+                ring,
+                completions: vec![],
+                gathered: vec![],
+                paused: vec![],
+                events: VecDeque::new(),
+            }),
             Err(error) => Err((epoll, error)),
         }
     }
 
-    /// Reports the completions of the ring.
-    fn tell(&mut self, events: &mut VecDeque<Event>) -> io::Result<()> {
-        let mut is_ready = false;
-        let armed = &mut self.armed;
-        let mut disarm = |token| {
-            let place = place(token);
-            if armed[place.at] == token {
-                armed[place.at] = NONE;
-            }
-            place
-        };
-        for completion in self.completions.drain(..) {
-            events.push_back(match completion {
-                Completion::Received(token, buffer) => {
-                    Event::Received(place(token), Bytes::Received(buffer))
-                }
-                Completion::Closed(token) => Event::Closed(disarm(token)),
-                Completion::Failed(token) => Event::Failed(disarm(token)),
-                Completion::Paused(token) => Event::Paused(disarm(token)),
-                Completion::Ready => {
-                    is_ready = true;
-                    continue;
-                }
-            });
+    /// The socket that the ring knows by a number, if it is still there.
+    fn socket(&mut self, number: u64) -> Option<&mut Socket> {
+        let at = (number & ((1 << AT) - 1)) as usize;
+        self.epoll.sockets.at(at).filter(|socket| self::number(socket.token) == number)
+    }
+
+    /// Lets the ring receive from a socket.
+    fn arm(&mut self, token: Token) -> io::Result<()> {
+        if let Some(socket) = self.epoll.sockets.get(token)
+            && socket.is_reading
+            && !socket.is_armed
+        {
+            self.ring.receive(&socket.stream, number(token))?;
+            socket.is_armed = true;
         }
-        if is_ready { self.epoll.wait(Duration::ZERO, events) } else { Ok(()) }
+        Ok(())
+    }
+
+    /// Lets the ring receive from a socket again.
+    fn arm_again(&mut self, token: Token) {
+        if self.arm(token).is_err() {
+            self.events.push_back(Event::Failed(token));
+        }
+    }
+
+    /// Hands the gathered replies to the ring.
+    fn queue_gathered(&mut self) {
+        for token in self.gathered.drain(..) {
+            if let Some(socket) = self.epoll.sockets.get(token)
+                && let Some(replies) = socket.take_gathered()
+            {
+                self.ring.send(&socket.stream, number(token), replies);
+            }
+        }
+    }
+
+    /// Sends the gathered replies at once.
+    fn flush(&mut self) {
+        self.queue_gathered();
+        if let Err(error) = self.ring.flush(&mut self.completions) {
+            tracing::error!(%error, "replies cannot be sent");
+        }
+        self.keep_unsent();
+    }
+
+    /// Keeps gathered replies that sockets did not accept, until they accept more.
+    fn keep_unsent(&mut self) {
+        while let Some(unsent) = self.ring.unsent() {
+            let Some(socket) = self.socket(unsent.token) else { continue };
+            socket.keep(unsent.bytes, unsent.written);
+            let token = socket.token;
+            self.events.extend(self.epoll.flush(token));
+        }
+    }
+
+    /// Reports the completions of the ring. Returns whether epoll has events.
+    fn report(&mut self, events: &mut VecDeque<Event>) -> bool {
+        events.append(&mut self.events);
+        let mut is_epoll_ready = false;
+        let mut completions = std::mem::take(&mut self.completions);
+        for completion in completions.drain(..) {
+            match completion {
+                Completion::Received(number, buffer) => match self.socket(number) {
+                    Some(socket) => {
+                        events.push_back(Event::Received(socket.token, Bytes::Received(buffer)));
+                    }
+                    None => self.ring.give_back(buffer),
+                },
+                Completion::Closed(number) => {
+                    events.extend(self.disarm(number).map(Event::HungUp));
+                }
+                Completion::Failed(number) => {
+                    events.extend(self.disarm(number).map(Event::Failed));
+                }
+                Completion::Paused(number) => {
+                    let token = self.disarm(number);
+                    self.paused.extend(token);
+                }
+                Completion::Ready => is_epoll_ready = true,
+            }
+        }
+        self.completions = completions;
+        is_epoll_ready
+    }
+
+    /// Notes that the ring no longer receives from a socket.
+    fn disarm(&mut self, number: u64) -> Option<Token> {
+        let socket = self.socket(number)?;
+        socket.is_armed = false;
+        Some(socket.token)
     }
 }
 
@@ -89,88 +156,85 @@ impl Driver for Uring {
     }
 
     fn wait(&mut self, most: Duration, events: &mut VecDeque<Event>) -> io::Result<()> {
-        self.ring.wait(most, &mut self.completions)?;
-        self.tell(events)
-    }
-
-    fn join(&mut self, stream: &mut Stream, place: Token) -> io::Result<()> {
-        if !self.pushes(stream) {
-            return self.epoll.join(stream, place);
+        // Their bytes have been handled since, so that the ring has buffers again.
+        for token in std::mem::take(&mut self.paused) {
+            self.arm_again(token);
         }
-        if self.armed.len() <= place.at {
-            self.armed.resize(place.at + 1, NONE);
+        self.queue_gathered();
+        let is_any = !self.completions.is_empty() || !self.events.is_empty();
+        let is_any = is_any || self.epoll.is_any_ready();
+        self.ring.wait(if is_any { Duration::ZERO } else { most }, &mut self.completions)?;
+        self.keep_unsent();
+        if self.report(events) {
+            self.epoll.poll(Duration::ZERO, events)?;
         }
-        self.resume(stream, place)
-    }
-
-    fn leave(&mut self, stream: &mut Stream, place: Token) {
-        if !self.pushes(stream) {
-            return self.epoll.leave(stream, place);
-        }
-        if std::mem::replace(&mut self.armed[place.at], NONE) != NONE {
-            // The ring also keeps the socket open, until the cancellation.
-            let _ = self.ring.cancel(token(place));
-            stream.shut_down();
-        }
-        self.epoll.leave(stream, place);
-    }
-
-    fn watch_room(&mut self, stream: &mut Stream, place: Token, wanted: bool) -> io::Result<()> {
-        if !self.pushes(stream) {
-            return self.epoll.watch_room(stream, place, wanted);
-        }
-        let registry = self.epoll.registry();
-        if wanted {
-            registry.register(stream.source(), mio::Token(place.at), Interest::WRITABLE)
-        } else {
-            registry.deregister(stream.source())
-        }
-    }
-
-    fn read(&mut self, stream: &mut Stream) -> io::Result<Bytes> {
-        self.epoll.read(stream)
-    }
-
-    fn give_back(&mut self, bytes: Bytes) {
-        match bytes {
-            Bytes::Received(buffer) => self.ring.give_back(buffer),
-            read @ Bytes::Read(..) => self.epoll.give_back(read),
-        }
-    }
-
-    fn pushes(&self, stream: &Stream) -> bool {
-        !matches!(stream, Stream::Tls(_))
-    }
-
-    fn pause(&mut self, place: Token) {
-        if self.armed[place.at] != NONE {
-            // If the queue is full, the ring goes on receiving, and the bytes are kept.
-            let _ = self.ring.cancel(token(place));
-        }
-    }
-
-    fn resume(&mut self, stream: &Stream, place: Token) -> io::Result<()> {
-        if self.pushes(stream) && self.armed[place.at] == NONE {
-            self.ring.receive(stream, token(place))?;
-            self.armed[place.at] = token(place);
-        }
+        self.epoll.read_some(events);
         Ok(())
     }
 
-    fn gather(&mut self, stream: &Stream, place: Token, replies: Vec<u8>) {
-        self.ring.send(stream, token(place), replies);
+    fn add(&mut self, token: Token, stream: Stream) -> io::Result<()> {
+        if matches!(stream, Stream::Tls(_)) {
+            return self.epoll.add(token, stream);
+        }
+        self.epoll.add_by_ring(token, stream);
+        self.arm(token)
     }
 
-    fn flush(&mut self, events: &mut VecDeque<Event>) -> io::Result<()> {
-        self.ring.flush(&mut self.completions)?;
-        self.tell(events)
+    fn remove(&mut self, token: Token) {
+        if let Some(socket) = self.epoll.sockets.get(token)
+            && socket.is_armed
+        {
+            socket.end();
+            // The ring also keeps the socket open, until the cancellation.
+            let _ = self.ring.cancel(number(token));
+            socket.stream.shut_down();
+        }
+        self.epoll.remove(token);
     }
 
-    fn unsent(&mut self) -> Option<(Token, Vec<u8>, usize)> {
-        self.ring.unsent().map(|unsent| (place(unsent.token), unsent.bytes, unsent.written))
+    fn set_reading(&mut self, token: Token, on: bool) {
+        let Some(socket) = self.epoll.sockets.get(token) else {
+            return;
+        };
+        if !socket.by_ring {
+            return self.epoll.set_reading(token, on);
+        }
+        let was_on = std::mem::replace(&mut socket.is_reading, on);
+        if on {
+            self.arm_again(token);
+        } else if was_on && socket.is_armed {
+            // If the queue is full, the ring goes on receiving.
+            let _ = self.ring.cancel(number(token));
+        }
     }
 
-    fn spare(&mut self) -> Vec<u8> {
-        self.ring.spare()
+    fn recycle(&mut self, bytes: Bytes) {
+        match bytes {
+            Bytes::Received(buffer) => self.ring.give_back(buffer),
+            read @ Bytes::Read(..) => self.epoll.recycle(read),
+        }
+    }
+
+    fn send(&mut self, token: Token, replies: &mut Vec<u8>) -> io::Result<usize> {
+        let Some(socket) = self.epoll.sockets.get(token) else {
+            replies.clear();
+            return Ok(0);
+        };
+        let is_small = socket.backlog() + replies.len() <= GATHER_MAX;
+        if !socket.by_ring || !is_small || socket.waiting() > 0 {
+            return self.epoll.send(token, replies);
+        }
+        if socket.gather(replies, || self.ring.spare()) {
+            self.gathered.push(token);
+        }
+        if self.gathered.len() < GATHERED_MAX {
+            return Ok(0);
+        }
+        self.flush();
+        Ok(self.waiting(token))
+    }
+
+    fn waiting(&self, token: Token) -> usize {
+        self.epoll.sockets.waiting(token)
     }
 }

@@ -1,0 +1,34 @@
+//! The choice between the drivers.
+
+use super::driver::Driver;
+use super::epoll::Epoll;
+use super::uring::Uring;
+use crate::server::Server;
+use crate::settings::config::IoUring;
+use mio::Poll;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The driver of a worker: io_uring if the kernel and the settings allow it.
+pub(in crate::net) fn choose(
+    poll: Poll,
+    number: usize,
+    server: &Server,
+) -> Rc<RefCell<dyn Driver>> {
+    let epoll = Epoll::new(poll);
+    let wish = server.view().settings.io_uring;
+    if wish == IoUring::No {
+        return Rc::new(RefCell::new(epoll));
+    }
+    match Uring::new(epoll) {
+        Ok(uring) => Rc::new(RefCell::new(uring)),
+        Err((epoll, error)) => {
+            if number == 0 && wish == IoUring::Yes {
+                tracing::warn!("io-uring yes: the kernel refuses ({error}); epoll serves instead");
+            } else if number == 0 {
+                tracing::info!("io_uring is not to be had here ({error}): epoll serves");
+            }
+            Rc::new(RefCell::new(epoll))
+        }
+    }
+}
