@@ -76,8 +76,7 @@ impl Worker {
             Flow::Blocked(_) => Err(End::Gone),
             _ if connection.session.is_running() => {
                 connection.session.closing = true;
-                self.end_soon(at, connection);
-                Ok(())
+                self.end(at, connection)
             }
             // The driver reports it again when the connection goes on.
             _ => Ok(()),
@@ -142,7 +141,7 @@ impl Worker {
         client.last_ms.store(self.now_ms, Ordering::Relaxed);
         client.input.store(connection.input.len() as u64, Ordering::Relaxed);
         if connection.session.closing {
-            self.end_soon(at, connection);
+            self.end(at, connection)?;
         }
         let limit = self.view.settings.client_query_buffer_limit;
         if limit.0 > 0 && connection.input.len() as u64 > limit.0 {
@@ -156,11 +155,17 @@ impl Worker {
         Ok(())
     }
 
-    /// Ends a closing connection after its replies are sent.
-    fn end_soon(&mut self, at: usize, connection: &Connection) {
-        if connection.waiting == 0 {
-            // Gathered replies are sent before the next turn.
-            self.work.schedule.add_ready(connection.token(at));
+    /// Ends a closing connection as soon as its replies are sent.
+    fn end(&mut self, at: usize, connection: &Connection) -> Result<(), End> {
+        let token = connection.token(at);
+        let unsent = self.driver().unsent(token);
+        if unsent.waiting > 0 {
+            return Ok(());
         }
+        if unsent.gathered == 0 {
+            return Err(End::Closed);
+        }
+        self.work.schedule.add_ready(token);
+        Ok(())
     }
 }

@@ -56,7 +56,7 @@ impl Worker {
     /// Notes that waiting replies were sent, or that gathered ones must wait. Continues a client
     /// that has read all.
     pub(super) fn note_sent(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
-        let waiting = self.driver().waiting(connection.token(at));
+        let waiting = self.driver().unsent(connection.token(at)).waiting;
         let sent = connection.waiting.saturating_sub(waiting);
         connection.waiting = waiting;
         self.counters().net_out.add(sent as u64);

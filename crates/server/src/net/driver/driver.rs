@@ -21,8 +21,8 @@ pub(in crate::net) enum Event {
     Mail,
     /// A client has sent these bytes.
     Received(Token, Bytes),
-    /// [`Driver::waiting`] has changed: the client's socket has accepted replies that waited, or it
-    /// has not accepted all gathered ones.
+    /// The client's socket has accepted replies that waited, or it has not accepted all gathered
+    /// ones: [`Driver::unsent`] tells how many bytes wait now.
     Sent(Token),
     /// A client sends no more, and all of its bytes are reported. [`Driver::set_reading`] lets the
     /// driver report it again.
@@ -62,6 +62,15 @@ impl Deref for Bytes {
     }
 }
 
+/// Numbers of bytes of replies that are not sent yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::net) struct Unsent {
+    /// They wait until the socket accepts them.
+    pub(in crate::net) waiting: usize,
+    /// The next [`Driver::wait`] sends them.
+    pub(in crate::net) gathered: usize,
+}
+
 /// A way to wait for clients, to receive from them and to reply.
 pub(in crate::net) trait Driver {
     /// Its name in INFO.
@@ -88,6 +97,6 @@ pub(in crate::net) trait Driver {
     /// socket accepts them; gathered bytes do not count.
     fn send(&mut self, token: Token, replies: &mut Vec<u8>) -> io::Result<usize>;
 
-    /// The number of bytes of replies that wait until the client's socket accepts them.
-    fn waiting(&self, token: Token) -> usize;
+    /// The bytes of replies to a client that are not sent yet.
+    fn unsent(&self, token: Token) -> Unsent;
 }

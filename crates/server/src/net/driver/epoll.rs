@@ -5,7 +5,7 @@
 //! filled the buffer, behind the sockets that became ready meanwhile. One wait reads only a few
 //! sockets: their bytes, and the memory that their commands need, fit the caches together.
 
-use super::driver::{Bytes, Driver, Event, Token};
+use super::driver::{Bytes, Driver, Event, Token, Unsent};
 use super::socket::{Socket, Sockets};
 use crate::services::mail::MAIL;
 use crate::services::stream::Stream;
@@ -228,8 +228,8 @@ impl Driver for Epoll {
         Ok(waiting)
     }
 
-    fn waiting(&self, token: Token) -> usize {
-        self.sockets.waiting(token)
+    fn unsent(&self, token: Token) -> Unsent {
+        self.sockets.unsent(token)
     }
 }
 

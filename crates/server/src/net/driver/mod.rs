@@ -8,7 +8,7 @@
 //! ```text
 //!   wait ──► Received(bytes) … HungUp │ Failed      the input of a client, in its order
 //!   send(replies) ──► a number of bytes waits       the socket did not accept all
-//!   wait ──► Sent … Sent ── waiting() is 0          it has accepted more of them
+//!   wait ──► Sent … Sent ── nothing is unsent       it has accepted more of them
 //! ```
 
 mod choose;

@@ -1,6 +1,6 @@
 //! A client's socket with the replies that it has not accepted yet, and the table of all sockets.
 
-use super::driver::Token;
+use super::driver::{Token, Unsent};
 use crate::services::stream::Stream;
 use crate::text::buffers::give_back;
 use std::io;
@@ -167,10 +167,14 @@ impl Sockets {
         self.at(token.at).filter(|socket| socket.token == token)
     }
 
-    /// Bytes of replies that wait until the socket of a connection accepts them.
-    pub(super) fn waiting(&self, token: Token) -> usize {
+    /// The bytes of replies to a client that are not sent yet.
+    pub(super) fn unsent(&self, token: Token) -> Unsent {
         let socket = self.0.get(token.at).and_then(Option::as_ref);
-        socket.filter(|socket| socket.token == token).map_or(0, Socket::waiting)
+        match socket.filter(|socket| socket.token == token) {
+            Some(socket) if socket.is_gathered => Unsent { waiting: 0, gathered: socket.backlog() },
+            Some(socket) => Unsent { waiting: socket.backlog(), gathered: 0 },
+            None => Unsent::default(),
+        }
     }
 
     pub(super) fn take(&mut self, token: Token) -> Option<Socket> {

@@ -5,7 +5,7 @@
 //! (decryption reads as much as a record needs), and sockets that did not accept everything, until
 //! they accept more.
 
-use super::driver::{Bytes, Driver, Event, Token};
+use super::driver::{Bytes, Driver, Event, Token, Unsent};
 use super::epoll::Epoll;
 use super::socket::Socket;
 use crate::services::stream::Stream;
@@ -231,10 +231,10 @@ impl Driver for Uring {
             return Ok(0);
         }
         self.flush();
-        Ok(self.waiting(token))
+        Ok(self.unsent(token).waiting)
     }
 
-    fn waiting(&self, token: Token) -> usize {
-        self.epoll.sockets.waiting(token)
+    fn unsent(&self, token: Token) -> Unsent {
+        self.epoll.sockets.unsent(token)
     }
 }
