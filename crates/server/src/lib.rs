@@ -47,8 +47,9 @@ pub use process::serve::{Args, run};
 pub use settings::config::{self, Error, Settings};
 
 use background::{dump, housekeeping, pilot, process_memory, warm};
-use net::acceptor::{self, Acceptor, Bell};
+use net::acceptor::{Acceptor, Bell};
 use net::http;
+use net::listener;
 use net::worker::Worker;
 use server::Server;
 use services::mail::Mailbox;
@@ -93,15 +94,15 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     settings.check_start()?;
     settings.read_users()?;
     fd_limit::fit(&mut settings)?;
-    let listeners = acceptor::open(&settings)?;
-    let address = listeners.iter().find_map(acceptor::Listener::address);
+    let listeners = listener::open(&settings)?;
+    let address = listeners.iter().find_map(listener::Listener::address);
     let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
     let http = match settings.http_port {
         Some(0) => None,
         port => http::open(settings.http_bind, port)?,
     };
-    let sockets = listeners.iter().map(acceptor::Listener::socket).collect();
-    let mut listening: Vec<_> = listeners.iter().map(acceptor::Listener::describe).collect();
+    let sockets = listeners.iter().map(listener::Listener::socket).collect();
+    let mut listening: Vec<_> = listeners.iter().map(listener::Listener::describe).collect();
     listening.extend(http.as_ref().map(|http| format!("{} (http)", http.address)));
     let mut polls = vec![];
     let mut mailboxes = vec![];

@@ -7,6 +7,7 @@ pub(crate) mod busy_worker;
 pub(crate) mod connection;
 pub(crate) mod driver;
 pub(crate) mod http;
+pub(crate) mod listener;
 pub(crate) mod lookahead;
 pub(crate) mod pipeline;
 pub(crate) mod replies;

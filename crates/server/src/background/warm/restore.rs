@@ -1,7 +1,7 @@
 //! Reading: the file is removed, checked as a whole, and its items are restored.
 
 use super::file::{Broken, Kind, Reader};
-use super::{Entry, Head, Libraries, Tail};
+use super::layout::{Entry, Head, Libraries, Tail};
 use crate::server::Server;
 use crate::values::collection;
 use base::{Micros, TenantId};

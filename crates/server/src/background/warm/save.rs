@@ -1,7 +1,7 @@
 //! Writing: all items of the store, in the order of a walk.
 
 use super::file::{Kind, Writer, encode};
-use super::{Entry, Head, Libraries, Tail, TenantHead, beside};
+use super::layout::{Entry, Head, Libraries, Tail, TenantHead, beside};
 use crate::server::Server;
 use crate::settings::config::Error;
 use crate::values::collection;
