@@ -33,6 +33,7 @@ struct Cli {
 enum Command {
     Serve(server::Args),
     Ping(server::PingArgs),
+    Config(server::ConfigArgs),
     Demo(demo::Args),
     Replay(Box<load::Args>),
 }
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
     ended(match command {
         Command::Serve(args) => server::run(args).map_err(Into::into),
         Command::Ping(args) => server::ping(&args).map_err(Into::into),
+        Command::Config(args) => server::check_config(args).map_err(Into::into),
         Command::Demo(args) => demo::run(args),
         Command::Replay(args) if args.asks_elsewhere() => {
             Err(programs::become_lab(words, env!("CARGO_PKG_VERSION")))

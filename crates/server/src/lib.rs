@@ -42,6 +42,7 @@ mod values;
 
 pub use facts::CommandDoc;
 pub use families::about;
+pub use process::check::{ConfigArgs, check_config};
 pub use process::ping::{PingArgs, ping};
 pub use process::serve::{Args, run};
 pub use settings::config::{self, Error, Settings};
@@ -152,21 +153,10 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
 fn announce(server: &Server) {
     let view = server.view();
     let settings = &view.settings;
-    let memory = match settings.maxmemory.0 {
-        0 => "without a memory limit, so it never evicts (set maxmemory)".to_owned(),
-        _ if !settings.maxmemory_policy.evicts() => {
-            format!("up to {}, then refuses writes (noeviction)", settings.maxmemory)
-        }
-        _ => format!(
-            "up to {}, then evicts ({}, recipe {})",
-            settings.maxmemory,
-            settings.maxmemory_policy.name(),
-            settings.recipe
-        ),
-    };
     tracing::info!(
-        "Larder {} is a cache: it holds data {memory}; tenants: {}; {} threads; listening on {}",
+        "Larder {} is a cache: it holds data {}; tenants: {}; {} threads; listening on {}",
         env!("CARGO_PKG_VERSION"),
+        settings.memory_use(),
         view.names.join(", "),
         settings.io_threads,
         server.listening.join(", ")

@@ -1,5 +1,4 @@
-//! The server as its clients see it over a socket: the binary in a process of its own. With
-//! `--release` that is the shipped binary, as `.ci/run` tests it.
+//! The server as its clients see it over a socket: the binary in a process of its own.
 
 mod acl;
 mod atomic;
@@ -12,6 +11,7 @@ mod clients;
 mod cluster;
 mod collections;
 mod compatibility;
+mod config_check;
 mod connections;
 mod dashboard;
 mod exporters;

@@ -20,7 +20,7 @@ pub(crate) struct Server {
 }
 
 /// Subcommands that `larder` runs itself; the lab has the others.
-const OWN: [&str; 4] = ["serve", "ping", "demo", "replay"];
+const OWN: [&str; 5] = ["serve", "ping", "config", "demo", "replay"];
 
 /// The binary with a typed command line. The lab is built before a command that needs it.
 pub(crate) fn larder(words: &str) -> Command {

@@ -1,5 +1,7 @@
-//! The server as a process: start, background, signals, reload, and `larder ping`.
+//! The server as a process: start, background, signals, reload, `larder config check` and
+//! `larder ping`.
 
+pub(crate) mod check;
 pub(crate) mod daemonize;
 pub(crate) mod ping;
 pub(crate) mod reload;

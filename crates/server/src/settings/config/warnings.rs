@@ -8,6 +8,23 @@ use std::fs::File;
 use std::path::Path;
 
 impl Settings {
+    /// The memory that a server with these settings uses, and what it does when that is full: the
+    /// end of a sentence that begins with "it holds data".
+    pub(crate) fn memory_use(&self) -> String {
+        match self.maxmemory.0 {
+            0 => "without a memory limit, so it never evicts (set maxmemory)".to_owned(),
+            _ if !self.maxmemory_policy.evicts() => {
+                format!("up to {}, then refuses writes (noeviction)", self.maxmemory)
+            }
+            _ => format!(
+                "up to {}, then evicts ({}, recipe {})",
+                self.maxmemory,
+                self.maxmemory_policy.name(),
+                self.recipe
+            ),
+        }
+    }
+
     /// Lines for the log. Each is a sentence that names the remedy.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut all = vec![];
