@@ -32,6 +32,7 @@ mod metrics;
 mod monitor;
 mod notifications;
 mod observe;
+mod observers;
 mod operator;
 mod pause;
 mod process;
