@@ -8,6 +8,7 @@ use crate::commands::{
     sort, string, transaction, zset, zset_algebra, zset_pop, zset_range,
 };
 use crate::facts::{CommandDoc, Facts, table};
+use crate::memcached;
 use std::sync::Once;
 
 /// The families, in the order of COMMAND's reply.
@@ -62,6 +63,7 @@ pub(crate) fn install() {
             all.iter().map(|command| (&command.facts, command.below())).collect();
         table::fill(&facts);
         call::install(&all);
+        memcached::install();
     });
 }
 

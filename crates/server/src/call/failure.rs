@@ -18,6 +18,12 @@ impl Failure {
         Self(format!("{text} ({setting} {value})").into_bytes().into())
     }
 
+    /// The error of a transaction that this error ends.
+    pub(crate) fn of_exec(self) -> Self {
+        let text = self.text().strip_prefix(b"ERR ").unwrap_or(self.text());
+        [b"EXECABORT Transaction discarded because of: ", text].concat().into()
+    }
+
     /// The text of the error, with its code in front.
     pub(crate) fn text(&self) -> &[u8] {
         &self.0

@@ -10,7 +10,6 @@ use super::list::{self, End};
 use super::list_move::{self, carry, move_access, pop_count};
 use super::zset_pop;
 use crate::call::{Call, Command, Done, Failure, Handler, SYNTAX};
-use crate::execute::nested;
 use crate::facts::flag::{BLOCKING, DENY_OOM, FAST, WRITE};
 use crate::facts::{Keys, NO_KEY, access};
 use crate::services::blocked_clients::{BlockedCommand, WaitKey};
@@ -153,18 +152,6 @@ impl Call<'_> {
         if self.server.blocked.any() {
             self.server.wake_first(key, self.now);
         }
-    }
-}
-
-/// Repeats the command of a blocked client, which replies or keeps waiting.
-pub(crate) fn run_again(call: &mut Call<'_>) {
-    let mark = call.out.mark();
-    let done = match crate::execute::admit::resolve(call) {
-        Ok(number) => nested::tried_again(call, number),
-        Err(refused) => Err(refused.tell(call)),
-    };
-    if let Err(failure) = done {
-        crate::execute::run::fail(call, mark, &failure);
     }
 }
 

@@ -8,11 +8,10 @@
 use crate::call::size_check::is_full;
 use crate::call::{Call, Command, Done, Failure, OUT_OF_MEMORY};
 use crate::execute::nested;
-use crate::execute::queue::aborted;
+use crate::execute::request::Origin;
 use crate::facts::flag::{
-    ABORTS, ALLOW_BUSY, DENY_OOM, FAST, NO_EXEC, NO_SCRIPT, UNEVEN, UNQUEUED, UNTRACED,
+    ABORTS, ALLOW_BUSY, DENY_OOM, FAST, NO_SCRIPT, UNEVEN, UNQUEUED, UNTRACED,
 };
-use crate::facts::table::get;
 use crate::facts::{ALL_KEYS, access};
 use crate::session::{Transaction, Watched};
 use crate::values::hash::View;
@@ -68,12 +67,13 @@ fn exec(call: &mut Call<'_>) -> Done {
         return Err("EXECABORT Transaction discarded because of previous errors.".into());
     }
     if transaction.flags & DENY_OOM != 0 && is_full(call, 1) {
-        return Err(aborted(&OUT_OF_MEMORY.into()));
+        return Err(Failure::from(OUT_OF_MEMORY).of_exec());
     }
-    call.alone(|call| exec_alone(call, &transaction, &watched)).map_err(|failure| aborted(&failure))
+    call.alone(|call| exec_alone(call, &transaction, &watched)).map_err(Failure::of_exec)
 }
 
-/// Runs the queued commands, unless a watched key has changed.
+/// Runs the queued commands, unless a watched key has changed. Each is checked again, because
+/// permissions may have changed since it was queued.
 fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched) -> Done {
     let unchanged = watched.iter().all(|((db, bytes), seen)| {
         let tenant = call.session.owners.of(bytes);
@@ -92,24 +92,18 @@ fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched)
     let (mut decoder, mut rest) = (Decoder::default(), transaction.bytes.as_slice());
     let limits = Limits { bulk_max: u64::MAX, stranger: false };
     while let Ok(Some(command)) = decoder.decode(rest, &limits) {
-        let mark = call.out.mark();
         let consumed = command.consumed;
-        let outcome = {
-            let mut inner = Call {
-                args: command,
-                out: call.out.reborrow(),
-                session: &mut *call.session,
-                server: call.server,
-                view: call.view,
-                now: call.now,
-            };
-            run(&mut inner)
+        let mut inner = Call {
+            args: command,
+            out: call.out.reborrow(),
+            session: &mut *call.session,
+            server: call.server,
+            view: call.view,
+            now: call.now,
         };
+        let _ = nested::run(&mut inner, Origin::Exec);
         // A HELLO among them changes the protocol of the following replies.
         call.out.set_protocol(call.session.protocol);
-        if let Err(failure) = outcome {
-            crate::execute::run::fail(call, mark, &failure);
-        }
         rest = &rest[consumed..];
     }
     call.session.executing = false;
@@ -117,16 +111,6 @@ fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched)
         call.out.collect(began);
     }
     Ok(())
-}
-
-/// Runs a queued command. It is checked again, because permissions may have changed since.
-fn run(call: &mut Call<'_>) -> Done {
-    let number = crate::execute::admit::resolve(call).map_err(|refused| refused.tell(call))?;
-    if get(number).has(NO_EXEC) {
-        let name = get(number).name.to_ascii_uppercase();
-        return Err(Failure::err(&format!("{name} isn't allowed for a DENY BLOCKING client")));
-    }
-    nested::counted(call, number)
 }
 
 fn discard(call: &mut Call<'_>) -> Done {
@@ -170,9 +154,8 @@ fn unwatch(call: &mut Call<'_>) -> Done {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::facts::flag;
-    use crate::facts::table::find;
+    use crate::facts::table::{find, get};
 
     /// A command that ends the queueing must not be queued itself.
     #[test]

@@ -24,12 +24,18 @@ pub(crate) enum Refused {
     Busy(u16),
     /// Another node of the cluster owns its keys.
     Elsewhere(u16, Elsewhere),
+    /// EXEC does not run it.
+    NoExec(u16),
+    /// A script may not run it, for the reason in this error text.
+    InScript(u16, &'static str),
+    /// Its keys are in another slot than the earlier keys of the script.
+    CrossSlot,
 }
 
 impl Refused {
     pub(crate) const fn number(self) -> Option<u16> {
         match self {
-            Self::Unknown => None,
+            Self::Unknown | Self::CrossSlot => None,
             Self::Subcommand(number)
             | Self::Arity(number)
             | Self::Stranger(number)
@@ -37,7 +43,9 @@ impl Refused {
             | Self::Listens(number)
             | Self::InMulti(number)
             | Self::Busy(number)
-            | Self::Elsewhere(number, _) => Some(number),
+            | Self::Elsewhere(number, _)
+            | Self::NoExec(number)
+            | Self::InScript(number, _) => Some(number),
         }
     }
 
@@ -60,6 +68,12 @@ impl Refused {
             Self::Elsewhere(_, elsewhere) => {
                 cluster::redirect(call.view, &call.session.client, elsewhere)
             }
+            Self::NoExec(_) => {
+                let name = name.to_ascii_uppercase();
+                Failure::err(&format!("{name} isn't allowed for a DENY BLOCKING client"))
+            }
+            Self::InScript(_, text) => text.into(),
+            Self::CrossSlot => cluster::CROSS_SLOT.into(),
         }
     }
 }

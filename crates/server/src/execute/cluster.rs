@@ -8,6 +8,9 @@ use crate::server::View;
 use crate::services::clients::Client;
 use crate::settings::cluster::{Cluster, Elsewhere, Node};
 
+/// The error for keys in several slots.
+pub(super) const CROSS_SLOT: &str = "CROSSSLOT Keys in request don't hash to the same slot";
+
 /// Checks that the keys and channels of a call belong to this node.
 #[inline(never)]
 pub(crate) fn permit(cluster: &Cluster, call: &Call<'_>, number: u16) -> Result<(), Refused> {
@@ -22,7 +25,7 @@ pub(crate) fn permit(cluster: &Cluster, call: &Call<'_>, number: u16) -> Result<
 pub(crate) fn redirect(view: &View, client: &Client, elsewhere: Elsewhere) -> Failure {
     let owner = |slot| view.cluster.as_ref()?.owner(slot);
     match elsewhere {
-        Elsewhere::Cross => "CROSSSLOT Keys in request don't hash to the same slot".into(),
+        Elsewhere::Cross => CROSS_SLOT.into(),
         Elsewhere::Moved(slot) if let Some(node) = owner(slot) => {
             format!("MOVED {slot} {}:{}", node.host, port(view, client, node)).into_bytes().into()
         }

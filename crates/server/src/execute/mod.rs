@@ -1,15 +1,18 @@
 //! The way of a command: admission, observers, the run itself, and commands within a command.
 
-pub(crate) mod admit;
+mod admit;
 pub(crate) mod cluster;
-pub(crate) mod hot_keys;
-pub(crate) mod http_guard;
-pub(crate) mod missing_keys;
-pub(crate) mod monitor;
+mod command;
+mod hot_keys;
+mod http_guard;
+mod missing_keys;
+mod monitor;
 pub(crate) mod nested;
 pub(crate) mod observers;
 pub(crate) mod permission;
-pub(crate) mod queue;
+mod queue;
+pub(crate) mod request;
 pub(crate) mod run;
+mod script;
 pub(crate) mod slow;
-pub(crate) mod tracking;
+mod tracking;

@@ -1,84 +1,223 @@
-//! Hooks around commands: MONITOR, the clock, HOTKEYS, client-side caches, a pause.
+//! The observers of a request: which of them see a request of which origin.
 //!
-//! Whether any hook is set is checked once for a batch. Without hooks a command pays one test.
+//! A batch asks once which observers are on. While none is, a request pays one test.
 
-use super::{admit, hot_keys, missing_keys, monitor, run, slow, tracking};
-use crate::call::Call;
+use super::missing_keys::looks_for_missing;
+use super::request::{Origin, Outcome, Request};
 use crate::server::{Server, View};
-use crate::services::hot_keys::Cost;
-use crate::services::monitors;
-use crate::services::stats;
+use crate::services::monitors::{MONITOR, TRACE};
 use std::time::Instant;
 
-/// The hooks through which the commands of a batch run.
-#[derive(Clone, Copy, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each looks for itself")]
-pub(crate) struct Hooks {
-    monitored: bool,
-    /// The number of batches for which this one is timed; 0 if it is not timed.
-    timed: u64,
-    counted: bool,
-    pub(crate) tracked: bool,
-    paused: bool,
-    /// Some notifications are about keys that do not exist.
-    absent: bool,
-    /// A script holds the gate for too long: only commands that may end it run.
-    is_busy: bool,
+/// A set of observers, a bit for each.
+type Set = u16;
+
+/// CLIENT PAUSE holds the request. (A blocked command waits before its retry begins.)
+const PAUSE: Set = 1;
+/// A script that runs for too long: the request is refused. (A blocked command waits.)
+const BUSY: Set = 1 << 1;
+/// MONITOR and MONITOR TRACE. A queued command is shown when it is queued.
+const MONITORS: Set = 1 << 2;
+/// Client-side caches.
+const TRACKING: Set = 1 << 3;
+/// Events about keys that do not exist. (The handlers of memcached's protocol send them.)
+const MISSING_KEYS: Set = 1 << 4;
+/// HOTKEYS. A queued command counts when it is queued.
+const HOT_KEYS: Set = 1 << 5;
+/// The histogram of latencies. A queued command counts when it is queued.
+const TIMES: Set = 1 << 6;
+/// The report's list of the most frequent keys.
+const TOP_KEYS: Set = 1 << 7;
+/// The count of calls of each command.
+const CALLS: Set = 1 << 8;
+/// The count of refusals of each command.
+const REFUSALS: Set = 1 << 9;
+
+/// The column of memcached's clients in the table; those of RESP are [`Origin::column`].
+const MEMCACHED: usize = 4;
+
+const YES: bool = true;
+const NO: bool = false;
+
+/// The observers that see a request.
+#[rustfmt::skip]
+const TABLE: [(Set, [bool; 5]); 10] = [
+    //              client  EXEC  script  retry  memcached
+    (PAUSE,         [YES,   NO,   NO,     NO,    YES]),
+    (BUSY,          [YES,   NO,   NO,     NO,    YES]),
+    (MONITORS,      [YES,   NO,   YES,    NO,    NO]),
+    (TRACKING,      [YES,   YES,  YES,    YES,   YES]),
+    (MISSING_KEYS,  [YES,   YES,  YES,    YES,   NO]),
+    (HOT_KEYS,      [YES,   NO,   NO,     NO,    NO]),
+    (TIMES,         [YES,   NO,   NO,     NO,    NO]),
+    (TOP_KEYS,      [YES,   NO,   NO,     NO,    YES]),
+    (CALLS,         [YES,   YES,  YES,    NO,    NO]),
+    (REFUSALS,      [YES,   NO,   YES,    NO,    NO]),
+];
+
+/// The observers in a column of the table.
+const fn of_column(column: usize) -> Set {
+    let (mut set, mut row) = (0, 0);
+    while row < TABLE.len() {
+        if TABLE[row].1[column] {
+            set |= TABLE[row].0;
+        }
+        row += 1;
+    }
+    set
 }
 
-impl Hooks {
-    /// The hooks that are set now. A timed batch stands for `timed` batches.
-    pub(crate) fn of(server: &Server, view: &View, timed: u64, now_ms: u64, is_busy: bool) -> Self {
-        Self {
-            monitored: server.monitors.is_wanted(monitors::MONITOR | monitors::TRACE),
-            timed,
-            counted: server.hotkeys.is_active(),
-            tracked: server.tracking.is_active(),
-            paused: server.pause.until(now_ms).is_some(),
-            absent: missing_keys::looks_for_absent(view),
-            is_busy,
+/// The observers of each column.
+const COLUMNS: [Set; 5] = [of_column(0), of_column(1), of_column(2), of_column(3), of_column(4)];
+
+impl Origin<'_> {
+    /// The column of the table for a request of RESP.
+    const fn column(self) -> usize {
+        match self {
+            Self::Client => 0,
+            Self::Exec => 1,
+            Self::Script(_) => 2,
+            Self::Retry => 3,
         }
     }
 
-    pub(crate) const fn is_paid(self) -> bool {
-        let timed = self.timed > 0;
-        let seen = self.monitored | timed | self.counted | self.tracked;
-        seen | self.paused | self.absent | self.is_busy
+    /// Whether the calls of commands are counted.
+    #[inline]
+    pub(super) const fn counts_calls(self) -> bool {
+        COLUMNS[self.column()] & CALLS != 0
     }
 
-    /// Runs a command of `len` bytes. Returns false if the command must wait.
-    #[inline(never)]
-    pub(crate) fn execute(self, call: &mut Call<'_>, counters: &stats::Worker, len: usize) -> bool {
-        if self.paused && admit::waits(call) {
-            return false;
-        }
-        if self.is_busy && run::refuse_busy(call, counters) {
-            return true;
-        }
-        if self.monitored {
-            monitor::show(call);
-        }
-        if self.tracked {
-            tracking::before(call);
-        }
-        let absent = if self.absent { missing_keys::before(call) } else { vec![] };
-        let (from, began) = (call.out.mark(), Instant::now());
-        let number = run::execute(call, counters);
-        let elapsed = began.elapsed();
-        if self.counted {
-            let bytes = (len + call.out.mark().saturating_sub(from)) as u64;
-            hot_keys::note(call, Cost { nanos: elapsed.as_nanos() as u64, bytes });
-        }
-        if self.timed > 0
-            && let Some(number) = number
-        {
-            counters.time(number, elapsed.as_micros() as u64, self.timed);
-            slow::note_keys(call, counters, number);
-        }
-        if self.tracked {
-            tracking::after(call, from);
-        }
-        missing_keys::after(call, &absent);
-        true
+    /// Whether refused commands are counted.
+    pub(super) const fn counts_refusals(self) -> bool {
+        COLUMNS[self.column()] & REFUSALS != 0
     }
+}
+
+/// The observers of a batch of requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Batch {
+    on: Set,
+    /// The number of batches for which this one is timed; 0 if it is not timed.
+    weight: u64,
+    /// The number of the worker that runs the batch.
+    worker: usize,
+}
+
+/// A batch of a client's requests, before its observers are known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begins {
+    /// The number of the worker.
+    pub(crate) worker: usize,
+    /// The number of batches for which this one is timed; 0 if it is not timed.
+    pub(crate) weight: u64,
+    pub(crate) now_ms: u64,
+    /// A script holds the gate for too long.
+    pub(crate) is_busy: bool,
+}
+
+impl Batch {
+    /// A batch of a client of RESP.
+    #[inline]
+    pub(crate) fn of_redis(server: &Server, view: &View, begins: Begins) -> Self {
+        Self::begin(server, view, begins, COLUMNS[Origin::Client.column()])
+    }
+
+    /// A batch of a client of memcached's protocol.
+    #[inline]
+    pub(crate) fn of_memcached(server: &Server, view: &View, begins: Begins) -> Self {
+        Self::begin(server, view, begins, COLUMNS[MEMCACHED])
+    }
+
+    #[inline]
+    fn begin(server: &Server, view: &View, begins: Begins, column: Set) -> Self {
+        let Begins { worker, weight, now_ms, is_busy } = begins;
+        let paused = server.pause.until(now_ms).is_some();
+        let timed = set_if(TIMES | TOP_KEYS, weight > 0);
+        let asked = set_if(PAUSE, paused) | set_if(BUSY, is_busy) | timed;
+        let on = (asked | Self::asked(server, view)) & column;
+        Self { on, weight, worker }
+    }
+
+    /// The observers of a command within a command.
+    pub(super) fn nested(server: &Server, view: &View, worker: usize, origin: Origin<'_>) -> Self {
+        let on = Self::asked(server, view) & COLUMNS[origin.column()];
+        Self { on, weight: 0, worker }
+    }
+
+    /// The observers that clients or settings ask for.
+    #[inline]
+    fn asked(server: &Server, view: &View) -> Set {
+        set_if(MONITORS, server.monitors.is_wanted(MONITOR | TRACE))
+            | set_if(TRACKING, server.tracking.is_active())
+            | set_if(MISSING_KEYS, looks_for_missing(view))
+            | set_if(HOT_KEYS, server.hotkeys.is_active())
+    }
+
+    /// Whether any observer sees the requests.
+    #[inline]
+    pub(super) const fn is_observed(&self) -> bool {
+        self.on != 0
+    }
+
+    /// Whether clients with caches hear of the keys that the requests change.
+    pub(crate) const fn is_tracked(&self) -> bool {
+        self.has(TRACKING)
+    }
+
+    #[inline]
+    pub(super) const fn worker(&self) -> usize {
+        self.worker
+    }
+
+    #[inline]
+    const fn has(&self, observers: Set) -> bool {
+        self.on & observers != 0
+    }
+}
+
+#[inline]
+const fn set_if(observers: Set, is_on: bool) -> Set {
+    if is_on { observers } else { 0 }
+}
+
+/// Runs a request by `carry_out` while the observers of its batch look on.
+pub(super) fn run<R: Request>(
+    request: &mut R,
+    batch: &Batch,
+    carry_out: impl FnOnce(&mut R) -> Option<R::Command>,
+) -> Outcome {
+    if batch.has(PAUSE) && request.is_paused() {
+        return Outcome::Postponed;
+    }
+    if batch.has(BUSY) && request.refuse_busy(batch.worker) {
+        return Outcome::Replied;
+    }
+    if batch.has(MONITORS) {
+        request.show();
+    }
+    if batch.has(TRACKING) {
+        request.remember_reads();
+    }
+    let missing = if batch.has(MISSING_KEYS) { request.missing_keys() } else { vec![] };
+    let mark = request.mark();
+    let began = batch.has(TIMES | HOT_KEYS).then(Instant::now);
+    let command = carry_out(request);
+    let took = began.map(|began| began.elapsed()).unwrap_or_default();
+    if batch.has(HOT_KEYS) {
+        request.count_hot_keys(took.as_nanos() as u64, mark);
+    }
+    if batch.has(TIMES)
+        && let Some(command) = command
+    {
+        request.count_time(command, took.as_micros() as u64, batch.weight, batch.worker);
+    }
+    if batch.has(TOP_KEYS) {
+        request.count_top_keys(command, batch.worker);
+    }
+    if batch.has(TRACKING) {
+        request.invalidate(mark);
+    }
+    if batch.has(MISSING_KEYS) {
+        request.notify_missing(&missing);
+    }
+    Outcome::Replied
 }

@@ -43,13 +43,6 @@ pub(crate) fn queue(call: &mut Call<'_>, command: &Facts) -> Done {
     Ok(())
 }
 
-/// The error text of a transaction that this error ends.
-pub(crate) fn aborted(failure: &Failure) -> Failure {
-    let text = failure.text();
-    let text = text.strip_prefix(b"ERR ").unwrap_or(text);
-    [b"EXECABORT Transaction discarded because of: ", text].concat().into()
-}
-
 /// Ends the transaction because its EXEC is refused.
 #[cold]
 pub(crate) fn abort(call: &mut Call<'_>, failure: Failure) -> Failure {
@@ -57,5 +50,5 @@ pub(crate) fn abort(call: &mut Call<'_>, failure: Failure) -> Failure {
         return failure;
     }
     call.session.discard();
-    aborted(&failure)
+    failure.of_exec()
 }

@@ -33,5 +33,5 @@ mod write;
 
 pub(crate) use place::{places, write_ports};
 pub(crate) use request::Ask;
-pub(crate) use rights::{note_keys, tell_trackers, writes};
-pub(crate) use run::{execute, refuse};
+pub(crate) use run::refuse;
+pub(crate) use verbs::install;

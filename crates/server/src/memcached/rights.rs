@@ -4,7 +4,7 @@
 //! The table of verbs names that command. A verb without one is denied.
 
 use super::request::{Ask, Done};
-use super::verbs::{Keys, Rights, Verb};
+use super::verbs::{Keys, Verb, VerbNeeds};
 use crate::facts::flag;
 use crate::facts::table;
 use crate::services::acl_log::What;
@@ -15,20 +15,24 @@ use wire::memcached::decode_key;
 
 const REFUSED: &str = "CLIENT_ERROR user has no permission for this";
 
-/// The commands of Redis that a request needs, an empty list if every user may make it. The error
-/// is the line of a refusal.
-fn needed(ask: &Ask<'_>, verb: &Verb) -> Result<Vec<&'static str>, &'static str> {
-    let mut names = match verb.rights {
-        Rights::Anyone => vec![],
-        Rights::Command(name) => vec![name],
-        Rights::ByWord(words) => {
+/// The numbers of the commands of Redis that a request needs, none if every user may make it. The
+/// error is the line of a refusal.
+fn needed(ask: &Ask<'_>, verb: &Verb) -> Result<Vec<u16>, &'static str> {
+    let needs = verb.needs();
+    let mut numbers = match &needs.verb {
+        VerbNeeds::Nothing => vec![],
+        VerbNeeds::Command(number) => vec![*number],
+        VerbNeeds::ByWord(words) => {
             let word = ask.request.get(1).unwrap_or_default();
             let found = words.iter().find(|(known, _)| known.as_bytes() == word);
             vec![found.ok_or(REFUSED)?.1]
         }
     };
-    names.extend(given(ask, verb).filter_map(|flag| flag.needs));
-    Ok(names)
+    for flag in given(ask, verb) {
+        let own = needs.flags.iter().filter(|(letter, _)| *letter == flag.letter);
+        numbers.extend(own.map(|(_, number)| *number));
+    }
+    Ok(numbers)
 }
 
 /// The flags in a request that its verb knows. Their first position does not matter, because in
@@ -61,20 +65,17 @@ fn keys<'a>(ask: &Ask<'a>, verb: &Verb) -> Vec<Cow<'a, [u8]>> {
 /// The verb of a request that may write; `None` for other requests.
 fn writing(ask: &Ask<'_>) -> Option<&'static Verb> {
     let verb = Verb::find(ask.request.get(0)?)?;
-    let writes = |name: &str| {
-        let number = table::find(name.split('|').next().unwrap_or(name).as_bytes());
-        number.is_some_and(|number| table::get(number).has(flag::WRITE))
-    };
-    needed(ask, verb).is_ok_and(|names| names.into_iter().any(writes)).then_some(verb)
+    let writes = |number| table::get(number).has(flag::WRITE);
+    needed(ask, verb).is_ok_and(|numbers| numbers.into_iter().any(writes)).then_some(verb)
 }
 
 /// Whether a request may write.
-pub(crate) fn writes(ask: &Ask<'_>) -> bool {
+pub(super) fn writes(ask: &Ask<'_>) -> bool {
     writing(ask).is_some()
 }
 
 /// Sends invalidations for the keys that a request has changed.
-pub(crate) fn tell_trackers(ask: &Ask<'_>) {
+pub(super) fn invalidate(ask: &Ask<'_>) {
     let Some(verb) = writing(ask) else { return };
     for key in keys(ask, verb) {
         let tenant = ask.session.owners.of(&key);
@@ -84,11 +85,11 @@ pub(crate) fn tell_trackers(ask: &Ask<'_>) {
 
 /// Counts the keys of a request in a timed batch.
 #[cold]
-pub(crate) fn note_keys(ask: &Ask<'_>) {
+pub(super) fn note_keys(ask: &Ask<'_>, worker: usize) {
     let Some(verb) = ask.request.get(0).and_then(Verb::find) else {
         return;
     };
-    let Some(mut hottest) = ask.server.stats.workers[ask.worker].hottest_now() else {
+    let Some(mut hottest) = ask.server.stats.workers[worker].hottest_now() else {
         return;
     };
     for key in keys(ask, verb) {
@@ -99,7 +100,7 @@ pub(crate) fn note_keys(ask: &Ask<'_>) {
 /// Checks that the client's user may make this request. Called only for clients with limits.
 #[cold]
 pub(super) fn permit(ask: &Ask<'_>, verb: &Verb) -> Done {
-    let names = needed(ask, verb)?;
+    let numbers = needed(ask, verb)?;
     let word = verb.name.as_bytes();
     // Each key is checked separately, because most of these commands have a key only as their first
     // argument.
@@ -108,9 +109,7 @@ pub(super) fn permit(ask: &Ask<'_>, verb: &Verb) -> Done {
         [] => vec![vec![word]],
         keys => keys.iter().map(|key| vec![word, key]).collect(),
     };
-    for name in names {
-        let number = table::numbers(name).and_then(|mut numbers| numbers.next());
-        let number = number.ok_or(REFUSED)?;
+    for number in numbers {
         for args in &calls {
             if let Err(denied) = ask.session.permits(number, args) {
                 log(ask, verb, &denied, args[args.len() - 1]);

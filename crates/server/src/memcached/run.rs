@@ -1,30 +1,88 @@
-//! Runs one request, and writes its reply.
+//! A request of memcached's protocol at the door: how it is admitted, carried out and refused.
 
 use super::request::{Ask, BAD_FORMAT, BUSY, Done, ERROR, UNKNOWN};
 use super::verbs::Verb;
 use super::{auth, refusal, rights};
+use crate::execute::request::{Origin, Request};
 use crate::server::Server;
 use crate::session::Session;
 use std::io::Write;
 use wire::memcached::{Data, Malformed};
 
-/// Answers a request. While a script holds the gate for too long, it replies an error.
-pub(crate) fn execute(ask: &mut Ask<'_>, is_busy: bool) {
-    let mark = ask.out.len();
-    let verb = match find(ask) {
-        Ok(verb) => verb,
-        Err(line) => return ask.line(line).unwrap_or_default(),
-    };
-    if let Some(verb) = verb {
-        let done = if is_busy { Err(BUSY) } else { carry_out(ask, verb) };
-        if let Err(line) = done {
-            ask.out.truncate(mark);
-            let _ = ask.line(line);
-        }
-        if verb.is_silenced(ask) {
-            ask.out.truncate(mark);
-        }
+/// The end of a request without a verb that may run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Refused {
+    /// This line is the reply.
+    Line(&'static str),
+    /// The request has its reply already, or gets none.
+    Answered,
+}
+
+impl Request for Ask<'_> {
+    type Command = &'static Verb;
+    type Refused = Refused;
+
+    fn admit(&mut self, _: Origin<'_>) -> Result<&'static Verb, Refused> {
+        find(self).map_err(Refused::Line)?.ok_or(Refused::Answered)
     }
+
+    fn handle(&mut self, verb: &'static Verb, _: Origin<'_>, _: usize) {
+        let mark = self.out.len();
+        let done = carry_out(self, verb);
+        finish(self, verb, mark, done);
+    }
+
+    fn refuse(&mut self, refused: Refused, _: Origin<'_>, _: usize) -> Option<&'static Verb> {
+        if let Refused::Line(line) = refused {
+            let _ = self.line(line);
+        }
+        None
+    }
+
+    fn mark(&self) -> usize {
+        self.out.len()
+    }
+
+    fn is_paused(&self) -> bool {
+        self.server.pause.holds(rights::writes(self))
+    }
+
+    #[cold]
+    fn refuse_busy(&mut self, _: usize) -> bool {
+        let is_known = self.session.user.is_some();
+        let verb = self.request.get(0).and_then(Verb::find);
+        let Some(verb) = verb.filter(|verb| is_known && check(self, verb).is_ok()) else {
+            return false;
+        };
+        finish(self, verb, self.out.len(), Err(BUSY));
+        true
+    }
+
+    fn invalidate(&mut self, _: usize) {
+        rights::invalidate(self);
+    }
+
+    fn count_top_keys(&self, _: Option<&'static Verb>, worker: usize) {
+        rights::note_keys(self, worker);
+    }
+}
+
+/// Ends the reply of a handler: an error replaces what it has written, and `noreply` silences all.
+fn finish(ask: &mut Ask<'_>, verb: &Verb, mark: usize, done: Done) {
+    if let Err(line) = done {
+        ask.out.truncate(mark);
+        let _ = ask.line(line);
+    }
+    if verb.is_silenced(ask) {
+        ask.out.truncate(mark);
+    }
+}
+
+/// Checks the words and the data of a request. As in memcached, `noreply` does not silence this
+/// error.
+fn check(ask: &Ask<'_>, verb: &Verb) -> Done {
+    let is_short = ask.request.len() < verb.words || ask.request.data == Data::NoLength;
+    if is_short { Err(BAD_FORMAT) } else { Ok(()) }
 }
 
 /// Finds the verb of a request; `None` if the request is answered already.
@@ -38,11 +96,7 @@ fn find(ask: &mut Ask<'_>) -> Result<Option<&'static Verb>, &'static str> {
         return auth::admit(ask).map(|()| None);
     }
     match verb {
-        // As in memcached, `noreply` does not silence this error.
-        Some(verb) if ask.request.len() < verb.words || ask.request.data == Data::NoLength => {
-            Err(BAD_FORMAT)
-        }
-        Some(verb) => Ok(Some(verb)),
+        Some(verb) => check(ask, verb).map(|()| Some(verb)),
         None if ask.request.get(0).is_none() => Err(BAD_FORMAT),
         None if ask.asks_for_silence() => Ok(None),
         None => Err(UNKNOWN),

@@ -7,7 +7,8 @@ use super::replies::WRITE_EARLY;
 use super::timing_group::Group;
 use super::worker::{End, Worker};
 use crate::call::Call;
-use crate::execute::observers::Hooks;
+use crate::execute::observers::{Batch, Begins};
+use crate::execute::request::Outcome;
 use crate::execute::run;
 use crate::execute::slow;
 use crate::memcached::{self, Ask};
@@ -66,9 +67,7 @@ impl Worker {
     ) -> Result<usize, End> {
         let mut consumed = 0;
         self.batches += 1;
-        let is_timed = self.weight() > 0;
-        let (tracked, now_ms) = (self.server.tracking.is_active(), self.now_ms);
-        let paused = self.server.pause.until(now_ms).is_some();
+        let batch = Batch::of_memcached(&self.server, &self.view, self.begins(is_busy));
         let mut bound = self.bound(connection);
         while connection.session.is_running() {
             let session = &mut connection.session;
@@ -86,17 +85,10 @@ impl Worker {
                         let len = request.consumed;
                         let mut ask =
                             Ask { request, out, bound, session, server, view, now, worker };
-                        if paused && server.pause.holds(memcached::writes(&ask)) {
+                        if run::run(&mut ask, &batch) == Outcome::Postponed {
                             ask.session.pause();
                             consumed -= len;
                             break;
-                        }
-                        memcached::execute(&mut ask, is_busy);
-                        if is_timed {
-                            memcached::note_keys(&ask);
-                        }
-                        if tracked {
-                            memcached::tell_trackers(&ask);
                         }
                     }
                 }
@@ -116,7 +108,7 @@ impl Worker {
                 connection.session.end_batch(Why::Exclusive);
             }
         }
-        if tracked {
+        if batch.is_tracked() {
             self.server.tell_pending();
         } else {
             self.server.tracking.forget_all(self.server.mail(), None);
@@ -134,9 +126,7 @@ impl Worker {
         is_busy: bool,
     ) -> Result<usize, End> {
         self.batches += 1;
-        let weight = self.weight();
-        let hooks = Hooks::of(&self.server, &self.view, weight, self.now_ms, is_busy);
-        let is_paid = hooks.is_paid();
+        let batch = Batch::of_redis(&self.server, &self.view, self.begins(is_busy));
         let mut group = Group::begin(now.micros.0, 0);
         let mut consumed = 0;
         let mut ahead = Lookahead::ALONE;
@@ -165,19 +155,13 @@ impl Worker {
                     let mark = self.output.len();
                     let out = Encoder::new(&mut self.output, session.protocol).bounded(bound);
                     let (server, view) = (&*self.server, &*self.view);
-                    let counters = &server.stats.workers[self.number];
                     let len = command.consumed;
                     let mut call = Call { args: command, out, session, server, view, now };
-                    let mut is_done = true;
-                    if is_paid {
-                        is_done = hooks.execute(&mut call, counters, len);
-                    } else {
-                        run::execute(&mut call, counters);
-                    }
+                    let outcome = run::run(&mut call, &batch);
                     if runs_scripts {
                         self.work = busy_worker::take_back_work();
                     }
-                    if !is_done {
+                    if outcome == Outcome::Postponed {
                         call.session.pause();
                         consumed -= len;
                         break;
@@ -223,13 +207,18 @@ impl Worker {
         self.server.tell_pending();
         // A client that began to track meanwhile may have read keys that this batch overwrote. If
         // it was this client, it has read nothing yet.
-        if !hooks.tracked {
+        if !batch.is_tracked() {
             let session = &connection.session;
             let began = matches!(session.flow, Flow::EndBatch(Why::Observers));
             let began = began.then_some(session.client.id);
             self.server.tracking.forget_all(self.server.mail(), began);
         }
         Ok(consumed)
+    }
+
+    /// The beginning of a batch.
+    fn begins(&self, is_busy: bool) -> Begins {
+        Begins { worker: self.number, weight: self.weight(), now_ms: self.now_ms, is_busy }
     }
 
     /// The number of batches for which this one stands if it is timed; 0 if it is not.

@@ -3,9 +3,8 @@
 use super::connection::Connection;
 use super::worker::{End, Worker};
 use crate::call::Call;
-use crate::commands::blocking;
-use crate::execute::cluster;
-use crate::execute::slow;
+use crate::execute::request::Origin;
+use crate::execute::{cluster, nested, slow};
 use crate::services::blocked_clients::WaitKey;
 use crate::services::pubsub::Kind;
 use crate::session::Mute;
@@ -53,7 +52,8 @@ impl Worker {
         if let Ok(Some(args)) = decoder.decode(&command, &limits) {
             let out = Encoder::new(&mut self.output, session.protocol).bounded(bound);
             let now = server.clock.now();
-            blocking::run_again(&mut Call { args, out, session, server, view, now });
+            let mut call = Call { args, out, session, server, view, now };
+            let _ = nested::run(&mut call, Origin::Retry);
             if let Some(wait) = session.flow.blocked_mut() {
                 wait.took_us += server.clock.micros().0 - now.micros.0;
             }

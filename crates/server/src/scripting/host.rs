@@ -15,6 +15,7 @@ use super::look::{Looks, Work};
 use super::number::shortest;
 use crate::call::Call;
 use crate::execute::nested;
+use crate::execute::request::{Origin, Outcome, Script};
 use mlua::{Lua, MultiValue, Result, Table, Value};
 use scoped_tls_hkt::scoped_thread_local;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -89,15 +90,9 @@ fn asked<R>(ask: impl FnOnce(&mut dyn Serves) -> Result<R>) -> Result<R> {
 #[derive(Debug)]
 pub(super) struct Host<'h, 'a> {
     call: &'h mut Call<'a>,
-    flags: Flags,
-    /// Whether the caller does not let it write.
-    is_readonly: bool,
-    /// Whether memory was full when it began.
-    is_full: bool,
+    script: Script,
     /// Whether it chose RESP3 for the replies that it gets.
     is_three: &'h AtomicBool,
-    /// The slot of its keys so far; `None` outside of a cluster.
-    slot: Option<u16>,
     buffers: &'h mut Buffers,
 }
 
@@ -114,17 +109,14 @@ impl<'h, 'a> Host<'h, 'a> {
         (is_three, buffers): (&'h AtomicBool, &'h mut Buffers),
         (flags, is_readonly): (Flags, bool),
     ) -> Self {
-        let is_full = !flags.has(Flags::ALLOW_OOM) && nested::is_full(call);
-        let slot = nested::slot_of_keys(call);
-        Self {
-            call,
-            flags,
+        let script = Script {
             is_readonly: is_readonly || flags.has(Flags::NO_WRITES),
-            is_full,
-            is_three,
-            slot,
-            buffers,
-        }
+            is_full: !flags.has(Flags::ALLOW_OOM) && nested::is_full(call),
+            crosses_slots: flags.has(Flags::ALLOW_CROSS_SLOT.with(Flags::UNSAID)),
+            slot: nested::slot_of_keys(call).into(),
+            failure: None.into(),
+        };
+        Self { call, script, is_three, buffers }
     }
 
     /// Runs `f`, and connects the Lua functions to this host meanwhile.
@@ -153,24 +145,15 @@ impl<'h, 'a> Host<'h, 'a> {
             view: call.view,
             now: call.now,
         };
-        let rights = nested::Rights {
-            is_readonly: self.is_readonly,
-            is_full: self.is_full && !call.server.gate.script().has_written(),
-            crosses_slots: self.flags.has(Flags::ALLOW_CROSS_SLOT.with(Flags::UNSAID)),
-        };
-        let script = call.server.gate.script();
-        let mut may_write = true;
-        let done = nested::run(&mut inner, rights, &mut self.slot, || {
-            may_write = script.writes();
-            may_write
-        });
+        let outcome = nested::run(&mut inner, Origin::Script(&self.script));
+        let failure = self.script.failure.take();
         if let Some(looks) = lua.app_data_ref::<Looks>() {
-            looks.look_if_late(!may_write)?;
+            looks.look_if_late(outcome == Outcome::Postponed)?;
         }
         let counted = |text: &[u8]| Wrong { text: text.to_vec(), is_counted: true };
-        let told = match done {
-            Err(failure) => Err(counted(failure.text())),
-            Ok(()) => match value(lua, reply, protocol)? {
+        let told = match failure {
+            Some(failure) => Err(counted(failure.text())),
+            None => match value(lua, reply, protocol)? {
                 Some(Ok(value)) => Ok(value),
                 Some(Err(text)) => Err(counted(text)),
                 None => Err(Wrong::new("the command has no reply for a script")),
