@@ -52,7 +52,7 @@ use net::acceptor::{Acceptor, Bell};
 use net::http;
 use net::listener;
 use net::worker::Worker;
-use server::Server;
+use server::{Opened, Server};
 use services::mail::Mailbox;
 use settings::fd_limit;
 use std::net::SocketAddr;
@@ -112,7 +112,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
         mailboxes.push(Mailbox::new(poll.registry()).map_err(failed)?);
         polls.push(poll);
     }
-    let server = Arc::new(Server::new(settings, mailboxes, listening, sockets, file)?);
+    let server = Arc::new(Server::new(settings, mailboxes, Opened { listening, sockets, file })?);
     announce(&server);
     let opened = warm::open(&server);
     let (acceptor, bell) = Acceptor::new(listeners, server.clone()).map_err(failed)?;
@@ -151,7 +151,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
 /// Writes the first line of the log: whether it evicts, how much memory it uses, and which tenants
 /// share it.
 fn announce(server: &Server) {
-    let view = server.view();
+    let view = server.view.now();
     let settings = &view.settings;
     tracing::info!(
         "Larder {} is a cache: it holds data {}; tenants: {}; {} threads; listening on {}",
@@ -159,7 +159,7 @@ fn announce(server: &Server) {
         settings.memory_use(),
         view.names.join(", "),
         settings.io_threads,
-        server.listening.join(", ")
+        server.process.listening().join(", ")
     );
     if !settings.ignored.is_empty() {
         let names: Vec<_> = settings.ignored.keys().map(String::as_str).collect();
@@ -194,12 +194,12 @@ impl Handle {
 
     /// All addresses and paths that it listens on.
     pub fn listening(&self) -> &[String] {
-        &self.server.listening
+        self.server.process.listening()
     }
 
     /// The names of the tenants, by number.
     pub fn tenants(&self) -> Vec<String> {
-        self.server.view().names.clone()
+        self.server.view.now().names.clone()
     }
 
     /// The store that holds the data.
@@ -210,7 +210,7 @@ impl Handle {
     /// Declares that other parts of this process use much memory. Then its resident memory says
     /// nothing about the store, and none is reserved for the allocator.
     pub fn share_process(&self) {
-        self.server.owns_process.store(false, std::sync::atomic::Ordering::Relaxed);
+        self.server.process.share();
     }
 
     /// A [`Stopper`] for this server.
@@ -222,9 +222,9 @@ impl Handle {
     /// `most`: the process can end only without that thread, and without saving its data.
     #[must_use]
     pub fn may_end(&self, most: Duration) -> bool {
-        self.server.wait_for_stop();
+        self.server.process.wait_for_stop();
         let asked = Instant::now();
-        while self.server.gate.script().since_ms().is_some() {
+        while self.server.turns.gate.script().since_ms().is_some() {
             if asked.elapsed() > most {
                 return false;
             }
@@ -250,7 +250,7 @@ impl Handle {
         let was_running = !self.threads.is_empty();
         for thread in self.threads.drain(..) {
             // Housekeeping sleeps between its rounds.
-            if self.server.is_stopping() {
+            if self.server.process.is_stopping() {
                 thread.thread().unpark();
                 let _ = self.bell.wake();
             }

@@ -122,7 +122,7 @@ impl Recorder {
         self.second = unix_s;
         self.note_settings(server, view, unix_s);
         if let Some(pilot) = pilot {
-            self.plans.note(pilot.history(), unix_s, &mut server.lock_history());
+            self.plans.note(pilot.history(), unix_s, &mut server.observed.lock_history());
         }
         if unix_s / 60 != self.minute {
             self.minute = unix_s / 60;
@@ -131,7 +131,7 @@ impl Recorder {
             self.report = Some(report);
         }
         self.write(server, view, pilot, unix_s);
-        let mut history = server.lock_history();
+        let mut history = server.observed.lock_history();
         if unix_s.is_multiple_of(SHIFTS_S) {
             history.note_shifts(unix_s);
         }
@@ -141,7 +141,7 @@ impl Recorder {
 
     fn write(&mut self, server: &Server, view: &View, pilot: Option<&Pilot>, unix_s: u64) {
         let all = server.store.all_stats();
-        let shown = server.published.shown();
+        let shown = server.observed.pilot.shown();
         self.tenants.resize(all.len(), Before::default());
         let mut points = Vec::with_capacity(all.len());
         for (at, (stats, before)) in all.iter().zip(&mut self.tenants).enumerate() {
@@ -173,7 +173,7 @@ impl Recorder {
             *before = now;
         }
         let names = view.names.iter().map(String::as_str);
-        server.lock_history().push(names.zip(points));
+        server.observed.lock_history().push(names.zip(points));
     }
 
     fn note_settings(&mut self, server: &Server, view: &View, unix_s: u64) {
@@ -188,7 +188,7 @@ impl Recorder {
             Some(before) => (ChangeKind::Setting, before.differences(&now, self.report.as_ref())),
         };
         self.noted = Some(now);
-        let mut history = server.lock_history();
+        let mut history = server.observed.lock_history();
         for (text, claims) in differences {
             history.note(Change { unix_s, kind, text, claims, ..Change::default() });
         }
@@ -201,7 +201,7 @@ fn expected(server: &Server, mut report: Report) -> Vec<Option<f64>> {
     if server.clock.micros().0 / 1_000_000 < STARTED_S {
         return vec![];
     }
-    let history = server.lock_history();
+    let history = server.observed.lock_history();
     let of = |tenant: &mut ::report::Tenant| {
         let now = report.server.now_unix_s;
         tenant.recent = history.recent(Some(&tenant.name), now, MEASURED_S);

@@ -20,7 +20,7 @@ const SWEEPS_MAX: usize = 8;
 pub(crate) fn run(server: &Arc<Server>) {
     let mut second = Instant::now();
     let mut last = rates(server);
-    while !server.is_stopping() {
+    while !server.process.is_stopping() {
         std::thread::park_timeout(SWEEP_PERIOD);
         server.clock.refresh();
         let began = Instant::now();
@@ -61,7 +61,7 @@ fn rates(server: &Server) -> [u64; 3] {
 
 /// Sets `maxmemory` again if it is a share and the memory has changed.
 fn follow_memory(server: &Server) {
-    let view = server.view();
+    let view = server.view.now();
     let Some(share) = view.settings.maxmemory_share else {
         return;
     };

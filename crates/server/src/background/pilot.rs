@@ -60,15 +60,15 @@ struct Steering<'a> {
 
 /// Runs the pilot until the server ends.
 pub(crate) fn run(server: &Server) {
-    let view = server.view();
+    let view = server.view.now();
     let known = known(&view);
     let mut steering =
         Steering { server, view, known, live: Live::default(), valleys: HashMap::new() };
     let mut pilot: Option<Pilot> = None;
     let mut followed = None;
     let mut recorder = Recorder::default();
-    while !server.is_stopping() {
-        if let Some(view) = server.newer(&steering.view) {
+    while !server.process.is_stopping() {
+        if let Some(view) = server.view.newer(&steering.view) {
             steering.known = self::known(&view);
             steering.view = view;
         }
@@ -77,28 +77,28 @@ pub(crate) fn run(server: &Server) {
             followed = Some(recipe);
             steering.follow(&recipe);
             pilot = recipe.steers().then(|| Pilot::new(recipe, SEED));
-            server.published.show(PilotSnapshot::default());
+            server.observed.pilot.show(PilotSnapshot::default());
         }
         if let Some(pilot) = &mut pilot {
-            if let Some(known) = server.warm.take_known() {
+            if let Some(known) = server.saved.warm.take_known() {
                 pilot.recall(known);
-                server.published.show(PilotSnapshot::default());
+                server.observed.pilot.show(PilotSnapshot::default());
             }
             steering.look(pilot, recorder.window_s());
             steering.turn(pilot);
         } else {
-            server.transfers.take_turned();
+            server.saved.transfers.take_turned();
         }
         recorder.look(server, &steering.view, pilot.as_ref());
-        server.warm.leave_if_asked(|| pilot.as_ref().map(Pilot::known));
+        server.saved.warm.leave_if_asked(|| pilot.as_ref().map(Pilot::known));
         let look = Duration::from_micros(recipe.epoch.0) / LOOKS;
         std::thread::park_timeout(look.clamp(LOOK_MIN, LOOK_MAX));
     }
     if let Some(pilot) = &mut pilot
-        && server.warm.is_wanted()
+        && server.saved.warm.is_wanted()
     {
         pilot.end(&mut steering.live.on(&server.store, &steering.known, server.clock.now()));
-        server.warm.leave(Some(pilot.known()));
+        server.saved.warm.leave(Some(pilot.known()));
     }
 }
 
@@ -119,7 +119,7 @@ impl Steering<'_> {
         let Self { server, known, live, .. } = self;
         let now = server.clock.now();
         let ended = live::tick(pilot, &mut live.on(&server.store, known, now));
-        let published = &server.published;
+        let published = &server.observed.pilot;
         let played = pilot.play(now.micros.saturating_sub(Micros::from_secs(window_s)));
         if ended || played || published.shown().status.is_none() {
             let tenants = 0..known.len() as TenantId;
@@ -140,7 +140,7 @@ impl Steering<'_> {
     /// Notes the division of memory when a tenant's load falls, and restores it when the load
     /// returns.
     fn turn(&mut self, pilot: &mut Pilot) {
-        for (tenant, turn) in self.server.transfers.take_turned() {
+        for (tenant, turn) in self.server.saved.transfers.take_turned() {
             match turn {
                 Turn::Valley => _ = self.valleys.insert(tenant, pilot.division()),
                 Turn::Peak => {

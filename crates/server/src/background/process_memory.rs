@@ -34,7 +34,7 @@ const MODELS: u64 = 8 << 20;
 /// Measures until the server ends.
 pub(crate) fn run(server: &Arc<Server>) {
     let empty = resident().min(BASE_MAX);
-    while !server.is_stopping() {
+    while !server.process.is_stopping() {
         watch_memory(server, empty);
         std::thread::park_timeout(PERIOD);
     }
@@ -52,10 +52,10 @@ fn watch_memory(server: &Server, empty: u64) {
     let resident = resident();
     server.stats.resident.store(resident, Relaxed);
     let reserve = server.store.reserve();
-    let next = if server.owns_process.load(Relaxed) {
-        next_reserve(reserve, resident.saturating_sub(base), used, limit)
-    } else {
+    let next = if server.process.is_shared() {
         Bytes(0)
+    } else {
+        next_reserve(reserve, resident.saturating_sub(base), used, limit)
     };
     if next != reserve {
         server.store.set_reserve(next);

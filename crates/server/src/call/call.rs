@@ -117,7 +117,7 @@ impl<'a> Call<'a> {
     /// Waits until this worker is the only one that runs.
     fn close(&self) -> Option<Alone<'a>> {
         let (server, view) = (self.server, self.view);
-        server.gate.close(self.session.client.place.worker, || server.is_busy(view))
+        server.turns.close(self.session.client.place.worker, &view.settings, &server.clock)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::call::Call;
 use crate::facts::event_classes::{GENERIC, HASH};
-use crate::server::audience::{self, KeyRef};
+use crate::server::audience::KeyRef;
+use store::Key;
 use tune::tenant::Origin;
 
 impl Call<'_> {
@@ -12,8 +13,7 @@ impl Call<'_> {
         if self.view.settings.notify & class != 0 {
             self.event_in(class, event, self.session.db, key);
             if class == HASH {
-                let max = self.view.settings.tracking_max_keys;
-                crate::server::field_expiry::note_death(self.server, max, &self.key(key), self.now);
+                self.note_death(&self.key(key));
             }
         }
     }
@@ -23,7 +23,15 @@ impl Call<'_> {
     pub(crate) fn event_in(&self, class: u32, event: &str, db: u8, key: &[u8]) {
         let (user, listener) = (self.session.user.as_deref(), self.session.client.listener);
         let tenant = self.view.owners(Origin { user, listener, db }).of(key);
-        audience::tell(self.server, self.view, class, event, KeyRef { tenant, db, key });
+        let (audience, mailboxes) = (&self.server.audience, self.server.clients.mailboxes());
+        let place = KeyRef { tenant, db, key };
+        audience.notify(mailboxes, &self.view.settings, class, event, place);
+    }
+
+    /// Notes the next expiry of a field of this key for clients that must hear of it.
+    pub(crate) fn note_death(&self, key: &Key<'_>) {
+        let (server, max) = (self.server, self.view.settings.tracking_max_keys);
+        server.audience.note_death(server.clients.mail(), &server.store, max, key, self.now);
     }
 
     /// Sends an event about removed elements, and `del` if the key disappeared with the last one.

@@ -47,7 +47,7 @@ impl Room {
         let item_max = limit.min(view.max_of(tenant).map_or(u64::MAX, |max| max.0));
         let is_large = len as u64 > item_max / LARGE;
         let kept = if is_large { server.store.protected_from(tenant).0 } else { 0 };
-        let nothing_leaves = server.nothing_leaves(view);
+        let nothing_leaves = view.nothing_leaves(&server.store);
         let free = nothing_leaves.then(|| limit.saturating_sub(server.store.used().0));
         Self { value_max, item_max, left: item_max.saturating_sub(kept), free }
     }
@@ -85,7 +85,7 @@ impl Room {
 /// the command is larger than the memory limit.
 pub(crate) fn is_full(call: &Call<'_>, len: usize) -> bool {
     let ((used, limit), reserve) = (call.server.memory(), call.server.store.reserve());
-    let held = if call.server.nothing_leaves(call.view) { used.0 + reserve.0 } else { 0 };
+    let held = if call.view.nothing_leaves(&call.server.store) { used.0 + reserve.0 } else { 0 };
     limit.0 > 0 && held + len as u64 > limit.0
 }
 

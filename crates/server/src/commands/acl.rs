@@ -248,13 +248,13 @@ fn log(call: &mut Call<'_>) -> Done {
     let count = match call.args.len() {
         2 => 10,
         3 if call.is(2, "reset") => {
-            call.server.acl_log.reset();
+            call.server.logs.acl.reset();
             return call.ok();
         }
         3 => parse_integer(call.arg(2)).ok_or(crate::call::NOT_AN_INTEGER)?.max(0) as usize,
         _ => return Err(wrong_arguments(call)),
     };
-    let entries = call.server.acl_log.newest(count);
+    let entries = call.server.logs.acl.newest(count);
     let unix_ms = Clock::unix_us() / 1_000;
     let out = &mut call.out;
     out.array(entries.len());

@@ -62,7 +62,7 @@ fn role(call: &mut Call<'_>) -> Done {
 }
 
 fn lastsave(call: &mut Call<'_>) -> Done {
-    call.out.integer(call.server.started_unix as i64);
+    call.out.integer(call.server.process.started_unix() as i64);
     Ok(())
 }
 
@@ -74,8 +74,8 @@ fn shutdown(call: &mut Call<'_>) -> Done {
         }
     }
     if call.args.iter_from(1).any(|word| word.eq_ignore_ascii_case(b"nosave")) {
-        call.server.warm.forget();
-    } else if call.server.is_busy(call.view) {
+        call.server.saved.warm.forget();
+    } else if call.server.turns.is_busy(&call.view.settings, &call.server.clock) {
         return Err(BUSY.into());
     }
     tracing::warn!("SHUTDOWN by client {}", call.session.client.address);

@@ -101,7 +101,8 @@ impl Call<'_> {
         denied: impl Fn(&mut Self),
         attempt: impl Fn(&mut Self) -> Result<bool, Failure>,
     ) -> Done {
-        let (blocked, is_waiting) = (&self.server.blocked, self.session.flow.blocked().is_some());
+        let (blocked, is_waiting) =
+            (&self.server.turns.blocked, self.session.flow.blocked().is_some());
         let may_wait = !self.session.executing && !is_waiting;
         // A key that now holds another type does not end the wait.
         if is_waiting && !self.are_of(what) {
@@ -135,8 +136,14 @@ impl Call<'_> {
             self.session.block(wait);
             return Ok(());
         }
-        self.server.end_wait(&keys, client, self.now);
+        self.end_wait(&keys, client);
         taken.map(|_| ())
+    }
+
+    /// Ends a client's wait for these keys, and wakes the next client of each.
+    fn end_wait(&self, keys: &[WaitKey], client: u64) {
+        let (server, mailboxes) = (self.server, self.server.clients.mailboxes());
+        server.turns.end_wait(mailboxes, &server.store, keys, client, self.now);
     }
 
     /// Whether no key of a command holds another kind of value than the command waits for.
@@ -149,8 +156,9 @@ impl Call<'_> {
     /// Wakes the first client that waits for this key: it may hold a value now.
     #[inline]
     pub(crate) fn signal_ready(&self, key: &store::Key<'_>) {
-        if self.server.blocked.any() {
-            self.server.wake_first(key, self.now);
+        if self.server.turns.blocked.any() {
+            let (server, mailboxes) = (self.server, self.server.clients.mailboxes());
+            server.turns.wake_first(mailboxes, &server.store, key, self.now);
         }
     }
 }

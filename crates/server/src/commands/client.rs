@@ -6,7 +6,7 @@ use super::tracking;
 use crate::call::{Call, Command, Done, Failure, SYNTAX};
 use crate::facts::flag::{ADMIN, NO_SCRIPT, UNEVEN, UNPAUSED};
 use crate::services::clients::Client;
-use crate::services::mail::{Mailbox, Message};
+use crate::services::mail::Message;
 use crate::session::{Mute, Why};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -159,7 +159,7 @@ fn close(call: &mut Call<'_>, client: &Arc<Client>) {
         // It disappears from the registry at once, although its own thread closes it later.
         call.server.clients.disconnect(client.id);
         let place = client.place;
-        call.server.mailboxes[place.worker].send(Message::Kill(place.at, client.id));
+        call.server.clients.send(place.worker, Message::Kill(place.at, client.id));
     }
 }
 
@@ -241,7 +241,7 @@ fn unblock(call: &mut Call<'_>) -> Done {
     if let Some(client) = &blocked {
         let (place, is_error) = (client.place, call.is(3, "error"));
         let message = Message::Unblock(place.at, client.id, is_error);
-        call.server.mailboxes[place.worker].send(message);
+        call.server.clients.send(place.worker, message);
     }
     call.out.integer(i64::from(blocked.is_some()));
     Ok(())
@@ -257,14 +257,14 @@ fn pause(call: &mut Call<'_>) -> Done {
         4 => return Err("ERR CLIENT PAUSE mode must be WRITE or ALL".into()),
         _ => return Err(SYNTAX.into()),
     };
-    call.server.pause.begin(now_ms(call).saturating_add(time), all);
+    call.server.turns.pause.begin(now_ms(call).saturating_add(time), all);
     call.session.end_batch(Why::Observers);
     call.ok()
 }
 
 fn unpause(call: &mut Call<'_>) -> Done {
-    call.server.pause.end();
-    call.server.mailboxes.iter().for_each(Mailbox::wake);
+    call.server.turns.pause.end();
+    call.server.clients.wake_workers();
     call.ok()
 }
 

@@ -105,7 +105,7 @@ fn set(call: &mut Call<'_>) -> Done {
 }
 
 fn resetstat(call: &mut Call<'_>) -> Done {
-    call.server.acl_log.reset_counts();
+    call.server.logs.acl.reset_counts();
     call.server.scripts.usage.evicted.store(0, Ordering::Relaxed);
     let number = call.session.client.command.load(Ordering::Relaxed);
     call.server.stats.reset(call.server.counters(), Some(number));
@@ -113,7 +113,7 @@ fn resetstat(call: &mut Call<'_>) -> Done {
 }
 
 fn rewrite(call: &mut Call<'_>) -> Done {
-    let Some(path) = &call.server.file else {
+    let Some(path) = &call.server.process.file() else {
         return Err("ERR The server is running without a config file".into());
     };
     let write = || {
@@ -121,7 +121,7 @@ fn rewrite(call: &mut Call<'_>) -> Done {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             old => old.unwrap_or_default(),
         };
-        let settings = &call.server.view().settings;
+        let settings = &call.server.view.now().settings;
         let text = settings.rewrite(path, &old).map_err(std::io::Error::other)?;
         files::replace(path, text.as_bytes(), files::OWN)
     };

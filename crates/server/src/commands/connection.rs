@@ -65,7 +65,7 @@ fn admit(call: &mut Call<'_>, name: &[u8], password: &[u8]) -> Result<String, Fa
         Some(user) if user.admits(password) => Ok(user.name.clone()),
         _ => {
             crate::execute::permission::note_wrong(call, name);
-            call.session.back_off(&call.server.attempts, &call.server.clock, call.view);
+            call.session.back_off(call.server.clients.backoff(), &call.server.clock, call.view);
             Err("WRONGPASS invalid username-password pair or user is disabled.".into())
         }
     }
@@ -182,7 +182,7 @@ fn quit(call: &mut Call<'_>) -> Done {
 
 fn reset(call: &mut Call<'_>) -> Done {
     call.session.discard();
-    call.session.unsubscribe_all(&call.server.pubsub);
+    call.session.unsubscribe_all(&call.server.audience.pubsub);
     super::tracking::stop(call);
     super::monitor::stop(call);
     call.session.mute = Mute::No;

@@ -51,7 +51,7 @@ fn add(call: &mut Call<'_>, by: i64) -> Done {
             Ok(sum) => {
                 let mut digits = itoa::Buffer::new();
                 let value = digits.format(sum).as_bytes().to_vec();
-                rewrite(item, value, || call.server.next_cas())
+                rewrite(item, value, || call.server.memcached.next_cas())
             }
             Err(_) => Change::Keep,
         };
@@ -111,7 +111,7 @@ fn incrbyfloat(call: &mut Call<'_>) -> Done {
         let old = item.map(string).transpose();
         let sum = old.and_then(|old| add_texts(old, by, NOT_A_FLOAT));
         let change = match &sum {
-            Ok(sum) => rewrite(item, sum.clone(), || call.server.next_cas()),
+            Ok(sum) => rewrite(item, sum.clone(), || call.server.memcached.next_cas()),
             Err(_) => Change::Keep,
         };
         (change, sum)

@@ -195,7 +195,7 @@ fn stats(call: &mut Call<'_>) -> Done {
             }
             out.bulk(b"duration_ms");
             let now_ms = call.server.clock.micros().0 / 1_000;
-            let since_ms = call.server.gate.script().since_ms().unwrap_or(now_ms);
+            let since_ms = call.server.turns.gate.script().since_ms().unwrap_or(now_ms);
             out.integer(now_ms.saturating_sub(since_ms) as i64);
         }
     }
@@ -214,7 +214,8 @@ fn stats(call: &mut Call<'_>) -> Done {
 }
 
 fn kill(call: &mut Call<'_>) -> Done {
-    call.server.kill_script(true)?;
+    call.server.scripts.running.may_end(true)?;
+    call.server.turns.kill_script()?;
     call.ok()
 }
 

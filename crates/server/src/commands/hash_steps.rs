@@ -137,8 +137,8 @@ fn bury_fields(call: &Call<'_>, key: &Key<'_>) {
     let Ok(()) = step(call, false, |_| Ok((false, ()))) else {
         return;
     };
-    if call.server.tracking.is_active() {
-        call.server.tracking.changed(call.server.mail(), 0, key.tenant, key.bytes);
+    if call.server.audience.tracking.is_active() {
+        call.server.audience.tracking.changed(call.server.clients.mail(), 0, key.tenant, key.bytes);
     }
 }
 

@@ -71,14 +71,14 @@ fn start(call: &mut Call<'_>) -> Done {
     if !wanted.cpu && !wanted.net {
         return Err(Failure::err("METRICS parameter is required"));
     }
-    if !call.server.hotkeys.start(wanted, Clock::unix_us() / 1_000, cpu_seconds()) {
+    if !call.server.stats.hot_keys.start(wanted, Clock::unix_us() / 1_000, cpu_seconds()) {
         return Err(Failure::err("hotkeys tracking session already in progress"));
     }
     call.ok()
 }
 
 fn stop(call: &mut Call<'_>) -> Done {
-    if call.server.hotkeys.stop() {
+    if call.server.stats.hot_keys.stop() {
         return call.ok();
     }
     call.out.null();
@@ -86,14 +86,14 @@ fn stop(call: &mut Call<'_>) -> Done {
 }
 
 fn reset(call: &mut Call<'_>) -> Done {
-    if call.server.hotkeys.reset() {
+    if call.server.stats.hot_keys.reset() {
         return call.ok();
     }
     Err(Failure::err("hotkeys tracking session in progress, stop tracking first"))
 }
 
 fn report(call: &mut Call<'_>) -> Done {
-    let Some(report) = call.server.hotkeys.report(cpu_seconds()) else {
+    let Some(report) = call.server.stats.hot_keys.report(cpu_seconds()) else {
         call.out.null();
         return Ok(());
     };

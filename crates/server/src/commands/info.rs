@@ -90,10 +90,10 @@ fn server(call: &Call<'_>, out: &mut Fields) {
     out.add("redis_mode", call.view.mode());
     out.add("os", format_args!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
     out.add("arch_bits", usize::BITS);
-    out.add("multiplexing_api", server.driver());
+    out.add("multiplexing_api", server.process.driver());
     out.add("process_id", std::process::id());
     out.add("process_supervised", "no");
-    out.add("run_id", &server.run_id);
+    out.add("run_id", server.process.run_id());
     let port = match call.session.client.listener {
         0 => call.view.settings.port,
         port => port,
@@ -105,11 +105,12 @@ fn server(call: &Call<'_>, out: &mut Fields) {
     out.add("hz", 10);
     out.add("configured_hz", 10);
     let executable = std::env::current_exe().map(|path| path.display().to_string());
-    let file = server.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    let file =
+        server.process.file().as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     out.add("executable", executable.unwrap_or_default());
     out.add("config_file", file);
-    out.add("io_threads_active", i32::from(server.mailboxes.len() > 1));
-    for (at, listener) in server.listening.iter().enumerate() {
+    out.add("io_threads_active", i32::from(server.clients.mailboxes().len() > 1));
+    for (at, listener) in server.process.listening().iter().enumerate() {
         out.add(&format!("listener{at}"), listener);
     }
 }
@@ -125,14 +126,14 @@ fn clients(call: &Call<'_>, out: &mut Fields) {
     out.add("client_recent_max_input_buffer", input);
     out.add("client_recent_max_output_buffer", output);
     out.add("blocked_clients", all.iter().filter(|client| client.waits()).count());
-    out.add("tracking_clients", call.server.tracking.counts().clients);
+    out.add("tracking_clients", call.server.audience.tracking.counts().clients);
     let listen = all.iter().filter(|client| client.listens());
     out.add("pubsub_clients", listen.count());
     out.add("clients_in_timeout_table", 0);
-    out.add("total_blocking_keys", call.server.blocked.keys());
+    out.add("total_blocking_keys", call.server.turns.blocked.keys());
     out.add("total_blocking_keys_on_nokey", 0);
     out.add("watching_clients", all.iter().filter(|client| load(&client.watched) > 0).count());
-    let pause = call.server.pause.left(call.now.micros.0 / 1_000);
+    let pause = call.server.turns.pause.left(call.now.micros.0 / 1_000);
     let (reason, actions) = match pause {
         None => ("none", "none"),
         Some((_, true)) => ("client_pause", "all"),
@@ -165,7 +166,7 @@ fn buffers(server: &Server) -> u64 {
 
 fn memory(call: &Call<'_>, out: &mut Fields) {
     let (used, limit) = call.server.memory();
-    let (used, limit, resident) = (used.0, limit.0, call.server.resident().0);
+    let (used, limit, resident) = (used.0, limit.0, call.server.stats.resident().0);
     let peak = call.server.stats.used_peak.load(Ordering::Relaxed).max(used);
     let total = crate::text::os::machine_memory();
     for (name, bytes) in [
@@ -250,11 +251,11 @@ fn absent(out: &mut Fields, names: &str) {
 
 fn persistence(call: &Call<'_>, out: &mut Fields) {
     out.add("loading", 0);
-    out.add("async_loading", u8::from(call.server.warm.is_restoring()));
+    out.add("async_loading", u8::from(call.server.saved.warm.is_restoring()));
     out.add("rdb_changes_since_last_save", 0);
     out.add("rdb_bgsave_in_progress", 0);
-    let warm = &call.server.warm;
-    out.add("rdb_last_save_time", warm.saved_at().unwrap_or(call.server.started_unix));
+    let warm = &call.server.saved.warm;
+    out.add("rdb_last_save_time", warm.saved_at().unwrap_or(call.server.process.started_unix()));
     out.add("rdb_last_bgsave_status", if warm.is_failing() { "err" } else { "ok" });
     out.add("rdb_last_bgsave_time_sec", -1);
     out.add("rdb_current_bgsave_time_sec", -1);
@@ -316,9 +317,9 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     out.add("keyspace_misses", totals.store.misses);
     out.add(
         "pubsub_channels",
-        server.pubsub.channels(crate::services::pubsub::Kind::Channel, None).len(),
+        server.audience.pubsub.channels(crate::services::pubsub::Kind::Channel, None).len(),
     );
-    out.add("pubsub_patterns", server.pubsub.patterns());
+    out.add("pubsub_patterns", server.audience.pubsub.patterns());
     out.add("latest_fork_usec", 0);
     out.add("total_forks", 0);
     out.add("slave_expires_tracked_keys", 0);
@@ -332,20 +333,21 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
          unexpected_error_replies dump_payload_sanitizations \
          migrate_cached_sockets reply_buffer_shrinks reply_buffer_expands",
     );
-    let tracked = server.tracking.counts();
+    let tracked = server.audience.tracking.counts();
     out.add("tracking_total_keys", tracked.keys);
     out.add("tracking_total_items", tracked.items);
     out.add("tracking_total_prefixes", tracked.prefixes);
-    let sharded = server.pubsub.channels(crate::services::pubsub::Kind::Sharded, None).len();
+    let sharded =
+        server.audience.pubsub.channels(crate::services::pubsub::Kind::Sharded, None).len();
     out.add("pubsubshard_channels", sharded);
     out.add("total_reads_processed", totals.reads);
     out.add("total_writes_processed", totals.writes);
     // Every thread reads and writes its own connections.
-    let threaded = server.mailboxes.len() > 1;
+    let threaded = server.clients.mailboxes().len() > 1;
     out.add("io_threaded_reads_processed", if threaded { totals.reads } else { 0 });
     out.add("io_threaded_writes_processed", if threaded { totals.writes } else { 0 });
     out.add("eventloop_cycles", totals.polls);
-    for (name, count) in server.acl_log.counts() {
+    for (name, count) in server.logs.acl.counts() {
         out.add(name, count);
     }
     out.add("client_query_buffer_limit_disconnections", load(&server.stats.query_limit_closed));
@@ -356,7 +358,7 @@ fn replication(call: &Call<'_>, out: &mut Fields) {
     out.add("role", "master");
     out.add("connected_slaves", 0);
     out.add("master_failover_state", "no-failover");
-    out.add("master_replid", &call.server.run_id);
+    out.add("master_replid", call.server.process.run_id());
     out.add("master_replid2", "0".repeat(40));
     out.add("master_repl_offset", 0);
     out.add("second_repl_offset", -1);
@@ -452,7 +454,7 @@ fn tenants(call: &Call<'_>, out: &mut Fields) {
 /// Replies to MEMORY STATS.
 pub(super) fn memory_stats(call: &mut Call<'_>) -> Done {
     let (used, _) = call.server.memory();
-    let resident = call.server.resident();
+    let resident = call.server.stats.resident();
     let keys = call.server.store.len(Scope::ALL).items;
     let clients = buffers(call.server);
     let fields = [

@@ -345,7 +345,7 @@ fn usage(call: &mut Call<'_>) -> Done {
 
 fn doctor(call: &mut Call<'_>) -> Done {
     let (used, limit) = call.server.memory();
-    let resident = call.server.resident();
+    let resident = call.server.stats.resident();
     let limit = if limit.0 > 0 { limit.to_string() } else { "none".into() };
     let text = format!("{used} used for data and metadata, {resident} resident, limit {limit}.");
     call.out.verbatim(&text);
@@ -354,7 +354,7 @@ fn doctor(call: &mut Call<'_>) -> Done {
 
 fn malloc_stats(call: &mut Call<'_>) -> Done {
     let (used, _) = call.server.memory();
-    let resident = call.server.resident();
+    let resident = call.server.stats.resident();
     let text = format!(
         "jemalloc: {resident} are resident, {used} of them data and metadata; it tells no more."
     );

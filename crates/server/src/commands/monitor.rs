@@ -44,7 +44,7 @@ fn monitor(call: &mut Call<'_>) -> Done {
         at += 2;
     }
     let client = &call.session.client;
-    call.server.monitors.join(client.id, client.place, wants, filter);
+    call.server.audience.monitors.join(client.id, client.place, wants, filter);
     client.monitors.store(true, std::sync::atomic::Ordering::Relaxed);
     call.session.watching = true;
     call.ok()
@@ -55,6 +55,6 @@ pub(super) fn stop(call: &mut Call<'_>) {
     if std::mem::take(&mut call.session.watching) {
         let client = &call.session.client;
         client.monitors.store(false, std::sync::atomic::Ordering::Relaxed);
-        call.server.monitors.leave(client.id);
+        call.server.audience.monitors.leave(client.id);
     }
 }

@@ -122,7 +122,12 @@ fn subscribe(call: &mut Call<'_>, kind: Kind) -> Done {
         let session = &mut *call.session;
         let all = session.subscriptions.get_or_insert_default();
         if all.of(kind).insert(name.to_vec()) {
-            call.server.pubsub.subscribe(kind, name, session.client.id, session.client.place);
+            call.server.audience.pubsub.subscribe(
+                kind,
+                name,
+                session.client.id,
+                session.client.place,
+            );
         }
         confirm(call, words(kind).0, Some(name), kind);
     }
@@ -144,7 +149,7 @@ fn unsubscribe(call: &mut Call<'_>, kind: Kind) -> Done {
         if let Some(all) = &mut call.session.subscriptions
             && all.of(kind).remove(&name)
         {
-            call.server.pubsub.unsubscribe(kind, &name, call.session.client.id);
+            call.server.audience.pubsub.unsubscribe(kind, &name, call.session.client.id);
         }
         confirm(call, words(kind).1, Some(&name), kind);
     }
@@ -161,8 +166,8 @@ fn publish(call: &mut Call<'_>, sharded: bool) -> Done {
         return Err(ONE_NODE.into());
     }
     let (channel, message) = (call.arg(1), call.arg(2));
-    let mailboxes = &call.server.mailboxes;
-    let receivers = call.server.pubsub.publish(mailboxes, channel, message, sharded, None);
+    let mailboxes = call.server.clients.mailboxes();
+    let receivers = call.server.audience.pubsub.publish(mailboxes, channel, message, sharded, None);
     call.out.integer(receivers as i64);
     Ok(())
 }
@@ -171,7 +176,7 @@ fn channels(call: &mut Call<'_>, kind: Kind) -> Done {
     if call.args.len() > 3 {
         return Err(wrong_arguments(call));
     }
-    let found = call.server.pubsub.channels(kind, call.args.get(2));
+    let found = call.server.audience.pubsub.channels(kind, call.args.get(2));
     call.out.array(found.len());
     for name in found {
         call.out.bulk(&name);
@@ -184,13 +189,13 @@ fn numsub(call: &mut Call<'_>, kind: Kind) -> Done {
     call.out.array(names.len() * 2);
     for name in names {
         call.out.bulk(name);
-        call.out.integer(call.server.pubsub.listeners(kind, name) as i64);
+        call.out.integer(call.server.audience.pubsub.listeners(kind, name) as i64);
     }
     Ok(())
 }
 
 fn numpat(call: &mut Call<'_>) -> Done {
-    call.out.integer(call.server.pubsub.patterns() as i64);
+    call.out.integer(call.server.audience.pubsub.patterns() as i64);
     Ok(())
 }
 

@@ -115,7 +115,7 @@ fn put_tree(
     let written = call.server.store.attach(to, loose, noted, replace, call.now)?;
     if written {
         let by = call.session.client.id;
-        call.server.tracking.changed(call.server.mail(), by, to.tenant, to.bytes);
+        call.server.audience.tracking.changed(call.server.clients.mail(), by, to.tenant, to.bytes);
         call.signal_ready(to);
     }
     Ok(written)
@@ -186,7 +186,12 @@ impl Held {
         })?;
         if written {
             let by = call.session.client.id;
-            call.server.tracking.changed(call.server.mail(), by, to.tenant, to.bytes);
+            call.server.audience.tracking.changed(
+                call.server.clients.mail(),
+                by,
+                to.tenant,
+                to.bytes,
+            );
             call.signal_ready(to);
         }
         Ok(written)

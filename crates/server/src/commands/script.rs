@@ -141,7 +141,8 @@ fn flush(call: &mut Call<'_>) -> Done {
 }
 
 fn kill(call: &mut Call<'_>) -> Done {
-    call.server.kill_script(false)?;
+    call.server.scripts.running.may_end(false)?;
+    call.server.turns.kill_script()?;
     call.ok()
 }
 

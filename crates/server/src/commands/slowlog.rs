@@ -78,9 +78,9 @@ impl Kind {
 
     const fn log(self, server: &Server) -> &SlowLog {
         match self {
-            Self::Slow => &server.slowlog,
-            Self::LargeRequest => &server.large_requests,
-            Self::LargeReply => &server.large_replies,
+            Self::Slow => &server.logs.slow,
+            Self::LargeRequest => &server.logs.large_requests,
+            Self::LargeReply => &server.logs.large_replies,
         }
     }
 }

@@ -468,7 +468,7 @@ fn append(call: &mut Call<'_>) -> Done {
         }
         let change = match item {
             Some(item) if item.kind != STRING => {
-                rewrite(Some(item), [old, bytes].concat(), || call.server.next_cas())
+                rewrite(Some(item), [old, bytes].concat(), || call.server.memcached.next_cas())
             }
             _ => Change::Append(bytes),
         };
@@ -554,7 +554,7 @@ pub(super) fn splice<R>(
         value.extend_from_slice(old);
         value.resize(len, 0);
         let result = f(&mut value[at]);
-        (rewrite(item, value, || call.server.next_cas()), Ok((result, len)))
+        (rewrite(item, value, || call.server.memcached.next_cas()), Ok((result, len)))
     })?
 }
 
@@ -579,8 +579,11 @@ pub(super) fn modify<R>(
         let mut value = Vec::with_capacity(old.len().max(long));
         value.extend_from_slice(old);
         let (changed, result) = f(&mut value);
-        let change =
-            if changed { rewrite(item, value, || call.server.next_cas()) } else { Change::Keep };
+        let change = if changed {
+            rewrite(item, value, || call.server.memcached.next_cas())
+        } else {
+            Change::Keep
+        };
         (change, Ok(result))
     })?
 }

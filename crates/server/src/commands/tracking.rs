@@ -163,7 +163,7 @@ fn tracking(call: &mut Call<'_>) -> Done {
     let Options { redirect, opt_in, opt_out, no_loop, .. } = options;
     let tenants = call.session.reachable(call.view);
     let tracker = Tracker { redirect, no_loop, prefixes: prefixes.clone(), tenants };
-    call.server.tracking.join(call.session.client.id, tracker);
+    call.server.audience.tracking.join(call.session.client.id, tracker);
     // Removals are noted from here on.
     removal_events::tell(call.server);
     let tracks = Tracks { redirect, prefixes, opt_in, opt_out, no_loop, caching: None };
@@ -182,7 +182,7 @@ pub(super) fn stop(call: &mut Call<'_>) {
         let client = &call.session.client;
         client.redirect.store(-1, Ordering::Relaxed);
         client.broadcast.store(false, Ordering::Relaxed);
-        call.server.tracking.leave(client.id);
+        call.server.audience.tracking.leave(client.id);
     }
 }
 

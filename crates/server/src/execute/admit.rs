@@ -3,7 +3,7 @@
 use super::{cluster, permission};
 use crate::call::{Call, Failure, NO_AUTH, wrong_number};
 use crate::facts::table::{get, name_of};
-use crate::facts::{Facts, flag, table, unsupported};
+use crate::facts::{Facts, flag, unsupported};
 use crate::services::exclusive::BUSY;
 use crate::settings::acl::Denied;
 use crate::settings::cluster::Elsewhere;
@@ -82,7 +82,7 @@ impl Refused {
 #[allow(clippy::inline_always, reason = "of a GET the call alone would be a twentieth")]
 #[inline(always)]
 pub(crate) fn resolve(call: &Call<'_>) -> Result<u16, Refused> {
-    let table = table::table();
+    let table = call.server.table;
     let Some(mut number) = table.find(call.arg(0)) else {
         return Err(Refused::Unknown);
     };
@@ -124,7 +124,7 @@ pub(crate) fn waits(call: &Call<'_>) -> bool {
     {
         flags |= transaction.flags;
     }
-    flags & flag::UNPAUSED == 0 && call.server.pause.holds(flags & flag::PAUSED != 0)
+    flags & flag::UNPAUSED == 0 && call.server.turns.pause.holds(flags & flag::PAUSED != 0)
 }
 
 /// The flags of a command from the view of a pause: a script declared as read-only does not count

@@ -11,5 +11,5 @@ pub(crate) fn note(call: &Call<'_>, cost: Cost) {
         return;
     };
     let places = get(number).key_places(call.args.len(), |at| call.args.get(at));
-    call.server.hotkeys.note(places.map(|at| call.arg(at)), cost);
+    call.server.stats.hot_keys.note(places.map(|at| call.arg(at)), cost);
 }

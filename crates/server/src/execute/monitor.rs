@@ -40,7 +40,7 @@ pub(crate) fn show(call: &Call<'_>) {
         return;
     };
     let command = get(number);
-    let monitors = &call.server.monitors;
+    let monitors = &call.server.audience.monitors;
     let now = Clock::unix_us();
     if monitors.is_wanted(MONITOR) && !is_secret(call.arg(0)) {
         let (db, address) = (call.session.db, call.session.client.address.as_str());
@@ -52,7 +52,7 @@ pub(crate) fn show(call: &Call<'_>) {
             quoted(&mut line, arg);
         }
         line.extend_from_slice(b"\r\n");
-        monitors.show(&call.server.mailboxes, MONITOR, None, &line);
+        monitors.show(call.server.clients.mailboxes(), MONITOR, None, &line);
     }
     if monitors.is_wanted(TRACE) && command.keys.is_any() && command.accepts(call.args.len()) {
         trace(call, command, now);
@@ -84,14 +84,20 @@ fn trace(call: &Call<'_>, command: &Facts, now: u64) {
         let life = life.unwrap_or(if written.is_some() { 0 } else { left });
         let tenant = call.session.owners.of(bytes);
         let tenant = call.view.names.get(usize::from(tenant)).map_or("", String::as_str);
-        let (seq, db, name) = (call.server.monitors.next_line(), call.session.db, command.name);
+        let (seq, db, name) =
+            (call.server.audience.monitors.next_line(), call.session.db, command.name);
         let mut line = format!("+{now},{seq},{db},{name},").into_bytes();
         quoted(&mut line, bytes);
         let (hit, kind) = (u8::from(held.is_some()), "string");
         let (key_size, penalty) = (bytes.len(), of_class(class).0);
         let _ = write!(line, ",{access},{hit},{kind},{key_size},{size},{tenant},{life},{penalty}");
         line.extend_from_slice(b"\r\n");
-        call.server.monitors.show(&call.server.mailboxes, TRACE, Some(key.hash), &line);
+        call.server.audience.monitors.show(
+            call.server.clients.mailboxes(),
+            TRACE,
+            Some(key.hash),
+            &line,
+        );
     }
 }
 

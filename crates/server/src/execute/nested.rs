@@ -35,7 +35,7 @@ pub(crate) fn run(call: &mut Call<'_>, origin: Origin<'_>) -> Outcome {
 /// Whether a command may run now. A script that was asked to end must not begin to write.
 fn may_run(call: &Call<'_>, number: u16, origin: Origin<'_>) -> bool {
     let is_scripted = matches!(origin, Origin::Script(_));
-    !is_scripted || !get(number).has(WRITE) || call.server.gate.script().writes()
+    !is_scripted || !get(number).has(WRITE) || call.server.turns.gate.script().writes()
 }
 
 /// The slot of the first key that a call names; `None` outside of a cluster.

@@ -130,7 +130,7 @@ impl Batch {
     #[inline]
     fn begin(server: &Server, view: &View, begins: Begins, column: Set) -> Self {
         let Begins { worker, weight, now_ms, is_busy } = begins;
-        let paused = server.pause.until(now_ms).is_some();
+        let paused = server.turns.pause.until(now_ms).is_some();
         let timed = set_if(TIMES | TOP_KEYS, weight > 0);
         let asked = set_if(PAUSE, paused) | set_if(BUSY, is_busy) | timed;
         let on = (asked | Self::asked(server, view)) & column;
@@ -146,10 +146,10 @@ impl Batch {
     /// The observers that clients or settings ask for.
     #[inline]
     fn asked(server: &Server, view: &View) -> Set {
-        set_if(MONITORS, server.monitors.is_wanted(MONITOR | TRACE))
-            | set_if(TRACKING, server.tracking.is_active())
+        set_if(MONITORS, server.audience.monitors.is_wanted(MONITOR | TRACE))
+            | set_if(TRACKING, server.audience.tracking.is_active())
             | set_if(MISSING_KEYS, looks_for_missing(view))
-            | set_if(HOT_KEYS, server.hotkeys.is_active())
+            | set_if(HOT_KEYS, server.stats.hot_keys.is_active())
     }
 
     /// Whether any observer sees the requests.

@@ -84,5 +84,5 @@ fn note(call: &Call<'_>, reason: &'static str, object: Vec<u8>, user: &str) {
     let what = What { reason, context, object, user: user.to_owned() };
     let (now_ms, max) = (call.now.micros.0 / 1_000, call.view.settings.acllog_max_len);
     let line = call.session.client.line(now_ms);
-    call.server.acl_log.add(what, line, Clock::unix_us() / 1_000, max);
+    call.server.logs.acl.add(what, line, Clock::unix_us() / 1_000, max);
 }

@@ -16,7 +16,7 @@ const UNKNOWN: &str = "Unknown Redis command called from script";
 /// Checks that a script may run this command.
 pub(super) fn permit(call: &Call<'_>, number: u16, script: &Script) -> Result<(), Refused> {
     let command = get(number);
-    let is_full = || script.is_full && !call.server.gate.script().has_written();
+    let is_full = || script.is_full && !call.server.turns.gate.script().has_written();
     let refused = if !is_scripted(call, number) {
         Some(NOT_ALLOWED)
     } else if script.is_readonly && command.has(WRITE | MAY_REPLICATE) {

@@ -29,7 +29,7 @@ pub(crate) fn note_slow(
         if together > 1 {
             args.push(more.as_bytes());
         }
-        server.slowlog.add(client, args.into_iter(), micros, settings.slowlog_max_len);
+        server.logs.slow.add(client, args.into_iter(), micros, settings.slowlog_max_len);
     }
 }
 
@@ -41,8 +41,13 @@ pub(crate) fn note_large(call: &Call<'_>, request: usize, reply: usize) {
         return;
     }
     for (log, bytes, from, max) in [
-        (&server.large_requests, request, settings.large_request, settings.large_request_max_len),
-        (&server.large_replies, reply, settings.large_reply, settings.large_reply_max_len),
+        (
+            &server.logs.large_requests,
+            request,
+            settings.large_request,
+            settings.large_request_max_len,
+        ),
+        (&server.logs.large_replies, reply, settings.large_reply, settings.large_reply_max_len),
     ] {
         if from >= 0 && bytes as u64 >= from as u64 {
             let args: Vec<&[u8]> = call.args.iter_from(0).collect();

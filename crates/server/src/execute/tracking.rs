@@ -5,7 +5,6 @@ use crate::call::Call;
 use crate::facts::Facts;
 use crate::facts::flag::{CARRIES, READ, WRITE};
 use crate::facts::table::{find, get};
-use crate::server::field_expiry;
 use crate::services::tracking::tell_of;
 use crate::session::Mute;
 use wire::resp::Protocol;
@@ -37,8 +36,8 @@ pub(crate) fn before(call: &Call<'_>) {
     {
         let (id, key) = (call.session.client.id, call.arg(at));
         let (max, tenant) = (call.view.settings.tracking_max_keys, call.session.owners.of(key));
-        call.server.tracking.remember(call.server.mail(), max, id, tenant, key);
-        field_expiry::note_death(call.server, max, &call.key(key), call.now);
+        call.server.audience.tracking.remember(call.server.clients.mail(), max, id, tenant, key);
+        call.note_death(&call.key(key));
     }
 }
 
@@ -63,9 +62,8 @@ pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
         .filter(|&at| at < call.args.len())
     {
         let (id, key) = (call.session.client.id, call.arg(at));
-        let max = call.view.settings.tracking_max_keys;
         let tenant = call.session.owners.of(key);
-        if call.server.tracking.tell_others(call.server.mail(), id, tenant, key) {
+        if call.server.audience.tracking.tell_others(call.server.clients.mail(), id, tenant, key) {
             // The invalidation goes behind the reply and before the next one, unless the reply is
             // part of another or is not sent.
             let session = &*call.session;
@@ -73,8 +71,8 @@ pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
             let is_muted = session.flow.blocked().is_some_and(|wait| wait.is_muted);
             let is_sent = session.mute == Mute::No && !is_muted;
             let at_once = is_whole && is_sent && session.protocol == Protocol::Resp3;
-            tell_of(call.server.mail(), id, key, at_once.then_some(&mut call.out));
+            tell_of(call.server.clients.mail(), id, key, at_once.then_some(&mut call.out));
         }
-        field_expiry::note_death(call.server, max, &call.key(key), call.now);
+        call.note_death(&call.key(key));
     }
 }

@@ -27,9 +27,9 @@ pub(super) fn flush_all(ask: &mut Ask<'_>) -> Done {
     }
     let tenants = ask.session.reachable(ask.view);
     // The last request counts: it replaces one that still waits.
-    ask.server.forget_flushes(&tenants);
+    ask.server.memcached.forget_flushes(&tenants);
     if let super::request::Expiry::Until(at) = super::request::Expiry::of(seconds, ask.now) {
-        ask.server.flush_later(at, tenants);
+        ask.server.memcached.flush_later(at, tenants);
     } else {
         for tenant in tenants {
             ask.server.flush(store::Scope::tenant(tenant));

@@ -37,7 +37,7 @@ pub(super) fn admit(ask: &mut Ask<'_>) -> Done {
     });
     let Some(name) = known else {
         ask.count(Event::AuthErrors);
-        ask.session.back_off(&ask.server.attempts, &ask.server.clock, ask.view);
+        ask.session.back_off(ask.server.clients.backoff(), &ask.server.clock, ask.view);
         return Err(REFUSED);
     };
     ask.session.set_user(Some(name.to_owned()), ask.view);

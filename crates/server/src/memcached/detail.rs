@@ -10,15 +10,19 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 pub(super) fn get(ask: &Ask<'_>, key: &[u8], hit: bool) {
-    ask.server.detail.add(&ask.view.settings, key, if hit { &[GET, HIT] } else { &[GET] });
+    ask.server.memcached.detail.add(
+        &ask.view.settings,
+        key,
+        if hit { &[GET, HIT] } else { &[GET] },
+    );
 }
 
 pub(super) fn set(ask: &Ask<'_>, key: &[u8]) {
-    ask.server.detail.add(&ask.view.settings, key, &[SET]);
+    ask.server.memcached.detail.add(&ask.view.settings, key, &[SET]);
 }
 
 pub(super) fn delete(ask: &Ask<'_>, key: &[u8]) {
-    ask.server.detail.add(&ask.view.settings, key, &[DELETE]);
+    ask.server.memcached.detail.add(&ask.view.settings, key, &[DELETE]);
 }
 
 /// `stats detail on|off|dump`.
@@ -26,7 +30,7 @@ pub(super) fn command(ask: &mut Ask<'_>) -> Done {
     if !ask.view.settings.memcached_dump {
         return Err("CLIENT_ERROR stats detail not allowed");
     }
-    let detail = &ask.server.detail;
+    let detail = &ask.server.memcached.detail;
     match ask.request.get(2) {
         Some(b"on") => detail.on.store(true, Ordering::Relaxed),
         Some(b"off") => detail.on.store(false, Ordering::Relaxed),

@@ -2,7 +2,7 @@
 
 use crate::facts::event_classes;
 use crate::facts::memcached_events::Event;
-use crate::server::audience;
+use crate::server::audience::KeyRef;
 use crate::server::{Server, View};
 use crate::session::Session;
 use crate::values::text_value::Text;
@@ -93,12 +93,12 @@ impl<'a> Ask<'a> {
 
     /// The cas of the next value; 0 if values have none.
     pub(super) fn next_cas(&self) -> u64 {
-        if self.is_numbered() { self.server.next_cas() } else { 0 }
+        if self.is_numbered() { self.server.memcached.next_cas() } else { 0 }
     }
 
     /// The size in bytes of a value that is about to be removed, if a client watches removals.
     pub(super) fn removed_size(&self, key: &Key<'_>) -> usize {
-        if !self.server.monitors.is_wanted(crate::services::monitors::DELETIONS) {
+        if !self.server.audience.monitors.is_wanted(crate::services::monitors::DELETIONS) {
             return 0;
         }
         let size = |item: &store::Item<'_>| Text::of(item).map_or(0, |text| text.data.len());
@@ -109,8 +109,9 @@ impl<'a> Ask<'a> {
     #[inline]
     pub(super) fn tell(&self, class: u32, event: &str, key: &Key<'_>) {
         if self.view.settings.notify & class != 0 {
-            let place = audience::KeyRef { tenant: key.tenant, db: key.db, key: key.bytes };
-            audience::tell(self.server, self.view, class, event, place);
+            let place = KeyRef { tenant: key.tenant, db: key.db, key: key.bytes };
+            let (audience, mailboxes) = (&self.server.audience, self.server.clients.mailboxes());
+            audience.notify(mailboxes, &self.view.settings, class, event, place);
         }
     }
 

@@ -79,7 +79,12 @@ pub(super) fn invalidate(ask: &Ask<'_>) {
     let Some(verb) = writing(ask) else { return };
     for key in keys(ask, verb) {
         let tenant = ask.session.owners.of(&key);
-        ask.server.tracking.changed(ask.server.mail(), ask.session.client.id, tenant, &key);
+        ask.server.audience.tracking.changed(
+            ask.server.clients.mail(),
+            ask.session.client.id,
+            tenant,
+            &key,
+        );
     }
 }
 
@@ -133,5 +138,5 @@ fn log(ask: &Ask<'_>, verb: &Verb, denied: &Denied, key: &[u8]) {
     };
     let (now_ms, max) = (ask.now.micros.0 / 1_000, ask.view.settings.acllog_max_len);
     let unix_ms = Clock::unix_us() / 1_000;
-    ask.server.acl_log.add(what, ask.session.client.line(now_ms), unix_ms, max);
+    ask.server.logs.acl.add(what, ask.session.client.line(now_ms), unix_ms, max);
 }

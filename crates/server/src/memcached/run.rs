@@ -44,7 +44,7 @@ impl Request for Ask<'_> {
     }
 
     fn is_paused(&self) -> bool {
-        self.server.pause.holds(rights::writes(self))
+        self.server.turns.pause.holds(rights::writes(self))
     }
 
     #[cold]
@@ -142,7 +142,7 @@ pub(crate) fn refuse(
     match malformed {
         Malformed::Binary { opcode, opaque } => {
             refusal::write(out, opcode, opaque);
-            server.binary.count(&server.clock, &session.client.address);
+            server.memcached.binary.count(&server.clock, &session.client.address);
         }
         Malformed::LineTooLong => {
             let _ = write!(out, "CLIENT_ERROR {malformed}\r\n");

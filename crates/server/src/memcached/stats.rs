@@ -114,7 +114,7 @@ pub(super) fn stats(ask: &mut Ask<'_>) -> Done {
         Some(b"sizes_enable" | b"sizes_disable") => ask.stat("sizes_status", "enabled"),
         Some(b"reset") => {
             ask.server.stats.reset(ask.server.counters(), None);
-            ask.server.detail.reset();
+            ask.server.memcached.detail.reset();
             return ask.line("RESET");
         }
         Some(_) => return Err(UNKNOWN),
@@ -151,12 +151,12 @@ fn general(ask: &mut Ask<'_>) {
     }
     ask.stat("get_expired", totals.store.misses_expired);
     ask.stat("idle_kicks", server.stats.idle_closed.load(Ordering::Relaxed));
-    ask.stat("log_watchers", server.monitors.watchers());
+    ask.stat("log_watchers", server.audience.monitors.watchers());
     ask.stat("bytes_read", totals.net_in);
     ask.stat("bytes_written", totals.net_out);
     ask.stat("limit_maxbytes", limit.0);
     ask.stat("accepting_conns", 1);
-    ask.stat("threads", server.mailboxes.len());
+    ask.stat("threads", server.clients.mailboxes().len());
     ask.stat("bytes", used.0);
     ask.stat("curr_items", server.store.len(Scope::ALL).items);
     ask.stat("total_items", totals.store.sets);
@@ -250,7 +250,7 @@ fn settings(ask: &mut Ask<'_>) {
     ask.stat("umask", format_args!("{:o}", settings.unixsocketperm));
     ask.stat("num_threads", settings.io_threads);
     ask.stat("stat_key_prefix", char::from(delimiter));
-    ask.stat("detail_enabled", yes_no(ask.server.detail.is_on()));
+    ask.stat("detail_enabled", yes_no(ask.server.memcached.detail.is_on()));
     ask.stat("cas_enabled", yes_no(settings.memcached_cas));
     ask.stat("tcp_backlog", settings.tcp_backlog);
     ask.stat("binding_protocol", "ascii");
@@ -297,7 +297,7 @@ fn tenants(ask: &mut Ask<'_>) {
 fn connections(ask: &mut Ask<'_>) {
     let now_ms = ask.now.micros.0 / 1_000;
     let server = ask.server;
-    for (fd, address) in &server.sockets {
+    for (fd, address) in server.process.sockets() {
         ask.print(format_args!(
             "STAT {fd}:addr {address}\r\nSTAT {fd}:state conn_listening\r\n\
              STAT {fd}:secs_since_last_cmd {}\r\n",
@@ -308,7 +308,7 @@ fn connections(ask: &mut Ask<'_>) {
         let idle = now_ms.saturating_sub(client.last_ms.load(Ordering::Relaxed)) / 1_000;
         let state = if client.id == ask.session.client.id {
             "conn_parse_cmd"
-        } else if server.monitors.has(client.id) {
+        } else if server.audience.monitors.has(client.id) {
             "conn_watch"
         } else if client.output.load(Ordering::Relaxed) > 0 {
             "conn_mwrite"

@@ -70,7 +70,7 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
         wants = FETCHERS;
     }
     let client = &ask.session.client;
-    ask.server.monitors.join(client.id, client.place, wants, Filter::ALL);
+    ask.server.audience.monitors.join(client.id, client.place, wants, Filter::ALL);
     if wants & EVICTIONS != 0 {
         // Evictions are noted from here on.
         removal_events::tell(ask.server);
@@ -81,14 +81,14 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
 
 /// The beginning of a line about a key.
 fn begin(ask: &Ask<'_>, kind: &str, key: &[u8]) -> Vec<u8> {
-    let mut line = head(ask.server, kind);
+    let mut line = head(&ask.server.audience.monitors, kind);
     line.extend_from_slice(b" key=");
     escaped(&mut line, key);
     line
 }
 
 pub(super) fn fetch(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
-    if !ask.server.monitors.is_wanted(FETCHERS) {
+    if !ask.server.audience.monitors.is_wanted(FETCHERS) {
         return;
     }
     let mut line = begin(ask, "item_get", key.bytes);
@@ -96,7 +96,7 @@ pub(super) fn fetch(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     let (class, size) = (u8::from(found.is_some()), found.unwrap_or(0));
     let fd = ask.session.client.fd;
     let _ = writeln!(line, " status={status} clsid={class} cfd={fd} size={size}");
-    ask.server.monitors.show(&ask.server.mailboxes, FETCHERS, None, &line);
+    ask.server.audience.monitors.show(ask.server.clients.mailboxes(), FETCHERS, None, &line);
 }
 
 /// Shows a store command, with the size of the value in bytes.
@@ -108,23 +108,23 @@ pub(super) fn store(
     life: Expiry,
     size: usize,
 ) {
-    if !ask.server.monitors.is_wanted(MUTATIONS) {
+    if !ask.server.audience.monitors.is_wanted(MUTATIONS) {
         return;
     }
     let mut line = begin(ask, "item_store", key.bytes);
     let ttl = life.ends().map_or(0, |at| at.saturating_sub(ask.now.unix_ms) / 1_000);
     let (status, fd) = (status.word(), ask.session.client.fd);
     let _ = writeln!(line, " status={status} cmd={verb} ttl={ttl} clsid=1 cfd={fd} size={size}");
-    ask.server.monitors.show(&ask.server.mailboxes, MUTATIONS, None, &line);
+    ask.server.audience.monitors.show(ask.server.clients.mailboxes(), MUTATIONS, None, &line);
 }
 
 /// Shows the removal of a value of `size` bytes.
 pub(super) fn deleted(ask: &Ask<'_>, key: &Key<'_>, verb: &str, size: usize) {
-    if !ask.server.monitors.is_wanted(DELETIONS) {
+    if !ask.server.audience.monitors.is_wanted(DELETIONS) {
         return;
     }
     let mut line = begin(ask, "deleted", key.bytes);
     let fd = ask.session.client.fd;
     let _ = writeln!(line, " cmd={verb} clsid=1 cfd={fd} size={size}");
-    ask.server.monitors.show(&ask.server.mailboxes, DELETIONS, None, &line);
+    ask.server.audience.monitors.show(ask.server.clients.mailboxes(), DELETIONS, None, &line);
 }

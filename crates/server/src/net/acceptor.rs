@@ -51,7 +51,7 @@ impl Acceptor {
                 }
             }
         }
-        let keepalive = server.view().settings.tcp_keepalive;
+        let keepalive = server.view.now().settings.tcp_keepalive;
         Ok((Self { poll, listeners, server, next: 0, keepalive }, bell))
     }
 
@@ -60,7 +60,7 @@ impl Acceptor {
         let mut events = Events::with_capacity(64);
         // Listeners with more connections than could be accepted at that moment.
         let mut again: Vec<usize> = vec![];
-        while !self.server.is_stopping() {
+        while !self.server.process.is_stopping() {
             let wait = if again.is_empty() { None } else { Some(PAUSE) };
             if let Err(error) = self.poll.poll(&mut events, wait)
                 && error.kind() != io::ErrorKind::Interrupted
@@ -82,7 +82,7 @@ impl Acceptor {
 
     /// Accepts all waiting connections of a listener. Returns false if the system refused one.
     fn accept_all(&mut self, at: usize) -> bool {
-        let keepalive = self.server.view().settings.tcp_keepalive;
+        let keepalive = self.server.view.now().settings.tcp_keepalive;
         if self.keepalive != keepalive {
             self.keepalive = keepalive;
             for listener in &self.listeners {
@@ -102,7 +102,8 @@ impl Acceptor {
                         io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted
                     ) => {}
                 Err(error) => {
-                    self.server.note_unaccepted(&error);
+                    let now_ms = self.server.clock.micros().0 / 1_000;
+                    self.server.clients.note_unaccepted(&error, now_ms);
                     return false;
                 }
             }
@@ -110,7 +111,7 @@ impl Acceptor {
     }
 
     fn hand_over(&mut self, mut stream: Stream, peer: Peer, ip: Option<IpAddr>) {
-        let view = self.server.view();
+        let view = self.server.view.now();
         let settings = &view.settings;
         let stranger = ip.is_some_and(|ip| !ip.to_canonical().is_loopback());
         let needs_token = peer.speaks == Speaks::Memcached && !view.tokens.is_empty();
@@ -139,7 +140,7 @@ impl Acceptor {
                 }
             }
         }
-        self.next = (self.next + 1) % self.server.mailboxes.len();
-        self.server.mailboxes[self.next].send(Message::Connect(stream, peer));
+        self.next = (self.next + 1) % self.server.clients.mailboxes().len();
+        self.server.clients.send(self.next, Message::Connect(stream, peer));
     }
 }

@@ -104,14 +104,14 @@ impl Worker {
                 self.reply_early(at, connection)?;
                 bound = self.bound(connection);
             }
-            if self.server.gate.is_closed() && consumed < bytes.len() {
+            if self.server.turns.gate.is_closed() && consumed < bytes.len() {
                 connection.session.end_batch(Why::Exclusive);
             }
         }
         if batch.is_tracked() {
             self.server.tell_pending();
         } else {
-            self.server.tracking.forget_all(self.server.mail(), None);
+            self.server.audience.tracking.forget_all(self.server.clients.mail(), None);
         }
         Ok(consumed)
     }
@@ -186,7 +186,7 @@ impl Worker {
             }
             if group.is_full() {
                 self.end_group(connection, bytes, &mut group, consumed);
-                if self.server.gate.is_closed() && consumed < bytes.len() {
+                if self.server.turns.gate.is_closed() && consumed < bytes.len() {
                     connection.session.end_batch(Why::Exclusive);
                 }
             }
@@ -211,7 +211,7 @@ impl Worker {
             let session = &connection.session;
             let began = matches!(session.flow, Flow::EndBatch(Why::Observers));
             let began = began.then_some(session.client.id);
-            self.server.tracking.forget_all(self.server.mail(), began);
+            self.server.audience.tracking.forget_all(self.server.clients.mail(), began);
         }
         Ok(consumed)
     }

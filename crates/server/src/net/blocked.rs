@@ -29,7 +29,7 @@ impl Worker {
         }
         let now = self.server.clock.now();
         self.now_ms = now.micros.0 / 1_000;
-        let pause = &self.server.pause;
+        let pause = &self.server.turns.pause;
         if pause.until(self.now_ms).is_some() && pause.holds(true) {
             self.work.schedule.add_paused(connection.token(at));
             return Ok(());
@@ -44,7 +44,7 @@ impl Worker {
         let Some(wait) = session.flow.blocked_mut() else {
             return Ok(());
         };
-        server.blocked.tries(&wait.keys, session.client.id);
+        server.turns.blocked.tries(&wait.keys, session.client.id);
         let command = std::mem::take(&mut wait.command);
         session.follow(view);
         let (mut decoder, limits) =
@@ -58,7 +58,7 @@ impl Worker {
                 wait.took_us += server.clock.micros().0 - now.micros.0;
             }
         }
-        server.gate.leave(self.number);
+        server.turns.gate.leave(self.number);
         if self.output.len() > bound {
             session.overflow();
         }
@@ -120,7 +120,9 @@ impl Worker {
         };
         let id = connection.session.client.id;
         self.work.schedule.remove_timer(wait.until_ms, connection.token(at));
-        self.server.end_wait(&wait.keys, id, self.server.clock.now());
+        let (server, mailboxes) = (&*self.server, self.server.clients.mailboxes());
+        let now = server.clock.now();
+        server.turns.end_wait(mailboxes, &server.store, &wait.keys, id, now);
         wait.is_muted
     }
 
@@ -197,7 +199,7 @@ impl Worker {
         let before = all.sharded.len();
         all.sharded.retain(|name| cluster.is_mine(slot(name)));
         for (name, at) in gone.iter().zip(1..) {
-            self.server.pubsub.unsubscribe(Kind::Sharded, name, session.client.id);
+            self.server.audience.pubsub.unsubscribe(Kind::Sharded, name, session.client.id);
             out.push(3);
             out.bulk(b"sunsubscribe");
             out.bulk(name);

@@ -29,7 +29,7 @@ fn serve_meanwhile() {
     let Some(mut worker) = STANDBY.take() else {
         return;
     };
-    if worker.server.is_busy(&worker.view) {
+    if worker.server.turns.is_busy(&worker.view.settings, &worker.server.clock) {
         worker.stand_in();
     }
     STANDBY.set(Some(worker));
@@ -41,7 +41,7 @@ pub(super) fn take_back_work() -> Work {
         return Work::default();
     };
     for message in std::mem::take(&mut worker.work.postponed_mail) {
-        worker.server.mailboxes[worker.number].send(message);
+        worker.server.clients.send(worker.number, message);
     }
     if let Some(token) = worker.work.unread.take() {
         worker.driver().set_reading(token, true);
@@ -72,14 +72,17 @@ impl Worker {
     pub(super) fn enter(&self) -> Entered {
         match self.stands_in_for {
             Some(_) => Entered::Not,
-            None => self.server.enter(&self.view, self.number),
+            None => {
+                let (server, settings) = (&self.server, &self.view.settings);
+                server.turns.enter(self.number, settings, &server.clock)
+            }
         }
     }
 
     /// Ends a batch of commands.
     pub(super) fn leave(&self) {
         if self.stands_in_for.is_none() {
-            self.server.gate.leave(self.number);
+            self.server.turns.gate.leave(self.number);
         }
     }
 

@@ -13,7 +13,7 @@ impl Worker {
             return TICK_MS;
         }
         let now_ms = self.server.clock.micros().0 / 1_000;
-        let paused = schedule.is_any_paused().then(|| self.server.pause.until(now_ms));
+        let paused = schedule.is_any_paused().then(|| self.server.turns.pause.until(now_ms));
         let paused = paused.map(|until| until.unwrap_or(now_ms));
         let first = schedule.first_timer().into_iter().chain(paused).min();
         first.map_or(TICK_MS, |until| until.saturating_sub(now_ms).clamp(1, TICK_MS))
@@ -24,7 +24,9 @@ impl Worker {
         while let Some(token) = self.work.schedule.next_due(self.now_ms) {
             self.with(token, Self::wake_one);
         }
-        if !self.work.schedule.is_any_paused() || self.server.pause.until(self.now_ms).is_some() {
+        if !self.work.schedule.is_any_paused()
+            || self.server.turns.pause.until(self.now_ms).is_some()
+        {
             return;
         }
         for token in self.work.schedule.take_paused() {

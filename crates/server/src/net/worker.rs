@@ -23,7 +23,7 @@ use super::schedule::Schedule;
 use crate::facts::Speaks;
 use crate::server::watch_lines;
 use crate::server::{Server, View};
-use crate::services::clients::Peer;
+use crate::services::clients::{Client, Peer};
 use crate::services::mail::Message;
 use crate::services::pubsub;
 use crate::services::stats;
@@ -106,12 +106,12 @@ impl Worker {
     pub(crate) fn new(number: usize, poll: Poll, server: Arc<Server>) -> Self {
         let driver = driver::choose(poll, number, &server);
         if number == 0 {
-            server.note_driver(driver.borrow().name());
+            server.process.note_driver(driver.borrow().name());
         }
         Self {
             number,
             driver,
-            view: server.view(),
+            view: server.view.now(),
             server,
             work: Work::default(),
             output: Vec::with_capacity(OUTPUT),
@@ -126,7 +126,7 @@ impl Worker {
     // The count of instructions begins and ends with this function, so it keeps its name.
     #[inline(never)]
     pub(crate) fn run(mut self) {
-        while !self.server.is_stopping() {
+        while !self.server.process.is_stopping() {
             if let Err(error) = self.turn() {
                 tracing::error!(%error, "worker {} cannot wait for events and ends", self.number);
                 return;
@@ -143,7 +143,7 @@ impl Worker {
         let wait = if is_idle { self.wait_ms() } else { 0 };
         self.wait(Duration::from_millis(wait))?;
         self.counters().polls.add(1);
-        if let Some(view) = self.server.newer(&self.view) {
+        if let Some(view) = self.server.view.newer(&self.view) {
             let before = std::mem::replace(&mut self.view, view);
             if before.cluster != self.view.cluster {
                 self.leave_slots();
@@ -204,7 +204,7 @@ impl Worker {
 
     /// Handles the messages in the mailbox.
     pub(super) fn mail(&mut self) {
-        self.work.mail.append(&mut self.server.mailboxes[self.number].take());
+        self.work.mail.append(&mut self.server.clients.mailboxes()[self.number].take());
         while let Some(message) = self.work.mail.pop_front() {
             if message.at().is_some() && message.at() == self.stands_in_for {
                 // This connection is busy and gets the message later.
@@ -319,7 +319,7 @@ impl Worker {
         }
         let needs_token = speaks == Speaks::Memcached && !self.view.tokens.is_empty();
         let session = Session::new(client, &self.view, needs_token);
-        watch_lines::connection(&self.server, &session.client, None);
+        self.show_connection(&session.client, None);
         let connection = Connection::new(session);
         let added = self.driver().add(connection.token(at), stream);
         self.work.connections[at] = Some(Box::new(connection));
@@ -329,17 +329,24 @@ impl Worker {
         }
     }
 
+    /// Shows watchers that a client has connected, or that it has disconnected and why.
+    fn show_connection(&self, client: &Client, left: Option<&str>) {
+        let server = &self.server;
+        let (monitors, mailboxes) = (&server.audience.monitors, server.clients.mailboxes());
+        watch_lines::connection(monitors, mailboxes, client, left);
+    }
+
     pub(super) fn close(&mut self, at: usize) {
         let Some(mut connection) = self.work.connections[at].take() else {
             return;
         };
         let ending = connection.session.ending;
-        watch_lines::connection(&self.server, &connection.session.client, Some(ending));
+        self.show_connection(&connection.session.client, Some(ending));
         self.end_wait(at, &mut connection);
         let id = connection.session.client.id;
-        connection.session.unsubscribe_all(&self.server.pubsub);
-        self.server.monitors.leave(id);
-        self.server.tracking.leave(id);
+        connection.session.unsubscribe_all(&self.server.audience.pubsub);
+        self.server.audience.monitors.leave(id);
+        self.server.audience.tracking.leave(id);
         self.driver().remove(Token { at, id });
         self.server.clients.disconnect(id);
         self.work.vacant.push(at);
@@ -358,7 +365,7 @@ impl Worker {
                 self.server.flush_due();
                 self.leave();
             }
-            self.server.idle_clock.note(&self.server.counters(), now_ms);
+            self.server.observed.idle_clock.note(&self.server.counters(), now_ms);
         }
         let timeout_ms = self.view.settings.timeout * 1_000;
         for at in 0..self.work.connections.len() {

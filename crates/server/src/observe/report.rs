@@ -13,7 +13,7 @@ use ::report::{
 };
 use base::{Bytes, Micros, TenantId};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::{PenaltyClassStats, TenantStats};
 use tune::Target;
@@ -34,7 +34,7 @@ const CHANGES_MAX: usize = 64;
 pub(crate) fn report(server: &Server) -> Arc<Report> {
     const SPENT_MAX: Duration = Duration::from_millis(50);
     let second = server.clock.micros().0 / 1_000_000;
-    let reports = || server.reports.lock().unwrap_or_else(PoisonError::into_inner);
+    let reports = || server.observed.lock_reports();
     {
         let mut kept = reports();
         if kept.second != second {
@@ -55,14 +55,14 @@ pub(crate) fn report(server: &Server) -> Arc<Report> {
 /// A report that is made now.
 pub(crate) fn new_report(server: &Server) -> Report {
     // This is a copy, so that the pilot does not wait for this report.
-    let history = server.lock_history().clone();
+    let history = server.observed.lock_history().clone();
     report_of(server, &history)
 }
 
 /// A report that is made now, with this history.
 pub(crate) fn report_of(server: &Server, history: &History) -> Report {
-    let view = server.view();
-    let shown = server.published.shown();
+    let view = server.view.now();
+    let shown = server.observed.pilot.shown();
     let now_unix_s = server.clock.now().unix_ms / 1_000;
     let mut hottest = TopKeys::default();
     for worker in &server.stats.workers {
@@ -143,7 +143,7 @@ fn server_facts(
         maxmemory: settings.maxmemory.0,
         divided: if settings.maxmemory == Bytes(0) { 0 } else { divided.0 },
         used: used.0,
-        resident: server.resident().0,
+        resident: server.stats.resident().0,
         machine: machine_memory(),
         clients: server.clients.all().len() as u64,
         refused: server.stats.errors().get("OOM").copied().unwrap_or_default(),

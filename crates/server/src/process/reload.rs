@@ -89,7 +89,7 @@ struct Changes {
 
 impl Changes {
     fn tell(&self, server: &Server) {
-        let view = server.view();
+        let view = server.view.now();
         let mut read = vec!["settings"];
         read.extend(view.tls.is_some().then_some("certificates"));
         read.extend(view.cluster.is_some().then_some("slots"));

@@ -117,7 +117,7 @@ pub fn run(args: Args) -> Result<(), Error> {
     if json {
         print_json(&handle);
     }
-    memcached::write_ports(&handle.server.sockets)?;
+    memcached::write_ports(handle.server.process.sockets())?;
     notify(sd_notify::NotifyState::Ready);
     if in_background {
         daemonize::ready(talks)?;
@@ -186,7 +186,7 @@ fn end_without_script(server: &Server, pidfile: Option<&str>) -> ! {
     if let Some(pidfile) = pidfile {
         let _ = std::fs::remove_file(pidfile);
     }
-    let is_lost = server.warm.saves_at_end();
+    let is_lost = server.saved.warm.saves_at_end();
     let what = if is_lost { ", and its data is not saved" } else { "" };
     tracing::error!("a script does not end: the server ends without it{what}");
     std::process::exit(i32::from(is_lost));

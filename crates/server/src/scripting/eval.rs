@@ -35,7 +35,7 @@ impl Engine {
     /// Runs the compiled code, and writes its result.
     pub(super) fn run(&mut self, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> Done {
         permit(call, runs)?;
-        if call.server.is_stopping() {
+        if call.server.process.is_stopping() {
             return Err(Failure::err("the server ends"));
         }
         let Some(vm) = &mut self.vm else {
@@ -47,7 +47,7 @@ impl Engine {
         } else {
             scripts.running.begin();
         }
-        let gate = call.server.gate.script();
+        let gate = call.server.turns.gate.script();
         let now_ms = call.server.clock.micros().0 / 1_000;
         gate.begin(now_ms);
         let session = &mut *call.session;

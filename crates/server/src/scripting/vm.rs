@@ -74,7 +74,7 @@ impl Vm {
         let libraries = LIBRARIES.into_iter().fold(StdLib::NONE, |all, one| all | one);
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
         let running = Arc::clone(&server.scripts.running);
-        lua.set_app_data(Looks::new(running, Arc::clone(server.gate.script()), memory_max));
+        lua.set_app_data(Looks::new(running, Arc::clone(server.turns.gate.script()), memory_max));
         let is_three = Arc::new(AtomicBool::new(false));
         let eval_api = api::table(&lua, &is_three)?;
         api::add_eval(&lua, &eval_api)?;

@@ -2,14 +2,19 @@
 //! key.
 
 pub(crate) mod audience;
-pub(crate) mod field_expiry;
-mod mail;
+mod clients;
+mod logs;
+mod observed;
+mod process;
 mod reconfigure;
 pub(crate) mod removal_events;
+mod saved;
 mod server;
 mod turns;
 mod view;
+mod views;
 pub(crate) mod watch_lines;
 
+pub(crate) use process::Opened;
 pub(crate) use server::Server;
 pub(crate) use view::View;

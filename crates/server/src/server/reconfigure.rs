@@ -3,16 +3,14 @@
 use super::removal_events;
 use super::server::Server;
 use super::view::View;
-use crate::services::mail::{Mailbox, Message};
+use crate::services::mail::Message;
 use crate::settings::cluster::Cluster;
 use crate::settings::config::{self, Settings};
 use crate::settings::memcached_tokens::Tokens;
 use crate::settings::{certificates, fd_limit, log, pools};
 use base::TenantId;
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 use store::{Now, Scope, Store};
 use tune::tenant::Finders;
@@ -42,18 +40,13 @@ fn empty_slots(store: &Store, cluster: &Cluster, now: Now) {
 }
 
 impl Server {
-    /// Prevents changes of settings while the guard is held.
-    pub(crate) fn lock_changes(&self) -> MutexGuard<'_, ()> {
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Changes settings: applies everything that `change` does, or nothing.
     pub(crate) fn change<E: From<config::Error>>(
         &self,
         change: impl FnOnce(&mut Settings) -> Result<(), E>,
     ) -> Result<(), E> {
-        let _alone = self.lock_changes();
-        let old = self.view();
+        let _alone = self.view.lock_changes();
+        let old = self.view.now();
         let mut new = View::clone(&old);
         change(&mut new.settings)?;
         new.settings.check()?;
@@ -107,16 +100,15 @@ impl Server {
         if !pools::is_steered(&new.settings) {
             self.store.set_pools(&pools::shared_pool(&new.settings, new.names.len()));
         }
-        self.tracking.limit(self.mail(), new.settings.tracking_max_keys);
+        self.audience.tracking.limit(self.clients.mail(), new.settings.tracking_max_keys);
         let rules_changed = new.settings.tenants != old.settings.tenants;
         let slots_changed = new.cluster != old.cluster;
-        if slots_changed && let Some(emptying) = self.emptying().take() {
+        if slots_changed && let Some(emptying) = self.view.emptying().take() {
             // A slot that comes back must be empty before it is served again.
             let _ = emptying.join();
         }
         let new = Arc::new(new);
-        *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
-        self.generation.store(new.generation, Ordering::Release);
+        self.view.publish(new.clone());
         if new.settings.loglevel != old.settings.loglevel {
             log::set(new.settings.loglevel);
         }
@@ -124,7 +116,7 @@ impl Server {
             removal_events::tell(self);
         }
         if new.settings.users != old.settings.users || new.tokens != old.tokens {
-            for mailbox in &self.mailboxes {
+            for mailbox in self.clients.mailboxes() {
                 mailbox.send(Message::Users);
             }
         }
@@ -133,9 +125,9 @@ impl Server {
         }
         if slots_changed {
             // Blocked clients that wait for keys of moved slots are redirected.
-            self.mailboxes.iter().for_each(Mailbox::wake);
-            self.tracking.forget_all(self.mail(), None);
-            *self.emptying() = new.cluster.clone().map(|cluster| {
+            self.clients.wake_workers();
+            self.audience.tracking.forget_all(self.clients.mail(), None);
+            *self.view.emptying() = new.cluster.clone().map(|cluster| {
                 let (store, now) = (self.store.clone(), self.clock.now());
                 std::thread::spawn(move || {
                     std::thread::sleep(SETTLES);
@@ -144,10 +136,6 @@ impl Server {
             });
         }
         Ok(())
-    }
-
-    fn emptying(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.emptying.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Deletes the items that no client can reach any more, because their keys now belong to
@@ -173,6 +161,6 @@ impl Server {
                 break;
             }
         }
-        self.tracking.forget_all(self.mail(), None);
+        self.audience.tracking.forget_all(self.clients.mail(), None);
     }
 }

@@ -10,7 +10,7 @@ use crate::settings::memcached_tokens::Tokens;
 use base::{Bytes, TenantId};
 use std::collections::HashMap;
 use std::sync::Arc;
-use store::Bounds;
+use store::{Bounds, Evictable, Store};
 use tune::tenant::{Origin, Owners};
 
 /// The settings at one moment, and values computed from them.
@@ -64,6 +64,14 @@ impl View {
     /// The mode in the replies of HELLO and INFO.
     pub(crate) const fn mode(&self) -> &'static str {
         if self.cluster.is_some() { "cluster" } else { "standalone" }
+    }
+
+    /// Whether no item can be evicted for another: the policy does not evict, or there can be no
+    /// item that it may evict.
+    pub(crate) fn nothing_leaves(&self, store: &Store) -> bool {
+        let policy = self.settings.maxmemory_policy;
+        let is_picky = policy.evictable() != Evictable::Any;
+        !policy.evicts() || is_picky && !store.may_expire()
     }
 
     pub(super) fn bounds(&self, number: TenantId) -> Bounds {

@@ -170,12 +170,12 @@ impl Client {
 
 /// All connected clients.
 #[derive(Debug, Default)]
-pub(crate) struct Clients {
+pub(crate) struct ClientTable {
     next: AtomicU64,
     all: Mutex<BTreeMap<u64, Arc<Client>>>,
 }
 
-impl Clients {
+impl ClientTable {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Client>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -193,21 +193,21 @@ mod tests {
         check(&mut one, &[("SET a 1", "+OK")]);
         check(&mut two, &[("MULTI", "+OK"), ("INCR a", "+QUEUED")]);
         let server = &handle.server;
-        let alone = server.gate.gate.close(2, || false).unwrap();
-        server.gate.script().begin(server.clock.micros().0 / 1_000);
+        let alone = server.turns.gate.gate.close(2, || false).unwrap();
+        server.turns.gate.script().begin(server.clock.micros().0 / 1_000);
         check(&mut one, &[("INCR a", SAY), ("MULTI", "+OK"), ("GET a", SAY)]);
         check(&mut one, &[("EXEC", "-EXECABORT"), ("SHUTDOWN", SAY), ("nosuch", "-ERR unknown")]);
         check(&mut two, &[("EXEC", "-EXECABORT Transaction discarded because of: BUSY")]);
-        server.gate.script().end();
+        server.turns.gate.script().end();
         drop(alone);
-        server.gate.leave(2);
+        server.turns.gate.leave(2);
         check(&mut one, &[("INCR a", ":2")]);
-        let alone = server.gate.gate.close(2, || false).unwrap();
-        server.gate.script().begin(server.clock.micros().0 / 1_000);
-        assert!(!server.gate.script().is_killed());
+        let alone = server.turns.gate.gate.close(2, || false).unwrap();
+        server.turns.gate.script().begin(server.clock.micros().0 / 1_000);
+        assert!(!server.turns.gate.script().is_killed());
         two.write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
         assert_eq!(two.read(&mut [0]).unwrap(), 0, "closed");
-        assert!(server.gate.script().is_killed());
+        assert!(server.turns.gate.script().is_killed());
         drop(alone);
     }
 
@@ -217,12 +217,12 @@ mod tests {
         let handle = server();
         let mut one = connect(&handle);
         check(&mut one, &[("SET a 1 PX 30", "+OK")]);
-        let alone = handle.server.gate.gate.close(2, || false).unwrap();
+        let alone = handle.server.turns.gate.gate.close(2, || false).unwrap();
         one.write_all(b"EXISTS a\r\nMSET a 2 b 2\r\nINCR a\r\n").unwrap();
         one.set_read_timeout(Some(Duration::from_millis(60))).unwrap();
         assert!(one.read(&mut [0]).is_err(), "nobody is answered");
         drop(alone);
-        handle.server.gate.leave(2);
+        handle.server.turns.gate.leave(2);
         one.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         check(&mut one, &[("PING", ":0")]);
         check(&mut one, &[("PING", "+OK"), ("PING", ":3")]);

@@ -1,6 +1,6 @@
 //! The mailbox of a worker: messages from other threads.
 
-use super::clients::{Clients, Peer};
+use super::clients::{ClientTable, Peer};
 use super::pubsub::Publication;
 use super::stream::Stream;
 use mio::{Registry, Token, Waker};
@@ -90,6 +90,6 @@ impl Mailbox {
 /// The means to send a message to a client: who is connected, and the mailboxes of the workers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mail<'a> {
-    pub(crate) clients: &'a Clients,
+    pub(crate) clients: &'a ClientTable,
     pub(crate) mailboxes: &'a [Mailbox],
 }

@@ -8,9 +8,10 @@
 //! So a quiet server times every command. On a busy server each timed call stands for the calls
 //! that were not timed.
 
+use super::hot_keys::HotKeys;
 use super::top_keys::TopKeys;
 use crate::text::log_throttle::LogThrottle;
-use base::histogram;
+use base::{Bytes, histogram};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -137,6 +138,8 @@ pub(crate) struct Stats {
     pub(crate) used_peak: AtomicU64,
     /// Commands, bytes received and bytes sent in the last second.
     pub(crate) per_second: [AtomicU64; 3],
+    /// The keys that HOTKEYS counts.
+    pub(crate) hot_keys: HotKeys,
     /// The number of error replies by their first word.
     errors: Mutex<BTreeMap<String, u64>>,
     /// The counts at the last CONFIG RESETSTAT, which are subtracted.
@@ -233,9 +236,15 @@ impl Stats {
             expire_us: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),
             per_second: Default::default(),
+            hot_keys: HotKeys::default(),
             errors: Mutex::default(),
             baseline: Mutex::default(),
         }
+    }
+
+    /// The resident memory of the process.
+    pub(crate) fn resident(&self) -> Bytes {
+        Bytes(self.resident.load(Ordering::Relaxed))
     }
 
     /// Counts an error reply.

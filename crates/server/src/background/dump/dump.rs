@@ -48,7 +48,7 @@ impl Dumping {
         tenant: TenantId,
         by: &'static str,
     ) -> Result<Self, String> {
-        let folder = &server.view().settings.dir;
+        let folder = &server.view.now().settings.dir;
         let file = DumpFile::create(folder.as_ref()).map_err(|error| {
             format!("no file can be made in dir {folder}: {error}; set dir to a folder of its own")
         })?;

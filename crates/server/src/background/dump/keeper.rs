@@ -79,11 +79,11 @@ struct Keeper<'a> {
 
 /// Counts, dumps and loads until the server ends.
 pub(crate) fn run(server: &Server) {
-    let (view, now) = (server.view(), Instant::now());
+    let (view, now) = (server.view.now(), Instant::now());
     let bucket = view.settings.dump_bucket;
     let mut keeper =
         Keeper { server, view, tenants: vec![], bucket, next_look: now, due: now, blocks: 0 };
-    while !server.is_stopping() {
+    while !server.process.is_stopping() {
         let rest = keeper.round();
         std::thread::park_timeout(rest);
     }
@@ -92,7 +92,7 @@ pub(crate) fn run(server: &Server) {
 impl Keeper<'_> {
     /// Does the work that is due now. Returns the time until there is more.
     fn round(&mut self) -> Duration {
-        if let Some(view) = self.server.newer(&self.view) {
+        if let Some(view) = self.server.view.newer(&self.view) {
             self.view = view;
         }
         let settings = &self.view.settings;
@@ -113,7 +113,7 @@ impl Keeper<'_> {
             let look = Duration::from_micros(bucket.0 / LOOKS).clamp(LOOK_MIN, LOOK_MAX);
             self.next_look = (self.next_look + look).max(Instant::now() + look / 2);
         }
-        let asked = std::mem::take(&mut *lock(&self.server.transfers.asked));
+        let asked = std::mem::take(&mut *lock(&self.server.saved.transfers.asked));
         for (tenant, turn) in asked {
             self.want(tenant, turn, "command");
         }
@@ -166,7 +166,7 @@ impl Keeper<'_> {
                 Turn::Valley => tracked.shown.valleys += 1,
                 Turn::Peak => tracked.shown.peaks += 1,
             }
-            lock(&self.server.transfers.turned).push((number, turn));
+            lock(&self.server.saved.transfers.turned).push((number, turn));
             self.want(number, turn, if turn == Turn::Valley { "ebb" } else { "flood" });
         }
     }
@@ -288,7 +288,7 @@ impl Keeper<'_> {
             disk: tracked.disk(),
             ..tracked.shown.clone()
         });
-        *lock(&self.server.transfers.shown) = shown.collect();
+        *lock(&self.server.saved.transfers.shown) = shown.collect();
     }
 }
 

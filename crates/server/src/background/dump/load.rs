@@ -55,8 +55,8 @@ impl Loading {
     /// Loads the items of a block. Settings cannot change meanwhile, so no item returns under a
     /// rule that no longer holds.
     fn bring_back(&mut self, server: &Server, number: u64, payload: &[u8]) {
-        let _unchanged = server.lock_changes();
-        let view = server.view();
+        let _unchanged = server.view.lock_changes();
+        let view = server.view.now();
         let mut finders = Finders::new(view.tenants());
         let Self { tenant, transfer, .. } = self;
         transfer.bytes += payload.len() as u64;

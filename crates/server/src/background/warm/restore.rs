@@ -45,7 +45,7 @@ struct Counts {
 /// Opens the file and removes it, before the first client is served. `None` if there is nothing to
 /// restore.
 pub(crate) fn open(server: &Server) -> Option<Opened> {
-    let path = server.warm.path.as_deref()?;
+    let path = server.saved.warm.path.as_deref()?;
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
@@ -71,15 +71,15 @@ pub(crate) fn open(server: &Server) -> Option<Opened> {
     });
     let (mut opened, libraries) = opened.inspect_err(|why| refuse(path, why)).ok()?;
     opened.libraries = load(server, libraries);
-    let goes_on = opened.head.shards == server.shards as u64;
+    let goes_on = opened.head.shards == server.store.shards() as u64;
     server.store.begin_restore(if goes_on { opened.head.tick } else { 0 });
-    server.warm.restoring.store(true, Ordering::Release);
-    server.begin_cas(opened.head.cas.saturating_add(CAS_AHEAD));
-    let view = server.view();
+    server.saved.warm.restoring.store(true, Ordering::Release);
+    server.memcached.begin_cas(opened.head.cas.saturating_add(CAS_AHEAD));
+    let view = server.view.now();
     for (due, tenants) in &opened.head.flushes {
         let name = |&number: &u16| opened.head.tenants.get(usize::from(number));
         let number = |number| view.number(&name(number)?.name);
-        server.flush_later(*due, tenants.iter().filter_map(number).collect());
+        server.memcached.flush_later(*due, tenants.iter().filter_map(number).collect());
     }
     server.flush_due();
     Some(opened)
@@ -107,7 +107,7 @@ fn refuse(path: &Path, why: &Broken) {
 /// Restores the saved items while clients are served.
 pub(crate) fn run(server: &Server, mut opened: Opened) {
     let begun = Instant::now();
-    let path = server.warm.path.clone().unwrap_or_default();
+    let path = server.saved.warm.path.clone().unwrap_or_default();
     let libraries = std::mem::take(&mut opened.libraries);
     match restore(server, opened) {
         Ok(counts) => {
@@ -127,7 +127,7 @@ pub(crate) fn run(server: &Server, mut opened: Opened) {
         }
     }
     server.store.end_restore();
-    server.warm.restoring.store(false, Ordering::Release);
+    server.saved.warm.restoring.store(false, Ordering::Release);
 }
 
 fn restore(server: &Server, opened: Opened) -> Result<Counts, Broken> {
@@ -137,27 +137,27 @@ fn restore(server: &Server, opened: Opened) -> Result<Counts, Broken> {
     reader.value::<Head>(Kind::Head)?;
     restore_penalties(server, &head);
     let mut counts = Counts::default();
-    while !server.warm.forget.load(Ordering::Acquire) {
+    while !server.saved.warm.forget.load(Ordering::Acquire) {
         match reader.next()? {
             (Kind::Known, payload) => {
                 let known = postcard::from_bytes::<Known>(payload).ok();
-                *server.warm.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+                *server.saved.warm.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
             }
-            (Kind::Keys, payload) if head.shards == server.shards as u64 => {
+            (Kind::Keys, payload) if head.shards == server.store.shards() as u64 => {
                 if let Ok(known) = postcard::from_bytes(payload) {
-                    let _unchanged = server.lock_changes();
+                    let _unchanged = server.view.lock_changes();
                     let numbers = numbers(server, &head);
                     let number_of = |then| numbers.get(usize::from(then)).copied().flatten();
                     server.store.recall_keys(&known, number_of, server.clock.now());
                 }
             }
-            (Kind::Evicted, payload) if head.shards == server.shards as u64 => {
+            (Kind::Evicted, payload) if head.shards == server.store.shards() as u64 => {
                 if let Ok(keys) = postcard::from_bytes(payload) {
                     server.store.recall_evicted(&keys, server.clock.now());
                 }
             }
             (Kind::History, payload) => match postcard::from_bytes(payload) {
-                Ok(before) => server.lock_history().go_on_from(before),
+                Ok(before) => server.observed.lock_history().go_on_from(before),
                 Err(why) => tracing::warn!("the history begins anew: {why}"),
             },
             (Kind::BareHistory, _) => {
@@ -196,7 +196,7 @@ fn bring_back(server: &Server, key: &Key<'_>, saved: &Saved<'_>) -> Result<bool,
 }
 
 fn restore_penalties(server: &Server, head: &Head) {
-    let view = server.view();
+    let view = server.view.now();
     for tenant in &head.tenants {
         if let Some(number) = view.number(&tenant.name)
             && tenant.fetches > 0.0
@@ -209,18 +209,18 @@ fn restore_penalties(server: &Server, head: &Head) {
 
 /// The number on this server of each tenant in the file.
 fn numbers(server: &Server, head: &Head) -> Vec<Option<TenantId>> {
-    let view = server.view();
+    let view = server.view.now();
     head.tenants.iter().map(|tenant| view.number(&tenant.name)).collect()
 }
 
 /// Restores the items of a block. Settings cannot change meanwhile, so no item returns under a rule
 /// that no longer holds.
 fn restore_items(server: &Server, head: &Head, mut payload: &[u8], counts: &mut Counts) {
-    let _unchanged = server.lock_changes();
-    let view = server.view();
+    let _unchanged = server.view.lock_changes();
+    let view = server.view.now();
     let mut finders = Finders::new(view.tenants());
     let numbers = numbers(server, head);
-    let (before, here) = (head.shards.max(1), server.shards as u64);
+    let (before, here) = (head.shards.max(1), server.store.shards() as u64);
     let by = |accesses: u32| u32::try_from(u64::from(accesses) * before / here).unwrap_or(u32::MAX);
     while !payload.is_empty() {
         // A block with the right checksum was encoded like this, so decoding it does not fail.
@@ -242,7 +242,7 @@ fn restore_items(server: &Server, head: &Head, mut payload: &[u8], counts: &mut 
         match bring_back(server, &key, &saved) {
             Ok(true) => {
                 counts.restored += 1;
-                server.warm.restored.fetch_add(1, Ordering::Relaxed);
+                server.saved.warm.restored.fetch_add(1, Ordering::Relaxed);
             }
             Ok(false) => counts.outdated += 1,
             Err(_) => counts.refused += 1,

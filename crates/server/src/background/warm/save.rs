@@ -28,10 +28,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Nothing could be saved, although the settings ask for it.
 pub(crate) fn save(server: &Server) -> Result<(), Error> {
     use std::sync::atomic::Ordering::Acquire;
-    let Some(path) = &server.warm.path else {
+    let Some(path) = &server.saved.warm.path else {
         return Ok(());
     };
-    if server.warm.forget.load(Acquire) {
+    if server.saved.warm.forget.load(Acquire) {
         tracing::info!("nothing is saved, as was asked");
         return Ok(());
     }
@@ -48,18 +48,19 @@ pub(crate) fn save(server: &Server) -> Result<(), Error> {
 
 /// Saves a copy while clients are served. Gives up if the server ends meanwhile.
 pub(crate) fn copy(server: &Server) {
-    let Some(path) = &server.warm.path else {
+    let Some(path) = &server.saved.warm.path else {
         tracing::warn!("SIGUSR1: nothing is saved, for no warm-restart-file is set");
         return;
     };
     // The pilot answers at its next look.
-    server.warm.ask();
+    server.saved.warm.ask();
     let asked = Instant::now();
-    while server.warm.is_asking() && asked.elapsed() < ANSWER && !server.is_stopping() {
+    while server.saved.warm.is_asking() && asked.elapsed() < ANSWER && !server.process.is_stopping()
+    {
         std::thread::sleep(ANSWER / 200);
     }
     // The log has the reason for a failure.
-    let _ = write(server, &beside(path, ".copy"), &mut |_| !server.is_stopping());
+    let _ = write(server, &beside(path, ".copy"), &mut |_| !server.process.is_stopping());
 }
 
 fn unsaved(path: &Path, error: &io::Error) -> String {
@@ -72,13 +73,13 @@ fn write(
     path: &Path,
     goes_on: &mut dyn FnMut(&mut Instant) -> bool,
 ) -> io::Result<()> {
-    let _alone = server.warm.saving.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = server.saved.warm.saving.lock().unwrap_or_else(PoisonError::into_inner);
     let begun = Instant::now();
     let written = Aside::begin_as(&beside(path, ".part"), path).and_then(|aside| {
         let items = write_all(server, &aside, goes_on)?;
         Ok((items, Bytes(aside.keep()?)))
     });
-    server.warm.note_save(written.is_ok());
+    server.saved.warm.note_save(written.is_ok());
     match written {
         Ok((items, bytes)) => {
             let took = begun.elapsed().as_secs_f64();
@@ -104,10 +105,10 @@ fn write_all(
     if !libraries.0.is_empty() {
         writer.block(Kind::Libraries, &encode(&libraries)?)?;
     }
-    if let Some(known) = server.warm.take_left() {
+    if let Some(known) = server.saved.warm.take_left() {
         writer.block(Kind::Known, &encode(&known)?)?;
     }
-    let history = server.lock_history().clone();
+    let history = server.observed.lock_history().clone();
     writer.block(Kind::History, &encode(&history)?)?;
     if let Some(known) = server.store.known_keys() {
         writer.block(Kind::Keys, &encode(&known)?)?;
@@ -199,21 +200,21 @@ impl Large {
 }
 
 fn head(server: &Server) -> Head {
-    let view = server.view();
+    let view = server.view.now();
     let tenant = |(number, name): (usize, &String)| {
         let stats = server.store.tenant_stats(number as base::TenantId);
         TenantHead {
             name: name.clone(),
-            items: stats.len.items / server.shards as u64,
+            items: stats.len.items / server.store.shards() as u64,
             fetches: stats.penalty.count,
             penalty_us: stats.penalty.mean.0,
         }
     };
     Head {
-        shards: server.shards as u64,
+        shards: server.store.shards() as u64,
         tick: server.store.tick(),
-        cas: server.last_cas(),
+        cas: server.memcached.last_cas(),
         tenants: view.names.iter().enumerate().map(tenant).collect(),
-        flushes: server.flushes(),
+        flushes: server.memcached.flushes(),
     }
 }

@@ -166,7 +166,7 @@ pub(super) fn history(call: &mut Call<'_>) -> Done {
         _ => Some(back(&call.text(2))?),
     };
     let as_json = wants_json(call, if seconds.is_some() { 3 } else { 2 })?;
-    let history = call.server.lock_history().clone();
+    let history = call.server.observed.lock_history().clone();
     let report = report_of(call.server, &history);
     let since = report.server.now_unix_s.saturating_sub(seconds.unwrap_or(HISTORY_S));
     if as_json {

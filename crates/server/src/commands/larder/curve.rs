@@ -26,7 +26,7 @@ pub(super) fn curve(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 3)?;
     let name = call.text(2).into_owned();
     let number = number_of(call, &name)?;
-    let shown = call.server.published.shown();
+    let shown = call.server.observed.pilot.shown();
     let found = shown.curves.iter().find(|(tenant, _)| *tenant == number);
     let candidates = found.map_or(&[][..], |(_, candidates)| candidates);
     let sizes = sizes(candidates, memory(call.server).1);

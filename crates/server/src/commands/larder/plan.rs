@@ -11,7 +11,7 @@ use serde_json::json;
 
 pub(super) fn plan(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
-    let shown = call.server.published.shown();
+    let shown = call.server.observed.pilot.shown();
     let recipe = pools::recipe_of(&call.view.settings);
     if as_json {
         let status = match &shown.status {
@@ -69,7 +69,7 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
 /// The epochs that the pilot remembers, the newest last.
 pub(super) fn epochs(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
-    let shown = call.server.published.shown();
+    let shown = call.server.observed.pilot.shown();
     let epochs = shown.status.as_ref().map_or(&[][..], |status| &status.history);
     if as_json {
         document(call, &serde_json::to_value(epochs).unwrap_or_default());

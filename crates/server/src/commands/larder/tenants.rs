@@ -13,7 +13,7 @@ pub(super) fn tenants(call: &mut Call<'_>) -> Done {
     let report = report(call.server);
     if as_json {
         let (used, _) = memory(call.server);
-        let shown = call.server.published.shown();
+        let shown = call.server.observed.pilot.shown();
         let all = report.tenants.iter().enumerate().map(|(at, tenant)| {
             let id = at as TenantId;
             let k = shown

@@ -31,7 +31,7 @@ fn ask(call: &mut Call<'_>, turn: Turn, answer: &str) -> Done {
         _ => return Err(crate::call::SYNTAX.into()),
     };
     for tenant in tenants {
-        call.server.transfers.ask(tenant, turn);
+        call.server.saved.transfers.ask(tenant, turn);
     }
     call.out.simple(answer);
     Ok(())
@@ -41,7 +41,7 @@ pub(super) fn tides(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
     let all = call.view.names.iter().enumerate().map(|(number, name)| {
         let number = number as TenantId;
-        (name, call.server.transfers.shown(number), call.server.store.away(number))
+        (name, call.server.saved.transfers.shown(number), call.server.store.away(number))
     });
     if as_json {
         let document: Vec<Value> = all

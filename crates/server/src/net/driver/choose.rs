@@ -16,7 +16,7 @@ pub(in crate::net) fn choose(
     server: &Server,
 ) -> Rc<RefCell<dyn Driver>> {
     let epoll = Epoll::new(poll);
-    let wish = server.view().settings.io_uring;
+    let wish = server.view.now().settings.io_uring;
     if wish == IoUring::No {
         return Rc::new(RefCell::new(epoll));
     }

@@ -20,7 +20,7 @@ pub(super) async fn admit(
     authorization: Option<&str>,
     peer: SocketAddr,
 ) -> Result<(), Refused> {
-    let view = server.view();
+    let view = server.view.now();
     let settings = &view.settings;
     let user = match authorization.and_then(credentials) {
         Some((name, password)) => {
@@ -52,12 +52,12 @@ fn credentials(authorization: &str) -> Option<(String, String)> {
 /// Notes a wrong password in the ACL log, and delays the answer.
 async fn slow_down(server: &Server, user: String, peer: SocketAddr) {
     let (now_ms, address) = (server.clock.micros().0 / 1_000, peer.to_string());
-    let settings = &server.view().settings;
+    let settings = &server.view.now().settings;
     let (reason, context) = ("auth", "toplevel");
     let what = What { reason, context, object: b"http".to_vec(), user };
     let (unix_ms, max) = (Clock::unix_us() / 1_000, settings.acllog_max_len);
-    server.acl_log.add(what, format!("addr={address} cmd=http"), unix_ms, max);
-    let delay = server.attempts.delay_ms(&address, now_ms, settings.auth_delay_max);
+    server.logs.acl.add(what, format!("addr={address} cmd=http"), unix_ms, max);
+    let delay = server.clients.backoff().delay_ms(&address, now_ms, settings.auth_delay_max);
     tokio::time::sleep(Duration::from_millis(delay)).await;
 }
 

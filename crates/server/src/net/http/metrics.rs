@@ -15,7 +15,7 @@ pub(super) fn text(server: &Server) -> String {
     traffic(server, &mut page);
     saves(server, &mut page);
     pauses(server, &mut page);
-    if let Some(known) = &server.published.shown().status {
+    if let Some(known) = &server.observed.pilot.shown().status {
         status(known, &mut page);
     }
     facts(&report(server), &mut page);
@@ -24,7 +24,7 @@ pub(super) fn text(server: &Server) -> String {
 }
 
 fn server_facts(server: &Server, page: &mut Page) {
-    let view = server.view();
+    let view = server.view.now();
     page.metric("info", "gauge", "Version and settings as labels; always 1.");
     let labels = [
         ("version", env!("CARGO_PKG_VERSION")),
@@ -97,11 +97,11 @@ fn traffic(server: &Server, page: &mut Page) {
 
 /// Counts of warm-restart files and copies.
 fn saves(server: &Server, page: &mut Page) {
-    let (saved, failed) = server.warm.saves();
+    let (saved, failed) = server.saved.warm.saves();
     page.metric("saves_total", "counter", "Warm-restart files and copies written.");
     page.sample("saves_total", &[("result", "saved")], saved);
     page.sample("saves_total", &[("result", "failed")], failed);
-    let is_failing = u8::from(server.warm.is_failing());
+    let is_failing = u8::from(server.saved.warm.is_failing());
     page.gauge(
         "save_failing",
         "1 if the last save failed or the next one will fail; else 0.",
@@ -141,12 +141,14 @@ type Show = fn(&TransferState) -> u64;
 
 /// Dumps and loads, if the settings allow any.
 fn transfers(server: &Server, page: &mut Page) {
-    let view = server.view();
+    let view = server.view.now();
     if view.settings.dump_max == Bytes(0) {
         return;
     }
     let all: Vec<_> = (0..view.names.len() as TenantId)
-        .map(|id| (&view.names[usize::from(id)], server.transfers.shown(id), server.store.away(id)))
+        .map(|id| {
+            (&view.names[usize::from(id)], server.saved.transfers.shown(id), server.store.away(id))
+        })
         .collect();
     let help = "Time between two peaks of a periodic load.";
     page.metric("tide_period_seconds", "gauge", help);

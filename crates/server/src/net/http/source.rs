@@ -32,7 +32,7 @@ impl Source for Server {
     }
 
     fn report(&self) -> (Report, History) {
-        let history = self.lock_history().clone();
+        let history = self.observed.lock_history().clone();
         (report_of(self, &history), history)
     }
 
@@ -41,15 +41,15 @@ impl Source for Server {
     }
 
     fn unready(&self) -> Option<&'static str> {
-        self.warm.is_restoring().then_some("restoring")
+        self.saved.warm.is_restoring().then_some("restoring")
     }
 
     fn is_ending(&self) -> bool {
-        self.is_stopping()
+        self.process.is_stopping()
     }
 
     fn places(&self) -> usize {
-        self.view().settings.http_maxclients
+        self.view.now().settings.http_maxclients
     }
 
     async fn admit(&self, authorization: Option<&str>, peer: SocketAddr) -> Result<(), Refused> {
@@ -58,12 +58,12 @@ impl Source for Server {
 
     fn is_named(&self, host: &str) -> bool {
         let own = nix::unistd::gethostname().unwrap_or_default();
-        let view = self.view();
+        let view = self.view.now();
         let names = view.settings.http_hosts.iter().map(String::as_str);
         names.chain(own.to_str()).any(|name| name.eq_ignore_ascii_case(host))
     }
 
     fn note_unaccepted(&self, error: &io::Error) {
-        self.note_unaccepted(error);
+        self.clients.note_unaccepted(error, self.clock.micros().0 / 1_000);
     }
 }
