@@ -186,9 +186,10 @@ impl Raw {
     /// The two words of the stamps.
     #[inline]
     fn words<'a>(self) -> [&'a AtomicU32; 2] {
+        let words = self.0.cast();
         // SAFETY: the item is live and aligned to a word. While it is shared, its stamps are read
         // and written only through these atomics.
-        [0, 1].map(|word| unsafe { AtomicU32::from_ptr(self.0.cast().add(word).as_ptr()) })
+        unsafe { [AtomicU32::from_ptr(words.as_ptr()), AtomicU32::from_ptr(words.add(1).as_ptr())] }
     }
 
     #[inline]
