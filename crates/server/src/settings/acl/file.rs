@@ -1,6 +1,6 @@
 //! The aclfile: a line for each user.
 
-use super::{DEFAULT, User};
+use super::user::{DEFAULT, User};
 use crate::settings::config::{Error, Settings, words};
 use std::path::{Path, PathBuf};
 

@@ -12,8 +12,10 @@
 //!
 //! A value has a type (`Value`): it is parsed once, when it is set. The lists are in `list/`.
 
+use super::settings::Settings;
 use super::value::Value;
-use super::{Settings, list, quoted, words};
+use super::words::words;
+use super::{list, quoted};
 use std::collections::BTreeSet;
 
 /// The time at which a directive may be set.

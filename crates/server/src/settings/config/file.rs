@@ -10,7 +10,10 @@
 //! file.
 
 use super::directive::{self, Directive};
-use super::{Error, Settings, ignored, words};
+use super::error::Error;
+use super::ignored;
+use super::settings::Settings;
+use super::words::words;
 use crate::text::glob;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

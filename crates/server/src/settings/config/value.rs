@@ -2,7 +2,7 @@
 //!
 //! Errors have Redis' words, because clients of CONFIG SET know them.
 
-use super::Policy;
+use super::policy::Policy;
 use base::Bytes;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;

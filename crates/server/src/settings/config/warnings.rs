@@ -1,7 +1,8 @@
 //! Warnings about settings that are valid but will hardly do what their author intends, given when
 //! they are set.
 
-use super::{Match, Settings};
+use super::Match;
+use super::settings::Settings;
 use crate::settings::memory_limit;
 use files::is_writable;
 use std::fs::File;

@@ -5,8 +5,9 @@
 
 use super::list::List;
 use super::set::Set;
+use super::shape::Shape;
+use super::view::View;
 use super::zset::{SCORE, Zset};
-use super::{Shape, View};
 use crate::values::hash;
 use crate::values::text_value::{LIST, SET, ZSET};
 use std::collections::BTreeMap;

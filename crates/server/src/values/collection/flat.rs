@@ -3,7 +3,7 @@
 //! Such a collection is an item like any other. A read walks through it in order, and a write
 //! copies it.
 
-use super::FLAT_MAX;
+use super::shape::FLAT_MAX;
 use crate::text::varint::{put_len, take_len};
 
 /// The bodies in order.

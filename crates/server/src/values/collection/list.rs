@@ -1,6 +1,7 @@
 //! Lists: elements in the order in which clients put them, at either end or between.
 
-use super::{Grows, Held, Shape};
+use super::held::Held;
+use super::shape::{Grows, Shape};
 use crate::values::text_value::LIST;
 use store::Error;
 

@@ -1,9 +1,10 @@
 //! Saving, restoring and copying collections, hashes included.
 
+use super::flat as pieces;
 use super::list::List;
 use super::set::Set;
+use super::shape::{FLAT_MAX, Grows, OnItsWay, STEP_ELEMENTS, Shape};
 use super::zset::Zset;
-use super::{FLAT_MAX, Grows, OnItsWay, STEP_ELEMENTS, Shape, flat as pieces};
 use crate::values::hash;
 use crate::values::text_value::{HASH, LIST, SET, ZSET};
 use std::borrow::Cow;

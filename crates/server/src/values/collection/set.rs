@@ -1,6 +1,9 @@
 //! Sets: members, each once.
 
-use super::{Grows, Held, Shape, View, by_member, flat};
+use super::flat;
+use super::held::Held;
+use super::shape::{Grows, Shape, by_member};
+use super::view::View;
 use crate::values::text_value::SET;
 use std::cmp::Ordering;
 use store::{Error, Probe};

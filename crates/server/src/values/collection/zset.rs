@@ -15,7 +15,10 @@
 //! position of a score, and the member at a position. A cursor over members is a place in an order
 //! that does not depend on their scores.
 
-use super::{BY_SCORE, Grows, Held, Shape, View, by_member, flat};
+use super::flat;
+use super::held::Held;
+use super::shape::{BY_SCORE, Grows, Shape, by_member};
+use super::view::View;
 use crate::values::text_value::ZSET;
 use std::cmp::Ordering;
 use store::{Edit, Error, Probe, Tree};

@@ -1,7 +1,8 @@
 //! Changes of a hash in either form.
 
+use super::layout::{body, ends, life, note, probe};
 use super::packed::Packed;
-use super::{View, body, ends, life, note, probe};
+use super::view::View;
 use crate::values::text_value::{HASH, HASH_TREE, WRONG_TYPE};
 use store::{Change, Edit, Error};
 

@@ -12,7 +12,8 @@
 //! copies the hash. For the records, sessions and counters in caches this is less work than a tree,
 //! and takes less memory.
 
-use super::{Field as View, PACKED_MAX, body, ends, probe, some_life};
+use super::layout::{PACKED_MAX, body, ends, probe, some_life};
+use super::view::Field as View;
 use crate::text::varint::{put_len, take_len};
 use crate::values::text_value::HASH;
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! A file that CONFIG REWRITE wrote restores the settings.
 
-use super::*;
+use crate::settings::config::{Error, Settings, directive, words};
 use base::Bytes;
 
 /// A folder with these files, one of them `larder.conf`.

@@ -1,12 +1,7 @@
-//! CONFIG REWRITE: the current settings, as a file that sets them.
-//!
-//! Lines that set a directive are replaced in place, and comments and includes stay. Settings that
-//! neither the file nor an included file makes are added at the end. Then the text is read like at
-//! a start. Where an include would override a setting, the setting is repeated at the end, where it
-//! wins. A text that would not restore the current settings is not written.
+//! The new text of the settings' file.
 
-use super::directive::{self, Directive};
-use super::{Error, Settings, quoted, words};
+use crate::settings::config::directive::{self, Directive};
+use crate::settings::config::{Error, Settings, quoted, words};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -88,7 +83,7 @@ impl Settings {
     }
 
     /// The directives for which the file lines of the two settings differ.
-    fn different(&self, there: &Self) -> impl Iterator<Item = &'static Directive> {
+    pub(super) fn different(&self, there: &Self) -> impl Iterator<Item = &'static Directive> {
         let sorted = |mut lines: Vec<String>| {
             lines.sort();
             lines
@@ -109,6 +104,3 @@ fn read(path: &Path, lines: &[String]) -> Result<Settings, Error> {
     there.read_text(path, &lines.join("\n"))?;
     Ok(there)
 }
-
-#[cfg(test)]
-mod tests;

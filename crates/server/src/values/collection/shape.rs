@@ -1,0 +1,94 @@
+//! The differences between lists, sets and sorted sets, and the trees that they are written to.
+
+use crate::values::hash;
+use crate::values::text_value::{HASH, LIST, SET, ZSET};
+use store::{DetachedTree, Edit, Entry, Error, Key, Now, Probe, TREE, Tree};
+
+/// Bytes beyond which a collection of several elements is a tree. Up to here a write copies the
+/// collection.
+pub(crate) const FLAT_MAX: usize = 4 << 10;
+/// Elements and bytes after which a command releases the lock.
+pub(crate) use crate::values::hash::{STEP_BYTES, STEP_FIELDS as STEP_ELEMENTS};
+
+/// The properties of a kind of collection: sets, lists or sorted sets.
+pub(crate) trait Shape {
+    /// The kind of an item that holds such a collection in one piece.
+    const KIND: u8;
+    /// The number of entries that a tree has for each body.
+    const COPIES: usize = 1;
+
+    /// Adds a body behind all others. The bodies are added in the order of the collection.
+    fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error>;
+
+    /// The position of the first body among the entries of a tree.
+    fn first(_: &Tree) -> u64 {
+        0
+    }
+}
+
+/// The lowest rank in the order of scores. The ranks below it are hashes of members.
+pub(super) const BY_SCORE: u32 = 1 << 31;
+
+/// The rank of a member: the upper 31 bits of its hash.
+pub(super) fn by_member(member: &[u8]) -> u32 {
+    hash::rank(member) >> 1
+}
+
+/// A tree to which entries are added: a tree alone, one of an item, or one that is still being
+/// built.
+pub(crate) trait Grows {
+    /// Writes an entry, and replaces the entry that the probe finds.
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error>;
+    /// Appends an entry of a list.
+    fn push(&mut self, body: &[u8]) -> Result<(), Error>;
+}
+
+impl Grows for Tree {
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error> {
+        Self::put(self, probe, None, body);
+        Ok(())
+    }
+
+    fn push(&mut self, body: &[u8]) -> Result<(), Error> {
+        self.insert(self.len(), body);
+        Ok(())
+    }
+}
+
+impl Grows for Edit<'_, '_> {
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error> {
+        Edit::put(self, probe, None, body).map(drop)
+    }
+
+    fn push(&mut self, body: &[u8]) -> Result<(), Error> {
+        self.insert(u64::MAX, body)
+    }
+}
+
+/// A tree that is being built for a key.
+pub(crate) struct OnItsWay<'l, 's> {
+    pub(crate) loose: &'l mut DetachedTree<'s>,
+    pub(crate) key: &'l Key<'l>,
+    pub(crate) now: Now,
+}
+
+impl Grows for OnItsWay<'_, '_> {
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error> {
+        self.loose.put(self.key, self.now, probe, None, body)
+    }
+
+    fn push(&mut self, body: &[u8]) -> Result<(), Error> {
+        self.loose.push(self.key, self.now, Entry { rank: 0, dies: None, body })
+    }
+}
+
+/// The name of a kind in the reply of TYPE, with or without the bit of trees; `None` for strings.
+pub(crate) const fn type_name(kind: u8) -> Option<&'static str> {
+    match kind & !TREE {
+        HASH => Some("hash"),
+        LIST => Some("list"),
+        SET => Some("set"),
+        ZSET => Some("zset"),
+        _ => None,
+    }
+}
