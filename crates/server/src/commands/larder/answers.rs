@@ -1,7 +1,7 @@
 //! LARDER ADVISE, WHY, MEMORY, SIZE, POLICIES, HISTORY and REPORT: the report as sentences for
 //! people, and as a document for programs.
 
-use super::{document, lines, number_of, wants_json};
+use super::output::{document, lines, number_of, wants_json};
 use crate::call::{Call, Done, Failure, SYNTAX};
 use crate::observe::report::{report, report_of};
 use ::report::finding::Severity;

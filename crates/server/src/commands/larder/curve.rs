@@ -1,6 +1,6 @@
 //! LARDER CURVE: the miss ratio of a tenant at every size.
 
-use super::{POINTS, document, lines, number_of, wants_json};
+use super::output::{POINTS, document, lines, number_of, wants_json};
 use crate::call::{Call, Done, Failure};
 use crate::observe::report::{memory, report};
 use crate::settings::pools;

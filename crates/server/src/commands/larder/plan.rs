@@ -1,6 +1,6 @@
 //! LARDER PLAN and EPOCHS: the plan in force, and the outcome of each epoch.
 
-use super::{document, lines, ratio, wants_json};
+use super::output::{document, lines, ratio, wants_json};
 use crate::call::{Call, Done};
 use crate::observe::prices;
 use crate::observe::report::{memory, report};

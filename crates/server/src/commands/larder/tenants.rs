@@ -1,6 +1,6 @@
 //! LARDER TENANTS: the memory and the requests of each tenant.
 
-use super::{document, lines, wants_json};
+use super::output::{document, lines, wants_json};
 use crate::call::{Call, Done};
 use crate::observe::prices::share;
 use crate::observe::report::{memory, report};

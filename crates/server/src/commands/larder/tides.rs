@@ -1,6 +1,6 @@
 //! LARDER DUMP, LOAD and TIDES: items that are on the disk, and tenants with a periodic load.
 
-use super::{lines, number_of, wants_json};
+use super::output::{lines, number_of, wants_json};
 use crate::call::{Call, Done, Failure};
 use crate::services::transfers::{Transfer, TransferState};
 use base::{Bytes, TenantId};

@@ -1,7 +1,8 @@
 //! memcached's command line: flags that are applied, refused, or only named in the log.
 
-use super::*;
-use crate::settings::config::{Level, Settings};
+use super::process::Process;
+use super::translate::{Asked, Serve, translate};
+use crate::settings::config::{Error, Level, Settings};
 use base::Bytes;
 
 fn asked(line: &str) -> Result<Asked, Error> {
@@ -11,7 +12,7 @@ fn asked(line: &str) -> Result<Asked, Error> {
 
 fn serve(line: &str) -> Result<(Settings, Serve), Error> {
     let Asked::Serve(serve) = asked(line)? else {
-        return fail("a text".into());
+        return Err(Error("a text".into()));
     };
     let mut settings = Settings::default();
     settings.read_arguments(&serve.directives)?;
