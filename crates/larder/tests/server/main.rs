@@ -27,6 +27,7 @@ mod kept;
 mod large_hashes;
 mod limit_names;
 mod limits;
+mod logs;
 mod memcached;
 mod metrics;
 mod monitor;

@@ -97,7 +97,7 @@ pub fn run(args: Args) -> Result<(), Error> {
     if in_background {
         daemonize::leave_session()?;
     }
-    log::start(settings.loglevel, &settings.logfile)?;
+    log::start(&settings)?;
     for note in &asked.notes {
         tracing::warn!("{note}");
     }
@@ -127,6 +127,9 @@ pub fn run(args: Args) -> Result<(), Error> {
     std::thread::spawn(move || {
         for signal in signals.forever() {
             if signal == SIGHUP {
+                if let Err(error) = log::reopen() {
+                    tracing::warn!("{error}");
+                }
                 reload(&server, &sources, &mut configured);
                 continue;
             }

@@ -6,6 +6,7 @@ pub(crate) mod cluster;
 pub mod config;
 pub(crate) mod fd_limit;
 pub(crate) mod log;
+mod log_lines;
 pub(crate) mod memcached_tokens;
 pub(crate) mod memory_limit;
 pub(crate) mod pools;

@@ -87,7 +87,6 @@ const ALWAYS: &[(&str, &str)] = &[
     ("list-max-listpack-size", "-2"),
     ("list-max-ziplist-size", "-2"),
     ("locale-collate", ""),
-    ("log-format", "legacy"),
     ("log-timestamp-format", "legacy"),
     ("masterauth", ""),
     ("masteruser", ""),

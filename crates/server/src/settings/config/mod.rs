@@ -24,5 +24,5 @@ pub use policy::Policy;
 pub use settings::Settings;
 pub(crate) use tune::tenant::quoted;
 pub use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, TenantConfig};
-pub use value::{IoUring, Level};
+pub use value::{IoUring, Level, LogFormat};
 pub use words::words;

@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::output_limit::OutputLimit;
 use super::policy::Policy;
-use super::value::{IoUring, Level};
+use super::value::{IoUring, Level, LogFormat};
 use super::{DEFAULT_USER, Match, TenantConfig, User};
 use crate::settings::memory_limit;
 use base::{Bytes, Micros};
@@ -102,6 +102,7 @@ pub struct Settings {
     pub large_reply: i64,
     pub large_reply_max_len: usize,
     pub loglevel: Level,
+    pub log_format: LogFormat,
     pub logfile: String,
     pub pidfile: String,
     pub daemonize: bool,
@@ -190,6 +191,7 @@ impl Default for Settings {
             large_reply: 1 << 20,
             large_reply_max_len: 128,
             loglevel: Level::Notice,
+            log_format: LogFormat::Text,
             logfile: String::new(),
             pidfile: String::new(),
             daemonize: false,

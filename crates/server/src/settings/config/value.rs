@@ -181,6 +181,25 @@ named_values! {
     "nothing" Self::Nothing,
 }
 
+/// The layout of the log's lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// A line of text for people.
+    Text,
+    /// A JSON document for each line.
+    Json,
+    /// `name=value` pairs for each line, as Valkey writes them.
+    Logfmt,
+}
+
+named_values! {
+    LogFormat:
+    "text" Self::Text,
+    "json" Self::Json,
+    "logfmt" Self::Logfmt,
+    "legacy" Self::Text,
+}
+
 /// Whether io_uring serves the clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoUring {

@@ -107,5 +107,16 @@ pub(super) const ALL: &[Directive] = &[
         loglevel,
         "What is logged, at least: debug, verbose, notice, warning, or nothing."
     ),
-    word!("logfile", Start, logfile, "Path of the log; empty is the standard error."),
+    word!(
+        "log-format",
+        Start,
+        log_format,
+        "Layout of the log's lines: text, json or logfmt; legacy is Valkey's name of text."
+    ),
+    word!(
+        "logfile",
+        Start,
+        logfile,
+        "Path of the log; empty is the standard error. SIGHUP opens the file again."
+    ),
 ];
