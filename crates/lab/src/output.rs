@@ -30,14 +30,18 @@ pub(crate) fn written(name: &str, wanted: Option<&str>) -> anyhow::Result<&'stat
             Some(spec) => spec,
             None if name == "-" => format::find("csv").map_err(|error| anyhow!(error))?,
             None => bail!(
-                "cannot tell from the name '{name}' which format to write: name it with --to, one \
-                 of {}",
+                "the name '{name}' does not show which format to write: name the format with --to, \
+                 one of {}",
                 writable()
             ),
         },
     };
     if spec.create.is_none() {
-        bail!("{} is only read: choose one of {} with --to", spec.name, writable());
+        bail!(
+            "Larder reads {} but does not write it: choose one of {} with --to",
+            spec.name,
+            writable()
+        );
     }
     Ok(spec)
 }
@@ -59,13 +63,14 @@ pub(crate) fn create(
     spec: &FormatSpec,
     totals: &Totals,
 ) -> anyhow::Result<Output> {
-    let create = spec.create.ok_or_else(|| anyhow!("{} is only read", spec.name))?;
+    let create =
+        spec.create.ok_or_else(|| anyhow!("Larder reads {} but does not write it", spec.name))?;
     let closed = Arc::new(Mutex::new(None));
     let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
     if let Some(packer) =
         [("gz", "gzip"), ("xz", "xz"), ("bz2", "bzip2")].iter().find(|(end, _)| ending == *end)
     {
-        bail!("{} is not written: let the name of '{name}' end with .zst", packer.1);
+        bail!("Larder does not write {}: end the name '{name}' with .zst", packer.1);
     }
     let (file, raw): (_, Box<dyn Write + Send>) = if name == "-" {
         whole_file::check_stdout(inputs)?;
@@ -120,7 +125,7 @@ impl Output {
         self.sink.finish()?;
         drop(self.sink);
         if let Some(error) = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            return Err(error).context("cannot end the compressed stream");
+            return Err(error).context("could not finish the compressed stream");
         }
         self.file.map_or(Ok(0), WholeFile::keep)
     }

@@ -53,8 +53,8 @@ impl Requests {
             if number == known {
                 ensure!(
                     self.names.len() < TENANTS_MAX,
-                    "the trace has more than {TENANTS_MAX} clients: name the traces of the tenants \
-                     one by one"
+                    "the trace has more than {TENANTS_MAX} clients: give each tenant a trace of \
+                     its own"
                 );
                 let word = self.source.tenant_name(access.tenant);
                 self.names.push(word.map_or_else(|| access.tenant.to_string(), str::to_owned));

@@ -55,7 +55,7 @@ impl Survey {
             has_penalties |= access.penalty > Micros(0);
             count += 1;
         }
-        ensure!(!ends.is_empty(), "the traces hold no request");
+        ensure!(!ends.is_empty(), "the traces have no requests");
         let end = ends.iter().max().copied().unwrap_or_default();
         let several = traces.len() > 1;
         let stretch = ends.iter().map(|own| end.as_f64() / own.as_f64());
@@ -86,7 +86,7 @@ impl Survey {
             let (name, value) = text.rsplit_once('=').unwrap_or(("", text));
             ensure!(
                 name.is_empty() || self.names.iter().any(|known| known == name),
-                "there is no tenant '{name}': the traces have {}",
+                "there is no tenant '{name}': the tenants of the traces are {}",
                 self.names.join(", ")
             );
             by_name.insert(name, duration(value)?);

@@ -105,17 +105,20 @@ fn target(name: &Path, inputs: &[String]) -> Result<Option<Metadata>> {
     ensure!(name.file_name().is_some(), "cannot write '{shown}': name a file");
     let Ok(there) = fs::metadata(name) else {
         let is_link = fs::symlink_metadata(name).is_ok();
-        ensure!(!is_link, "cannot write '{shown}': it is a link to nothing, name what it leads to");
+        ensure!(
+            !is_link,
+            "cannot write '{shown}': it is a link to a file that does not exist: name that file"
+        );
         return Ok(None);
     };
     if there.is_dir() {
-        bail!("cannot write '{shown}': it is a directory, name a file in it");
+        bail!("cannot write '{shown}': it is a directory: name a file in it");
     }
     refuse_input(&format!("'{shown}'"), identity(name), inputs)?;
     if there.is_file() {
         ensure!(
             identity(name) != identity(Path::new(STDOUT)),
-            "'{shown}' is where standard output goes too: name another file"
+            "'{shown}' is also standard output: name another file"
         );
         // The folder may allow a replacement even where the file may not be written.
         File::options().write(true).open(name).with_context(|| cannot(name))?;
@@ -130,7 +133,7 @@ fn refuse_input(output: &str, identity: Option<(u64, u64)>, inputs: &[String]) -
     };
     match inputs.iter().find(is_it).filter(|_| identity.is_some()) {
         Some(input) => Err(anyhow!(
-            "{output} is also what is read ('{input}'), and would be lost: name another file"
+            "{output} is also the input '{input}' and would be overwritten: name another file"
         )),
         None => Ok(()),
     }
@@ -143,7 +146,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 fn cannot(name: &Path) -> String {
-    format!("cannot write '{}': name a file in a folder that can be written", name.display())
+    format!("cannot write '{}': name a file in a folder that Larder can write", name.display())
 }
 
 #[cfg(test)]
@@ -213,9 +216,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         symlink("nothing", folder.path().join("astray")).unwrap();
         for (name, answer) in [
-            ("absent/a", "folder that can be"),
+            ("absent/a", "folder that Larder can write"),
             (".", "name a file"),
-            ("astray", "link to nothing"),
+            ("astray", "link to a file that does not exist"),
         ] {
             let error = check(&folder.path().join(name), &[]).unwrap_err();
             assert!(format!("{error:#}").contains(answer), "{name}: {error:#}");

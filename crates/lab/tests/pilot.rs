@@ -236,7 +236,7 @@ fn try_run(
         plant.access(&access);
         feed.advance();
         if plant.used() > scenario.memory {
-            return Err(format!("{} in use of {}", plant.used(), scenario.memory));
+            return Err(format!("{} of {} in use", plant.used(), scenario.memory));
         }
     }
     Ok(Run { pilot, plant, epochs })

@@ -27,7 +27,7 @@ struct Document<'a> {
 pub(super) fn run(url: &str, as_json: bool) -> anyhow::Result<()> {
     let place = Place::parse(url)?;
     if matches!(place, Place::Memcached(_)) {
-        bail!("a memcached knows of no others: ask each by itself with `larder advise`");
+        bail!("memcached servers do not know each other: run `larder advise` for each of them");
     }
     let all = ask(place.address())?;
     let says = say::nodes(&all, slot);
@@ -49,7 +49,7 @@ pub(super) fn run(url: &str, as_json: bool) -> anyhow::Result<()> {
 fn ask(first: &Address) -> anyhow::Result<Vec<Node>> {
     let listed = Control::connect(first)?.text(&["CLUSTER", "NODES"]).with_context(|| {
         format!(
-            "{}:{} is of no cluster: `larder advise redis://{}:{}` asks a single server",
+            "{}:{} is not part of a cluster: `larder advise redis://{}:{}` asks a single server",
             first.host, first.port, first.host, first.port
         )
     })?;
@@ -57,7 +57,7 @@ fn ask(first: &Address) -> anyhow::Result<Vec<Node>> {
     for (host, port, slots) in listed.lines().filter_map(node) {
         ensure!(
             all.len() < NODES_MAX,
-            "the cluster has more than {NODES_MAX} nodes: ask one by one"
+            "the cluster has more than {NODES_MAX} nodes: run `larder advise` for each of them"
         );
         // A node that does not know its own address lists none.
         let host = if host.is_empty() { first.host.clone() } else { host };
@@ -67,11 +67,14 @@ fn ask(first: &Address) -> anyhow::Result<Vec<Node>> {
             Control::connect(&address).with_context(|| format!("node {name} does not answer"))?;
         ensure!(
             server.info()?.contains_key("larder_version"),
-            "node {name} is no Larder: `larder advise redis://{name}` says what it can"
+            "node {name} is not a Larder: `larder advise redis://{name}` says what it can"
         );
         let text = server.text(&["LARDER", "REPORT", "JSON"])?;
-        let report: Report = json::told(&text)
-            .with_context(|| format!("the report of {name} is of another version"))?;
+        let report: Report = json::told(&text).with_context(|| {
+            format!(
+                "node {name} runs another version of Larder, whose report this version cannot read"
+            )
+        })?;
         all.push(Node { name, slots, report });
     }
     ensure!(!all.is_empty(), "the cluster has no nodes");

@@ -14,8 +14,9 @@ pub fn ask(url: &str, tenant: Option<&str>) -> anyhow::Result<String> {
     let place = Place::parse(url)?;
     if matches!(place, Place::Memcached(_)) {
         bail!(
-            "a memcached does not advise: `larder advise --from {url}` watches it for a while and \
-             says what would help, `larder attach {url}` what another division of its pages would"
+            "memcached does not give advice: `larder advise --from {url}` watches it for a while \
+             and says what would help, `larder attach {url}` says what another division of its \
+             pages would save"
         );
     }
     let mut server = Control::connect(place.address())?;
@@ -25,8 +26,8 @@ pub fn ask(url: &str, tenant: Option<&str>) -> anyhow::Result<String> {
         vec!["LARDER.ADVISE"]
     } else {
         bail!(
-            "{url} is no Larder: `larder advise --from {url}` watches it for a while and says \
-             what would help, `larder attach {url}` what it can be set to"
+            "{url} is not a Larder: `larder advise --from {url}` watches it for a while and says \
+             what would help, `larder attach {url}` says which settings to change"
         );
     };
     words.extend(tenant);
@@ -37,8 +38,9 @@ pub fn ask(url: &str, tenant: Option<&str>) -> anyhow::Result<String> {
 
 /// Prints the advice of the server at `url`.
 pub(super) fn run(url: &str, tenant: Option<&str>, as_json: bool) -> anyhow::Result<()> {
-    let document: serde_json::Value = json::told(&ask(url, tenant)?)
-        .with_context(|| format!("the advice of {url} is of another version"))?;
+    let document: serde_json::Value = json::told(&ask(url, tenant)?).with_context(|| {
+        format!("{url} runs another version of Larder, whose advice this version cannot read")
+    })?;
     if as_json {
         return json::print(&document);
     }

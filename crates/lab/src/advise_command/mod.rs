@@ -32,7 +32,7 @@ pub struct Args {
 ///
 /// # Errors
 /// A message that states the cause and the fix.
-#[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
+#[expect(clippy::needless_pass_by_value, reason = "all subcommands have the same signature")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     if let Some(url) = &args.cluster {
         return cluster::run(url, args.offline.json);
@@ -40,8 +40,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     match &args.url {
         Some(url) => live::run(url, args.of.as_deref(), args.offline.json),
         None if args.offline.from.is_empty() => anyhow::bail!(
-            "advise on what? `larder advise redis://localhost` asks a Larder; `larder advise \
-             --from redis://localhost` watches another server, and --from FILE reads a trace"
+            "name a server or a trace: `larder advise redis://localhost` asks a Larder, `larder \
+             advise --from redis://localhost` watches another server, and --from FILE reads a trace"
         ),
         None => offline::run(&args.offline),
     }

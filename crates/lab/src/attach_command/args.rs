@@ -13,10 +13,11 @@ Examples:
   larder attach memcached://127.0.0.1:11211 --act --recipe rankcache:planner=psa --json
   larder attach valkey://127.0.0.1:6379 --act              # maxmemory-samples and -policy
 
-Without --act nothing is changed. With it, what is set (memcached: slabs automove; Redis, Valkey:
-maxmemory-samples and maxmemory-policy) is put back as it was found at the end: Ctrl-C, an error, a
-connection that is lost and comes back. A process that is killed (-9) cannot do so: say `slabs
-automove 1` then, or CONFIG SET. Watching costs the server: it is watched for 10 s of a minute.")]
+Without --act the command changes nothing. With --act it restores every setting that it changed
+(memcached: slabs automove; Redis, Valkey: maxmemory-samples and maxmemory-policy) when it ends:
+after Ctrl-C, after an error, or once a lost connection is back. A process that is killed (-9)
+cannot restore them: send `slabs automove 1` or CONFIG SET yourself then. Watching costs the
+server CPU time, so the command watches for 10 s of every minute.")]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Args {
     /// The server: memcached://[user:password@]host[:port], or valkey:// or redis:// without the

@@ -58,13 +58,16 @@ impl Board {
     /// # Errors
     /// The address is in use, or the system starts no thread.
     pub(super) fn serve(address: SocketAddr) -> anyhow::Result<(Self, SocketAddr)> {
-        let listener = dashboard::listen(address)
-            .with_context(|| format!("cannot listen on {address}: choose another --http"))?;
+        let listener = dashboard::listen(address).with_context(|| {
+            format!("cannot listen on {address}: choose another address with --http")
+        })?;
         let address = listener.address;
         let shown = Arc::new(Shown::default());
         let own = shown.clone();
         let thread = std::thread::Builder::new().name("http".to_owned());
-        thread.spawn(move || dashboard::run(&own, listener)).context("no thread for --http")?;
+        thread
+            .spawn(move || dashboard::run(&own, listener))
+            .context("the system did not start a thread for --http")?;
         Ok((Self(shown), address))
     }
 
@@ -185,7 +188,7 @@ impl Source for Shown {
     }
 
     fn unready(&self) -> Option<&'static str> {
-        self.lock().tenants.is_empty().then_some("nothing is known yet")
+        self.lock().tenants.is_empty().then_some("no epoch has ended yet")
     }
 
     fn is_ending(&self) -> bool {

@@ -64,7 +64,7 @@ impl Burst {
         length: Micros,
     ) -> anyhow::Result<Self> {
         let (stream, arrived, _) = memcached::open(to, Bounds::STRANGER)?;
-        stream.set_read_timeout(Some(LOOK)).context("cannot set a time for reading")?;
+        stream.set_read_timeout(Some(LOOK)).context("could not set the read timeout")?;
         let heard = Heard::default();
         let listener =
             Listener { filter, shares, begun, length, first_us: None, open: HashSet::new(), heard };
@@ -87,7 +87,7 @@ impl Burst {
             Ok(got) => parser.feed(&buffer[..got], &mut |event| listener.see(event)),
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
-                _ => bail!("the connection is lost ({error})"),
+                _ => bail!("the connection was lost ({error})"),
             },
         }
         Ok(Instant::now() >= self.ends)

@@ -8,7 +8,7 @@ use load::Place;
 ///
 /// # Errors
 /// A message that states the cause and the fix.
-#[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
+#[expect(clippy::needless_pass_by_value, reason = "all subcommands have the same signature")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     match Place::parse(&args.url)? {
         Place::Memcached(address) => memcached::run(&address, &args),

@@ -60,7 +60,10 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
             session.restore(run.say)?;
             return Err(error);
         }
-        run.happened("lost", &format!("the connection is lost ({error:#}); waiting for it"));
+        run.happened(
+            "lost",
+            &format!("the connection was lost ({error:#}); waiting for the server"),
+        );
         let Some(back) = run.reach()? else { break };
         session = session.again(back, &mut run, args)?;
     }
@@ -128,7 +131,7 @@ impl Session {
     ) -> anyhow::Result<Self> {
         let before = self.plant.told().clone();
         if told.is_of_same_process(&before) {
-            run.happened("back", "the connection is back, and the server is the same.");
+            run.happened("back", "the connection is back, and the server did not restart.");
             let mut session = Self { control, ..self };
             session.plant.note(told);
             return Ok(session);
@@ -136,8 +139,8 @@ impl Session {
         run.happened(
             "restarted",
             &format!(
-                "the server was restarted (process {}, up for {} s): what was learnt of its \
-                 classes is of another cache, and learning begins anew.",
+                "the server restarted (process {}, up for {} s): all that was learned about its \
+                 size classes is dropped, and learning starts again.",
                 told.pid, told.uptime_s
             ),
         );
@@ -151,12 +154,12 @@ impl Session {
         let answer = self.control.say("slabs automove 0")?;
         ensure!(
             answer == "OK",
-            "the server does not let its own page mover be switched off ({answer}), and would \
-             move pages back: leave --act out"
+            "the server refused to switch its own page mover off ({answer}), and would move pages \
+             back: leave --act out"
         );
         run.happened(
             "acting",
-            &format!("slabs automove is off while pages are moved; it was {found}."),
+            &format!("slabs automove is off while `larder attach` moves pages; it was {found}."),
         );
         self.found = Some(found);
         Ok(())
@@ -167,9 +170,10 @@ impl Session {
         let Some(found) = self.found.take() else { return Ok(()) };
         let line = format!("slabs automove {found}");
         let answer = self.control.say(&line);
-        let answer = answer.with_context(|| format!("`{line}` is still to be said"))?;
-        ensure!(answer == "OK", "the server refuses `{line}` ({answer}): say it yourself");
-        say.event("restored", &format!("slabs automove is {found} again, as it was found."));
+        let answer = answer
+            .with_context(|| format!("could not send `{line}`: send it to the server yourself"))?;
+        ensure!(answer == "OK", "the server refused `{line}` ({answer}): send it yourself");
+        say.event("restored", &format!("slabs automove is {found} again, as before."));
         Ok(())
     }
 
@@ -298,13 +302,13 @@ impl Session {
         run.moves.bursts_rejected += 1;
         self.rejected += 1;
         let mut text = format!(
-            "the server left out {dropped} of {} lines of this burst: it is not used.",
+            "the server dropped {dropped} of {} lines of this burst, so it is ignored.",
             lines + dropped
         );
         if self.rejected == REJECTED_MANY {
-            text += " Give it larger buffers with -o worker_logbuf_size=4096,\
-                     watcher_logbuf_size=16384 (in KiB) at its next start, or watch when it has \
-                     less to do.";
+            text += " Give the server larger buffers with -o \
+                     worker_logbuf_size=4096,watcher_logbuf_size=16384 (in KiB) at its next start, \
+                     or watch it when it is less busy.";
         }
         run.say.event("rejected", &text);
     }

@@ -142,8 +142,8 @@ impl Mover {
                     self.full.insert(to);
                 }
                 ReassignReply::Never => bail!(
-                    "the server moves no pages ({line}): start it with -o slab_reassign, which is \
-                     the default since 1.5, or leave --act out"
+                    "the server moves no pages ({line}): start it with -o slab_reassign, the \
+                     default since 1.5, or leave --act out"
                 ),
             }
         }

@@ -31,8 +31,8 @@ const CHUNK: usize = 1 << 18;
 /// A server that does not come back within this time is gone.
 const PATIENCE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(500);
-const LACKS: &str = "Without the module no tenant can be given a budget of its own: who leaves is \
-                     a matter of the whole server. liblarder_module.so can.";
+const LACKS: &str = "Without the module, tenants cannot have budgets of their own: the server \
+                     evicts from all of them alike. liblarder_module.so changes that.";
 
 /// The server's own settings, to be restored; `None` for a setting that was not changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
     let chosen = recipe::parse(text).map_err(anyhow::Error::msg)?;
     ensure!(
         chosen.name == "dlru",
-        "recipe {} cannot be had from outside: choose dlru. {LACKS}",
+        "recipe {} does not work from outside the server: choose dlru. {LACKS}",
         chosen.name
     );
     let interrupt = Interrupt::listen_to_the_end()?;
@@ -70,10 +70,13 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
             session.restore(say)?;
             return Err(error);
         }
-        run.happened("lost", &format!("the connection is lost ({error:#}); waiting for it"));
+        run.happened(
+            "lost",
+            &format!("the connection was lost ({error:#}); waiting for the server"),
+        );
         let Some(back) = run.reach()? else { break };
         control = back;
-        run.happened("back", "the server is there again.");
+        run.happened("back", "the server is back.");
         session.hand_over(&mut control, say)?;
     }
     say.event("end", &run.cost.sentence("MONITOR"));
@@ -107,7 +110,10 @@ impl RedisRun<'_> {
     fn reach(&self) -> anyhow::Result<Option<Control>> {
         let ask = |mut control: Control| {
             let info = control.info()?;
-            ensure!(info.get("loading").is_none_or(|flag| flag == "0"), "it loads its data");
+            ensure!(
+                info.get("loading").is_none_or(|flag| flag == "0"),
+                "the server is loading its data"
+            );
             Ok(control)
         };
         let began = Instant::now();
@@ -117,8 +123,8 @@ impl RedisRun<'_> {
                 Err(_) if self.is_over() => return Ok(None),
                 Err(error) => ensure!(
                     began.elapsed() < PATIENCE,
-                    "{error:#}. It has been gone for {} s: a server that starts anew has the \
-                     settings of its file",
+                    "{error:#}. The server has been gone for {} s: when it starts again, it reads \
+                     the settings from its configuration file",
                     PATIENCE.as_secs()
                 ),
             }
@@ -160,7 +166,7 @@ impl Session {
         let place = format!("{}:{}", run.to.host, run.to.port);
         ensure!(
             !info.contains_key("larder_version"),
-            "{place} is a Larder, which steers itself: ask it with `larder advise redis://{place}`"
+            "{place} is a Larder, which tunes itself: ask it with `larder advise redis://{place}`"
         );
         let version = info.get("valkey_version").or_else(|| info.get("redis_version"));
         let version = version.cloned().unwrap_or_default();
@@ -168,26 +174,31 @@ impl Session {
         let policy = info.get("maxmemory_policy").cloned().unwrap_or_default();
         ensure!(
             told.limit > 0 && policy != "noeviction",
-            "{place} evicts nothing (maxmemory {}, {policy}): there is nothing to steer. `CONFIG \
-             SET maxmemory 1gb` and `CONFIG SET maxmemory-policy allkeys-lru` make a cache of it; \
-             `larder advise --from redis://{place}` says of which size",
+            "{place} evicts nothing (maxmemory {}, {policy}): there is nothing to tune. `CONFIG \
+             SET maxmemory 1gb` and `CONFIG SET maxmemory-policy allkeys-lru` turn it into a \
+             cache; `larder advise --from redis://{place}` recommends a size",
             told.limit
         );
         let samples = setting(&mut control, "maxmemory-samples")?;
         let k = samples.as_ref().and_then(|text| text.parse().ok()).unwrap_or(5);
         let acts = wants_to_act && samples.is_some();
         let what = match (acts, wants_to_act) {
-            (true, _) => "maxmemory-samples and maxmemory-policy are set, and put back at the end.",
-            (_, true) => "CONFIG is not allowed here, so nothing is changed: it is only advice.",
-            _ => "Nothing is changed; --act sets maxmemory-samples and maxmemory-policy.",
+            (true, _) => {
+                "The command sets maxmemory-samples and maxmemory-policy, and restores both at its \
+                 end."
+            }
+            (_, true) => {
+                "The server does not allow CONFIG: the command changes nothing and only advises."
+            }
+            _ => "The command changes nothing; --act sets maxmemory-samples and maxmemory-policy.",
         };
         let (window, every) = (run.rhythm.window, run.rhythm.every);
         run.say.event(
             "begin",
             &format!(
                 "server {version} at {place}, {policy}, {k} candidates: MONITOR for {window} of \
-                 every {every}, which about doubles the work a command while it runs; it is \
-                 measured. {what} {LACKS}"
+                 every {every}, which about doubles the work of a command while it runs; the \
+                 summary states the measured cost. {what} {LACKS}"
             ),
         );
         let pilot = pilot(run.chosen, run.rhythm.window, (&policy, k), acts);
@@ -212,8 +223,10 @@ impl Session {
         for (name, value) in [("maxmemory-samples", samples), ("maxmemory-policy", policy)] {
             let Some(value) = value else { continue };
             let set = self.control.text(&["CONFIG", "SET", name, &value]);
-            set.with_context(|| format!("`CONFIG SET {name} {value}` is still to be said"))?;
-            say.event("restored", &format!("{name} is {value} again, as it was found."));
+            set.with_context(|| {
+                format!("could not restore {name}: send `CONFIG SET {name} {value}` yourself")
+            })?;
+            say.event("restored", &format!("{name} is {value} again, as before."));
         }
         Ok(())
     }
@@ -252,7 +265,7 @@ impl Session {
     /// Listens for one window. Returns false if the run is over before the window ends.
     fn burst(&mut self, run: &RedisRun<'_>) -> anyhow::Result<bool> {
         let (mut stream, arrived) = redis::open(run.to, false, Bounds::STRANGER)?;
-        stream.set_read_timeout(Some(LOOK)).context("cannot set a time for reading")?;
+        stream.set_read_timeout(Some(LOOK)).context("could not set the read timeout")?;
         let (mut parser, mut buffer) = (Monitor::default(), vec![0; CHUNK]);
         let ends = Instant::now() + Duration::from_micros(run.rhythm.window.0);
         self.plant.begin(run.rhythm.window);
@@ -267,7 +280,7 @@ impl Session {
                 Ok(got) => parser.feed(&buffer[..got], &mut |event| self.plant.see(event)),
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
-                    _ => bail!("the connection is lost ({error})"),
+                    _ => bail!("the connection was lost ({error})"),
                 },
             }
         }
@@ -327,7 +340,7 @@ impl Session {
                     self.k,
                     percent(epoch.gain.max(0.0))
                 ),
-                _ => format!("{} candidates are right", self.k),
+                _ => format!("{} candidates are best", self.k),
             };
             let also =
                 advice.as_ref().map_or_else(String::new, |name| format!("; {name} is better"));
@@ -370,11 +383,11 @@ impl Session {
         }
         if let Err(error) = self.control.text(&["CONFIG", "SET", name, value]) {
             self.acts = false;
-            run.happened("refused", &format!("{error:#}. From here on it is only advice."));
+            run.happened("refused", &format!("{error:#}. From now on the command only advises."));
             return Ok(());
         }
         let before = before.unwrap_or_default();
-        run.happened("set", &format!("{name} is {value}; it was {before}."));
+        run.happened("set", &format!("{name} is now {value}; it was {before}."));
         Ok(())
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn classes(
         let known = recipe::ALL.iter().filter(|recipe| recipe.pools.needs_pages());
         let known: Vec<_> = known.map(|recipe| recipe.name).collect();
         bail!(
-            "recipe {} divides what memcached does not tell apart: choose one of {}",
+            "recipe {} does not divide pages among size classes: choose one of {}",
             recipe.name,
             known.join(", ")
         );

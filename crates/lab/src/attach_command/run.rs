@@ -59,8 +59,9 @@ impl MemcachedRun<'_> {
                 Err(_) if self.is_over() => return Ok(None),
                 Err(error) => ensure!(
                     began.elapsed() < PATIENCE,
-                    "{error:#}. It has been gone for {} s: nothing is left to restore, for a \
-                     memcached that starts anew moves pages as its command line says",
+                    "{error:#}. The server has been gone for {} s: there is nothing to restore, \
+                     because memcached reads its settings from the command line when it starts \
+                     again",
                     PATIENCE.as_secs()
                 ),
             }
@@ -71,8 +72,8 @@ impl MemcachedRun<'_> {
     pub(super) fn summary(&self) -> String {
         let Moves { pages_moved, refused, bursts_rejected } = self.moves;
         let mut text = format!(
-            "{pages_moved} pages were moved, {refused} orders were refused, {bursts_rejected} \
-             bursts had too many holes."
+            "The server moved {pages_moved} pages; {refused} orders were refused, and \
+             {bursts_rejected} bursts were ignored because too many lines were missing."
         );
         if self.watches() {
             text = format!("{text} {}", self.cost.sentence("watch"));
@@ -88,22 +89,22 @@ impl MemcachedRun<'_> {
         let how = if self.watches() {
             format!("recipe {recipe}, watched for {window} of every {every}")
         } else {
-            format!("recipe {recipe}, its counts are read every {every}")
+            format!("recipe {recipe}, reads the server's counts every {every}")
         };
         let begin = |what: &str| self.say.event("begin", &format!("{place}: {how}. {what}"));
         if !args.act {
-            begin("Nothing is changed; --act moves pages.");
+            begin("The command changes nothing; --act moves pages.");
             return false;
         }
         if told.version() < ACTS_FROM && !args.act_before_1_6_43 {
             begin(
-                "It is only watched, --act or not: before 1.6.43 a move of a page could crash the \
-                 server, and before 1.6.34 the items on the page were lost. Run a newer one, or \
-                 add --act-before-1-6-43.",
+                "The command only watches, with or without --act: before 1.6.43 a page move could \
+                 crash the server, and before 1.6.34 it lost the items on the page. Run a newer \
+                 memcached, or add --act-before-1-6-43.",
             );
             return false;
         }
-        begin("Pages are moved, one at a time; Ctrl-C ends it and restores what was found.");
+        begin("The command moves pages, one at a time; Ctrl-C ends it and restores the settings.");
         true
     }
 }

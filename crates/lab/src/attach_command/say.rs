@@ -59,8 +59,8 @@ pub(super) fn transfer(transfer: &Transfer, plant: &ClassPlant, acts: bool) -> S
     let &Transfer { from, to, loses, gains, .. } = transfer;
     let does = if acts { "go" } else { "would go" };
     format!(
-        "pages of class {} {does} to class {}: by what is counted one is hit {loses:.0} times in \
-         the one at most, and {gains:.0} times in the other at least.",
+        "pages of class {} {does} to class {}: by the server's counts, a page gets at most \
+         {loses:.0} hits in the first class and at least {gains:.0} in the second.",
         name(from),
         name(to)
     )
@@ -81,11 +81,11 @@ const fn word(decision: Decision) -> &'static str {
     match decision {
         Decision::Learning => "learning",
         Decision::Kept => "no better plan",
-        Decision::Cooling => "waiting for the last plan to show",
+        Decision::Cooling => "waiting for the effect of the last plan",
         Decision::Adopted => "plan in force",
         Decision::Advised => "would plan",
-        Decision::Reversed => "plan in force, it takes back the last",
-        Decision::FellBack => "the last plan broke its word: back to the one before",
+        Decision::Reversed => "plan in force, it undoes the last",
+        Decision::FellBack => "the last plan missed its forecast: back to the plan before it",
     }
 }
 

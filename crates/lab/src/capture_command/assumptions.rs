@@ -15,24 +15,25 @@ pub(super) fn assumptions(summary: &Summary) -> Vec<String> {
     sizes(summary, &mut all);
     if summary.windows > 1 {
         all.push(format!(
-            "Between the {} windows nobody looked: a key that comes back after a pause counts as \
-             if nothing had been asked for in it. --window all has no pause.",
+            "The capture has pauses between its {} windows: a key that comes back after a pause \
+             counts as if no request had arrived during the pause. --window all has no pauses.",
             summary.windows
         ));
     }
     if summary.lost > 0 {
         all.push(format!(
-            "The server left {} lines out, for they came too fast: what is here is too little by \
-             as much.",
+            "The server dropped {} lines because they came too fast: the trace has as many \
+             requests too few.",
             summary.lost
         ));
     }
     if summary.malformed > 0 {
-        all.push(format!("{} lines could not be understood.", summary.malformed));
+        all.push(format!("Larder could not read {} lines.", summary.malformed));
     }
     if !summary.tells_deletions {
         all.push(
-            "This memcached does not tell of removals (1.6.22 does): a removal looks like a read."
+            "This memcached does not report deletions (version 1.6.22 does): a deletion looks like \
+             a read."
                 .to_owned(),
         );
     }
@@ -51,29 +52,33 @@ fn hits(summary: &Summary, all: &mut Vec<String>) {
     let fills = summary.fills_by_connection + summary.fills_by_host;
     if summary.tells_hits {
         all.push(format!(
-            "The server says which reads hit. A write that follows a miss of its key within 10 s \
-             is taken for its answer ({fills} times), the time between for what the miss cost."
+            "The server reports which reads hit. A write within 10 s of a miss of its key counts \
+             as the client's answer to the miss ({fills} times), and the time between them as the \
+             cost of the miss."
         ));
         return;
     }
     let (counted, found) = (summary.cost.with.misses, summary.misses());
     let ratio = found as f64 / counted.max(1) as f64;
     let mut text = format!(
-        "MONITOR does not say which reads hit. A SET that follows a GET of its key by the same \
-         connection, or by the only one of its host, within 10 s is taken for the answer to a \
-         miss, and the time between for what the miss cost: {found} of {} reads ({} by host). The \
-         server itself counted {counted} misses meanwhile",
+        "MONITOR does not show which reads hit. A SET within 10 s of a GET of its key counts as \
+         the answer to a miss, if both come from the same connection or from a host with only one; \
+         the time between them is the cost of the miss: {found} of {} reads ({} by host). In the \
+         same time the server itself counted {counted} misses",
         summary.reads(),
         summary.fills_by_host,
     );
     text += match counted {
         ..MISSES_MIN if found < MISSES_MIN => ".",
-        _ if TRUSTED.contains(&ratio) => ", which fits.",
+        _ if TRUSTED.contains(&ratio) => ", which agrees.",
         _ if ratio > 1.0 => {
-            ", far fewer: these clients read values and write them back, and the costs below are \
-             not to be trusted."
+            ", far fewer: these clients read values and write them back, so do not trust the costs \
+             below."
         }
-        _ => ", far more: most misses are not filled by who missed, and their cost is not known.",
+        _ => {
+            ", far more: the clients that miss do not fill most misses, so the cost of those is \
+             not known."
+        }
     };
     all.push(text);
 }
@@ -83,13 +88,14 @@ fn penalties(summary: &Summary, all: &mut Vec<String>) {
     let reads = summary.reads();
     if filled.penalties_unknown > 0 {
         all.push(
-            "No miss was seen to be filled, so nothing is known of what misses cost.".to_owned(),
+            "The capture saw no client fill a miss, so it does not know the cost of misses."
+                .to_owned(),
         );
         return;
     }
     all.push(format!(
-        "What a miss of a key costs that did not miss meanwhile is that of its earlier misses ({} \
-         of the reads) or the mean of its tenant ({}).",
+        "For a key without a miss in the capture, the cost is the mean of its earlier misses ({} \
+         of the reads) or of its tenant ({}).",
         percent(filled.penalties_of_key, reads),
         percent(filled.penalties_of_tenant, reads)
     ));
@@ -97,8 +103,8 @@ fn penalties(summary: &Summary, all: &mut Vec<String>) {
     let silent: Vec<_> = silent.map(|tenant| tenant.name.as_str()).collect();
     if !silent.is_empty() && filled.penalties_of_all > 0 {
         all.push(format!(
-            "No miss of {} was seen to be filled: theirs are taken to cost what those of the \
-             others do.",
+            "The capture saw no client fill a miss of {}: their misses get the mean cost of the \
+             others.",
             silent.join(", ")
         ));
     }
@@ -109,22 +115,23 @@ fn sizes(summary: &Summary, all: &mut Vec<String>) {
     let requests = summary.requests;
     if filled.sizes_asked > 0 {
         all.push(format!(
-            "Sizes of {} keys that were only read were asked for ({} of the requests).",
+            "Larder asked the server for the sizes of {} keys that were only read ({} of the \
+             requests).",
             summary.keys_asked,
             percent(filled.sizes_asked, requests)
         ));
     }
     if filled.sizes_mean > 0 {
         all.push(format!(
-            "The sizes of {} of the requests are not known and taken for the mean of the tenant.",
+            "{} of the requests have an unknown size, and get the mean size of their tenant.",
             percent(filled.sizes_mean, requests)
         ));
     }
     if filled.sizes_unknown > 0 {
-        all.push("No size is known at all: every value counts as one byte.".to_owned());
+        all.push("No size is known: every value counts as one byte.".to_owned());
     }
     if let Some(why) = &summary.asking_refused {
-        all.push(format!("Sizes could not be asked for: {why}."));
+        all.push(format!("Larder could not ask for sizes: {why}."));
     }
 }
 
@@ -147,10 +154,10 @@ mod tests {
     #[test]
     fn the_rule_is_held_against_the_servers_count() {
         for (misses, counted, part) in [
-            (200, 210, "which fits"),
-            (200, 20, "not to be trusted"),
+            (200, 210, "which agrees"),
+            (200, 20, "do not trust"),
             (60, 400, "far more"),
-            (4, 30, "30 misses meanwhile."),
+            (4, 30, "counted 30 misses."),
         ] {
             let text = assumptions(&summary(misses, counted)).join("\n");
             assert!(text.contains(part), "{misses} {counted}: {text}");
@@ -167,12 +174,11 @@ mod tests {
         summary.tenants.push(TenantSeen { name: "b".into(), reads: 5, ..TenantSeen::default() });
         summary.filled.penalties_of_all = 5;
         let text = assumptions(&summary).join("\n");
-        for part in ["asked for", "mean of the tenant", "3 windows", "7 lines", "1 lines", "looks"]
-        {
+        for part in ["asked", "mean size", "3 windows", "7 lines", "1 lines", "looks"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(text.contains("No miss of b was seen"), "{text}");
+        assert!(text.contains("no client fill a miss of b"), "{text}");
         summary.filled.penalties_unknown = 1;
-        assert!(assumptions(&summary).join("\n").contains("nothing is known of what misses cost"));
+        assert!(assumptions(&summary).join("\n").contains("does not know the cost of misses"));
     }
 }

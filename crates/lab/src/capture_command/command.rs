@@ -16,10 +16,10 @@ Examples:
       --tenant 'web match prefix web:' --tenant 'jobs match db 1'
   larder capture --from memcached://localhost:11211 --for 60s -o items.csv.zst --json
 
-Watching a Redis costs it: MONITOR writes every command out once more. Without --window it is
-watched for 10 s in every minute, and the cost is measured and told. A Larder is asked for its own
-trace, which has tenants, lives and penalties in it; memcached leaves lines out where it cannot
-keep up, and says how many.")]
+Watching costs a Redis CPU time: MONITOR writes every command once more. Without --window the
+capture watches for 10 s of every minute, and it measures and prints the cost. A Larder sends its
+own trace, with tenants, times to live and penalties. memcached drops lines when it cannot keep
+up, and reports how many.")]
 pub struct Args {
     /// The server: redis://[user:password@]host[:port], or memcached://host[:port]
     #[arg(long, value_name = "URL")]
@@ -42,7 +42,7 @@ pub struct Args {
 ///
 /// # Errors
 /// A sentence that names the failure and its fix.
-#[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
+#[expect(clippy::needless_pass_by_value, reason = "all subcommands have the same signature")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     let place = Place::parse(&args.from)?;
     let spec = write::chosen(&args.output, args.to.as_deref())?;

@@ -79,14 +79,14 @@ impl Cost {
         let (Some(without), Some(with), Some(more)) =
             (self.without.us_a_command(), self.with.us_a_command(), self.more())
         else {
-            return "What watching cost cannot be told: the server carried out too few commands."
+            return "The cost of watching is not known: the server ran too few commands."
                 .to_owned();
         };
         let busy = 100.0 * (self.with.busy() - self.without.busy());
         format!(
-            "While {how} ran a command took {with:.1} µs of the server's processor time, and \
-             {without:.1} µs without it ({:+.0} %); {:.0} and {:.0} commands a second came. In all \
-             the server used {busy:+.0} points of a core.",
+            "During {how} a command took {with:.1} µs of the server's CPU time, and {without:.1} \
+             µs at other times ({:+.0} %); the server ran {:.0} and {:.0} commands per second. In \
+             all, watching changed its CPU use by {busy:+.0} % of a core.",
             100.0 * more,
             self.with.commands_a_second(),
             self.without.commands_a_second(),
@@ -107,7 +107,7 @@ mod tests {
         cost.with.add(&reading(2.0, 1.2, 20_000), &reading(4.0, 1.56, 38_000));
         assert!((cost.more().unwrap() - 1.0).abs() < 1e-9);
         let text = cost.sentence("MONITOR");
-        for part in ["20.0 µs", "10.0 µs", "+100 %", "9000 and 10000", "+8 points"] {
+        for part in ["20.0 µs", "10.0 µs", "+100 %", "9000 and 10000", "+8 % of a core"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         cost.with.commands = 3;

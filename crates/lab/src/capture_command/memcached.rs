@@ -24,7 +24,7 @@ fn connect(to: &Address, bounds: Bounds) -> anyhow::Result<Pipe> {
     let mut pipe = Pipe::connect(to, Bounds { bytes: LINE_MAX, ..bounds })?;
     if let Some((user, password)) = &to.login {
         let stored = ask(&mut pipe, &login(user, password))?;
-        ensure!(stored == "STORED", "{} refuses user and password of the URL", pipe.place());
+        ensure!(stored == "STORED", "{} refuses the user and password of the URL", pipe.place());
     }
     Ok(pipe)
 }
@@ -78,7 +78,7 @@ impl Control {
         let mut bytes = 0;
         loop {
             bytes += line.len();
-            ensure!(bytes < TABLE_MAX, "the server's answer to {form} does not end");
+            ensure!(bytes < TABLE_MAX, "the server's answer to {form} has no end");
             let mut words = line.split(' ');
             match (words.next(), words.next(), words.next()) {
                 (Some("END"), ..) => return Ok(stats),

@@ -54,7 +54,8 @@ pub(super) fn ask(link: &mut Link, recorder: &mut Recorder, most: usize) -> anyh
     for batch in keys.chunks(BATCH) {
         if began.elapsed() > most {
             let (keys, seconds) = (asked.keys, most.as_secs());
-            asked.refused = Some(format!("it answered for {keys} keys in {seconds} s"));
+            asked.refused =
+                Some(format!("the server answered for only {keys} keys in {seconds} s"));
             break;
         }
         // Keys of another database need a SELECT before them.

@@ -107,7 +107,7 @@ impl Summary {
 
     /// Requests, keys and sizes of each tenant, one tenant a row.
     pub(crate) fn table(&self) -> Table {
-        let head = ["tenant", "reads", "misses", "a miss costs", "writes", "keys", "values"];
+        let head = ["tenant", "reads", "misses", "miss cost", "writes", "keys", "values"];
         let mut table = Table::new(head);
         for tenant in &self.tenants {
             table.row([
@@ -133,7 +133,7 @@ impl fmt::Display for Summary {
                 size => format!(", {}", bytes(size)),
             };
             line(&format!(
-                "{}: {} requests of {} tenants, seen in {:.1} s{size}.",
+                "{}: {} requests of {} tenants, from {:.1} s{size}.",
                 output.file,
                 output.requests,
                 self.tenants.len(),
@@ -141,21 +141,23 @@ impl fmt::Display for Summary {
             ))?;
             if output.requests < self.requests {
                 line(&format!(
-                    "The disk is full: only the first {} of {} requests could be written. Make \
-                     room, or name a file elsewhere.",
+                    "The disk is full: the file has only the first {} of {} requests. Free some \
+                     space, or name a file on another disk.",
                     output.requests, self.requests
                 ))?;
             }
             for loss in &output.losses {
-                line(&format!("{} cannot hold all of it: {loss}.", output.format))?;
+                line(&format!("The format {} does not hold everything: {loss}.", output.format))?;
             }
         }
         if let Some(why) = &self.ended {
-            line(&format!("It ended before its time: {why}. What is there is whole."))?;
+            line(&format!(
+                "The capture ended early: {why}. The file is complete up to that moment."
+            ))?;
         }
         writeln!(f, "\n{}\n", self.table())?;
         f.write_str(&wrapped(&self.cost.sentence(self.how), ""))?;
-        f.write_str("\nWhat is assumed:\n")?;
+        f.write_str("\nAssumptions:\n")?;
         for assumption in &self.assumptions {
             f.write_str(&wrapped(assumption, "  "))?;
         }

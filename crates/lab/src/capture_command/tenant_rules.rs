@@ -23,20 +23,20 @@ impl TenantRules {
         let mut tenants: Vec<(TenantId, TenantConfig)> = vec![];
         for (line, number) in lines.iter().zip(1..) {
             let words = split_line(line.as_bytes());
-            let words = words.ok_or_else(|| format!("'{line}' has an open quote"))?;
+            let words = words.ok_or_else(|| format!("'{line}' has an unclosed quote"))?;
             let text = |word: Vec<u8>| String::from_utf8_lossy(&word).into_owned();
             let words: Vec<String> = words.into_iter().map(text).collect();
             let tenant = TenantConfig::parse(&words)?;
             if tenant.matches.iter().any(|rule| matches!(rule, Match::User(_))) {
                 return Err(format!(
-                    "tenant {}: nobody tells here which user asks: write match prefix, db or \
-                     listener",
+                    "tenant {}: a capture does not show the user of a request: use match prefix, \
+                     db or listener instead",
                     tenant.name
                 ));
             }
             if tenants.iter().any(|(_, known)| known.name == tenant.name) {
                 return Err(format!(
-                    "tenant {} has two lines: write its matches in one",
+                    "tenant {} has two lines: put all its matches into one",
                     tenant.name
                 ));
             }
@@ -94,7 +94,7 @@ mod tests {
     fn what_cannot_be_told_is_refused() {
         for (line, fix) in [
             ("web match user bob", "prefix, db or listener"),
-            ("web match prefix 'a", "open quote"),
+            ("web match prefix 'a", "unclosed quote"),
             ("web", "matches nothing"),
         ] {
             let error = rules(&[line]).unwrap_err();

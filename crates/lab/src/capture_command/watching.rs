@@ -160,10 +160,10 @@ pub(crate) fn watch(place: &Place, wanted: &Watch) -> anyhow::Result<Captured> {
     capture.bar.finish_and_clear();
     if capture.recorder.is_empty() {
         match end {
-            End::Lost(why) => bail!("{place}: {why}, and no request had been seen"),
+            End::Lost(why) => bail!("{place}: {why}, before the first request"),
             _ => bail!(
-                "{place}: no request for a key was seen in {:.1} s: is this the server that the \
-                 clients use? Watch longer with --window and --for",
+                "{place}: no request for a key arrived in {:.1} s: check that the clients use this \
+                 server, or watch longer with --window and --for",
                 capture.watched.as_secs_f64()
             ),
         }
@@ -232,24 +232,27 @@ impl Capture {
             format!("{count} times for {length:.1} s, every {every:.0} s")
         };
         let how = control.how();
-        eprintln!("larder: {how} at {place}, {times}. Ctrl-C ends it and keeps what is there.");
+        eprintln!(
+            "larder: {how} at {place}, {times}. Ctrl-C ends the capture and keeps its requests."
+        );
         if how == "MONITOR" {
             eprintln!(
                 "larder: MONITOR makes the server write every command once more: expect about \
-                 twice\nlarder: the work a command for {:.0} s in all. It is measured.",
+                 twice\nlarder: the work per command for {:.0} s in all. The summary states the \
+                 measured cost.",
                 windows.watched().as_secs_f64()
             );
         }
         let before = control.reading()?;
-        self.bar.set_message("looking at the server before anybody watches");
+        self.bar.set_message("measuring the server before the capture");
         self.wait(Instant::now() + BEFORE.min(windows.length));
         let after = control.reading()?;
         self.cost.without.add(&before, &after);
         let busy = self.cost.without.busy();
         if busy > 0.5 && how == "MONITOR" {
             eprintln!(
-                "larder: the server uses {:.0} % of a core already, and MONITOR may make it slow: \
-                 Ctrl-C now,\nlarder: and a shorter --window, if that matters.",
+                "larder: the server already uses {:.0} % of a core, and MONITOR may slow it down. \
+                 If that\nlarder: matters, press Ctrl-C now and choose a shorter --window.",
                 100.0 * busy
             );
         }
@@ -294,7 +297,7 @@ impl Capture {
         length: Duration,
     ) -> anyhow::Result<End> {
         let (mut stream, arrived, mut parser) = control.open()?;
-        stream.set_read_timeout(Some(LOOK)).context("cannot set a time for reading")?;
+        stream.set_read_timeout(Some(LOOK)).context("could not set the read timeout")?;
         let before = control.reading();
         let began = Instant::now();
         let mut buffer = vec![0; CHUNK];
@@ -315,7 +318,7 @@ impl Capture {
                 Ok(got) => parser.feed(&buffer[..got], &mut |event| recorder.see(event)),
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
-                    _ => break End::Lost(format!("the connection is lost ({error})")),
+                    _ => break End::Lost(format!("the connection was lost ({error})")),
                 },
             }
             if shown.elapsed() >= LOOK {

@@ -52,7 +52,7 @@ pub(crate) fn time(text: &str) -> Result<Micros, String> {
     };
     let time = found.map_err(|_| format!("'{text}' is not a time: write 500ms, 10s, 5m or 1h"))?;
     if time > Micros::from_secs(7 * 86_400) {
-        return Err(format!("'{text}' is longer than a week: write less"));
+        return Err(format!("'{text}' is longer than a week: choose a shorter time"));
     }
     Ok(time)
 }

@@ -75,7 +75,7 @@ fn one(name: &str, spec: &FormatSpec, recorded: &Recorded, most: usize) -> Resul
     if !has_words {
         let names =
             (0..).zip(recorded.names()).map(|(at, name): (u16, _)| format!("{name} is {at}"));
-        losses.push(format!("tenants are numbers ({})", names.collect::<Vec<_>>().join(", ")));
+        losses.push(format!("tenants become numbers ({})", names.collect::<Vec<_>>().join(", ")));
     }
     Ok(Written { requests: recorded.len().min(most) as u64, bytes, losses })
 }

@@ -132,7 +132,7 @@ fn part(text: &str) -> Result<Part, String> {
     let (at, of) = text.split_once('/').unwrap_or_default();
     match (at.parse::<u32>(), of.parse::<u32>()) {
         (Ok(at @ 1..), Ok(of)) if at <= of && of <= curve::PARTS_MAX => Ok(Part { at: at - 1, of }),
-        _ => Err(format!("'{text}' is no part: write such as 1/4, for the first of four")),
+        _ => Err(format!("'{text}' is not a part: write for example 1/4, the first of four")),
     }
 }
 

@@ -56,19 +56,20 @@ pub(super) fn answers(args: &Draw) -> anyhow::Result<Vec<CurveOutput>> {
     let sample = source.sample();
     ensure!(
         sample.is_none() || args.rate == ["1"] && args.seed == [1] && args.interval.is_none(),
-        "trace '{}' is a sample already: leave --rate, --seed and --interval out",
+        "trace '{}' is already a sample: leave --rate, --seed and --interval out",
         args.trace
     );
     let known = match why_twice(args)? {
         Some(why) if args.trace == "-" => {
             bail!(
-                "{why}: the trace is read twice, which standard input cannot be: save it to a file"
+                "{why}, so the command reads the trace twice, and it can read standard input only \
+                 once: save the trace to a file"
             )
         }
         Some(_) => Some(Survey::of(&args.trace, &args.read)?),
         None => None,
     };
-    let no_reads = || format!("trace '{}' has no reads: there is no miss ratio", args.trace);
+    let no_reads = || format!("trace '{}' has no reads, so it has no miss ratio", args.trace);
     ensure!(known.is_none_or(|survey| survey.reads > 0), no_reads());
     let sizes = known.map_or(vec![], |survey| survey.sizes(args.asked.sizes));
     let mut runs = plan(args, known.as_ref(), sample, &sizes)?;
@@ -94,14 +95,16 @@ pub(super) fn answers(args: &Draw) -> anyhow::Result<Vec<CurveOutput>> {
 /// Why the trace must be surveyed before the models see it, if it must.
 fn why_twice(args: &Draw) -> anyhow::Result<Option<String>> {
     if args.rate.iter().any(|rate| rate == "auto") {
-        return Ok(Some("--rate auto goes by the number of keys".into()));
+        return Ok(Some("--rate auto depends on the number of keys".into()));
     }
     if args.interval.is_some() {
-        return Ok(Some("--interval compares at sizes that are shares of all bytes".into()));
+        return Ok(Some("the sizes of --interval are shares of the footprint".into()));
     }
     for name in args.model.iter().chain(&args.against) {
         if runs_caches(curve::find(name).map_err(|error| anyhow!(error))?) {
-            return Ok(Some(format!("{name} runs caches whose sizes are shares of all bytes")));
+            return Ok(Some(format!(
+                "the sizes of the caches that {name} runs are shares of the footprint"
+            )));
         }
     }
     Ok(None)

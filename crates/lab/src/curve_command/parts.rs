@@ -56,7 +56,7 @@ pub(super) fn save(path: &Path, args: &Draw, survey: &Survey, runs: &[ModelRun])
     let of_run = |run: &ModelRun| {
         let counts = curve::Model::counted(&run.model).ok_or_else(|| {
             anyhow!(
-                "what {} counts does not add up: choose olken, shards, krr, aet, eaet or kaet",
+                "the counts of {} cannot be added: choose olken, shards, krr, aet, eaet or kaet",
                 run.spec.name
             )
         })?;
@@ -113,7 +113,7 @@ fn read(path: &Path) -> Result<PartsFile> {
         .with_context(|| format!("{shown} is damaged: count its part again"))?;
     let is_sound = state.parts.iter().all(|&at| Part { at, of: state.of }.is_sound())
         && state.models.iter().all(|counted| counted.counts.are_sound());
-    ensure!(is_sound, "{shown} holds numbers that cannot be: count its part again");
+    ensure!(is_sound, "{shown} holds impossible numbers: count its part again");
     Ok(state)
 }
 
@@ -127,23 +127,24 @@ fn add(state: &mut PartsFile, other: PartsFile, path: &Path) -> Result<()> {
     };
     ensure!(
         kinds(state) == kinds(&other),
-        "{shown} has other models than the files before it: count all parts alike"
+        "{shown} has other models than the files before it: count all parts with the same options"
     );
     ensure!(
         state.survey.requests == other.survey.requests && state.survey.reads == other.survey.reads,
-        "{shown} is of another trace: it has {} requests, those before it {}",
+        "{shown} is from another trace: it has {} requests, the files before it have {}",
         other.survey.requests,
         state.survey.requests
     );
     ensure!(
         state.of == other.of,
-        "{shown} is of {} parts, those before it of {}: count all parts alike",
+        "{shown} is one of {} parts, the files before it of {}: count all parts with the same \
+         options",
         other.of,
         state.of
     );
     if let Some(twice) = state.parts.intersection(&other.parts).next() {
         bail!(
-            "{shown} has part {}/{}, as a file before it: name each part once",
+            "{shown} and a file before it both hold part {}/{}: name each part once",
             twice + 1,
             state.of
         );

@@ -118,8 +118,8 @@ pub(super) fn warn(rates: impl Iterator<Item = f64>, survey: &Survey) {
         let keys = rate * survey.keys as f64;
         if keys < KEYS_MIN as f64 {
             eprintln!(
-                "larder: rate {rate} watches about {keys:.0} keys; below {KEYS_MIN} the curve is \
-                 not to be trusted: use --rate auto"
+                "larder: at rate {rate} the model watches about {keys:.0} keys; do not trust a \
+                 curve from fewer than {KEYS_MIN}: use --rate auto"
             );
         }
     }

@@ -14,7 +14,9 @@ pub(super) fn ratio(text: &str) -> Result<MissRatio, String> {
     };
     match number.trim().parse::<f64>() {
         Ok(number) if (0.0..=1.0).contains(&(number / scale)) => Ok(MissRatio(number / scale)),
-        _ => Err(format!("'{text}' is not a miss ratio: write one from 0 to 1, or such as 5%")),
+        _ => Err(format!(
+            "'{text}' is not a miss ratio: write a number from 0 to 1, or a percentage such as 5%"
+        )),
     }
 }
 
@@ -34,8 +36,8 @@ impl Goal {
         let bytes = curve.size_for(goal).filter(|&size| size <= all);
         let why = bytes.is_none().then(|| {
             format!(
-                "no size in this trace reaches {:.2} %: with all its {all} it still misses {:.2} % \
-                 of the reads, most of them a key's first; a longer trace may tell more",
+                "no size reaches {:.2} % on this trace: even with all its {all}, {:.2} % of the \
+                 reads miss, most of them the first of their key; a longer trace may show more",
                 goal.0 * 100.0,
                 curve.at(all).0 * 100.0
             )
@@ -64,7 +66,7 @@ impl Step {
         let known = |size: Bytes| (size <= all).then(|| curve.at(size).0);
         let more = Bytes(size.0.saturating_add(step.0));
         let why = (more > all).then(|| {
-            format!("this trace touches only {all}: beyond that it cannot tell what memory buys")
+            format!("the footprint of this trace is {all}: it does not show what more memory saves")
         });
         Self {
             bytes: size.0,

@@ -109,7 +109,10 @@ fn winners(answers: &[CurveOutput]) -> Vec<String> {
     }
     // Where the best policy changes all the time, the curves differ only by noise.
     if lines.len() > 6 {
-        return vec![format!("the best of them changes {} times: they hardly differ", lines.len())];
+        return vec![format!(
+            "the best policy changes {} times: the policies hardly differ",
+            lines.len()
+        )];
     }
     lines
 }
@@ -122,11 +125,13 @@ fn sentences(answer: &CurveOutput) -> Vec<String> {
     {
         let (low, high) = (low * 100.0, high * 100.0);
         let size = bytes(*size);
-        lines.push(format!("{name}: between {low:.2} and {high:.2} % at {size}, its widest band"));
+        lines.push(format!(
+            "{name}: between {low:.2} and {high:.2} % at {size}, where its band is widest"
+        ));
     }
     for &(from, to) in &answer.plateaus {
         let (from, to) = (bytes(from), bytes(to));
-        lines.push(format!("{name}: from {from} to {to} misses hardly fall"));
+        lines.push(format!("{name}: from {from} to {to} the miss ratio hardly falls"));
     }
     if let Some(goal) = &answer.goal {
         let text = match (goal.bytes, &goal.why) {

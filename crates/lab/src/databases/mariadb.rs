@@ -163,8 +163,8 @@ impl Filler for MariaDbFiller {
         let bytes = key.len() + value.len();
         ensure!(
             bytes + AROUND <= self.packet,
-            "the value of key '{}' has {size} bytes, more than the server takes at once: raise \
-             its max_allowed_packet of {}",
+            "the value of key '{}' has {size} bytes, more than the server accepts: raise its \
+             max_allowed_packet of {}",
             String::from_utf8_lossy(key),
             self.packet
         );

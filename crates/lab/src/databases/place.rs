@@ -23,9 +23,9 @@ impl Place {
     pub(super) fn parse(scheme: &'static str, rest: &str, port: u16) -> anyhow::Result<Self> {
         let form = || {
             format!(
-                "a backend {scheme}:// is not {scheme}://user[:password]@host[:port]/db, a stated \
-                 delay behind it such as +900us; write % , + @ and / in names and passwords as \
-                 %25 %2C %2B %40 and %2F"
+                "a backend {scheme}:// has the form {scheme}://user[:password]@host[:port]/db, \
+                 followed by an added delay such as +900us if you want one; write % , + @ and / in \
+                 names and passwords as %25 %2C %2B %40 and %2F"
             )
         };
         let (login, place) = rest.rsplit_once('@').with_context(form)?;

@@ -62,7 +62,7 @@ impl Database for Sqlite {
     }
 
     fn filler(&self, tenant: &str, origin: &Origin) -> anyhow::Result<Box<dyn Filler>> {
-        let context = || format!("{}: choose a path that can be written", self.name());
+        let context = || format!("{}: choose a path that Larder can write", self.name());
         files::ensure(&self.path).with_context(context)?;
         let connection = Connection::open(&self.path).with_context(context)?;
         // The database can be made again from the trace: it need not survive a power cut.

@@ -10,7 +10,10 @@ const TABLE_MAX: usize = 63;
 pub(super) fn table(tenant: &str) -> anyhow::Result<String> {
     let table = format!("larder objects {tenant}");
     if table.len() > TABLE_MAX || tenant.contains('\0') || tenant.ends_with(' ') {
-        bail!("'{table}' is no name of a table: choose a shorter and plainer tenant with --names");
+        bail!(
+            "'{table}' is not a valid table name: choose a shorter and simpler tenant name with \
+             --names"
+        );
     }
     Ok(table)
 }

@@ -12,7 +12,7 @@ use anyhow::Result;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "auto-ablation",
-    about: "the rank of auto without one part after the other",
+    about: "the rank of auto, each time without one of its parts",
     run,
 };
 
@@ -20,8 +20,8 @@ const WHOLE: &str = "whole";
 
 const PARTS: [(&str, &str); 17] = [
     (WHOLE, "gittins"),
-    ("residents watched only", "gittins:watch=0"),
-    ("a fiftieth watched", "gittins:watch=0.02"),
+    ("only residents watched", "gittins:watch=0"),
+    ("2 % of the keys watched", "gittins:watch=0.02"),
     ("no tail", "gittins:tail=0"),
     ("never giving up", "gittins:stop=0"),
     ("one table for all tenants", "gittins:tenants=0"),
@@ -31,7 +31,7 @@ const PARTS: [(&str, &str); 17] = [
     ("half the memory", "gittins:memory=0.5"),
     ("32 candidates", "gittins:k=32"),
     ("16 candidates", "gittins:k=16"),
-    ("newcomers do not compete", "gittins:compete=0"),
+    ("new items do not compete", "gittins:compete=0"),
     ("octaves without parts", "gittins:parts=0"),
     ("no profile", "gittins:profile=0"),
     ("one rate", "gittins:fast=0"),

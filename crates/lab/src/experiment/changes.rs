@@ -17,7 +17,7 @@ use tune::recipe;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "changes",
-    about: "after tenants swap, turn to other keys, come, go, or a backend slows: by a fresh start",
+    about: "after a change of tenants, keys or a backend: waiting relative to a fresh start",
     run,
 };
 
@@ -62,7 +62,11 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             .map(|workload| (findings.mean(row, Some(&workload), "by_fresh"), workload));
         let (most, at) = worst.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
         let ours = format!("{:.3}; {most:.3} ({at})", findings.mean(row, None, "by_fresh"));
-        findings.claim(&format!("{row}: waits by a fresh start, mean and worst"), ours, "");
+        findings.claim(
+            &format!("{row}: waiting relative to a fresh start, mean and worst"),
+            ours,
+            "",
+        );
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ pub struct Args {
 ///
 /// # Errors
 /// A sentence that names the failure and its fix.
-#[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
+#[expect(clippy::needless_pass_by_value, reason = "all subcommands have the same signature")]
 pub fn run(args: Args) -> Result<()> {
     if args.name == "list" {
         list();
@@ -68,7 +68,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     let experiment = find(&args.name, ALL)?;
     let has_loads = experiment.name == "claims";
-    ensure!(args.load.is_none() || has_loads, "only claims has loads with names");
+    ensure!(args.load.is_none() || has_loads, "--load works only with the experiment claims");
     let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { 3 });
     let setting = Setting {
         quick: args.quick,
@@ -107,7 +107,7 @@ fn tell(args: &Args, (name, about): (&'static str, &str), findings: &Findings) -
 fn find<S>(name: &str, all: &[&'static Experiment<S>]) -> Result<&'static Experiment<S>> {
     all.iter().copied().find(|experiment| experiment.name == name).ok_or_else(|| {
         let known: Vec<_> = all.iter().map(|experiment| experiment.name).collect();
-        anyhow!("no such experiment as '{name}': choose one of {}", known.join(", "))
+        anyhow!("there is no experiment '{name}': choose one of {}", known.join(", "))
     })
 }
 

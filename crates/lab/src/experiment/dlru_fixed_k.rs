@@ -59,7 +59,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let worst = ratios.iter().copied().fold(0.0, f64::max);
     let within = ratios.iter().filter(|&&ratio| ratio <= 1.01).count();
     let all = ratios.len();
-    findings.claim("misses by those of the best K, worst", format!("{worst:.4}"), "1");
+    findings.claim("misses relative to the best K, worst case", format!("{worst:.4}"), "1");
     findings.claim("within 1.01 of the best K", format!("{within} of {all}"), "all");
     Ok(())
 }

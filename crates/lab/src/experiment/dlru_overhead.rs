@@ -57,13 +57,13 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let ratios: Vec<_> =
         KS.iter().map(|(row, _)| format!("{:.2}", findings.mean(row, None, "by_k1"))).collect();
     let paper = "1, 1.64, 2.37, 3.18, 4.31 (evictions alone)";
-    findings.claim("an insert that evicts, by that of K = 1", ratios.join(", "), paper);
+    findings.claim("time of an insert that evicts, relative to K = 1", ratios.join(", "), paper);
     let space = findings.mean("dlru", None, "space_percent");
     let time = findings.mean("dlru", None, "request_ns");
     let space = format!("{space:.4} %");
-    findings.claim("memory of the miniatures, of the cache's", space, "0.005 %");
+    findings.claim("memory of the miniatures, share of the cache's", space, "0.005 %");
     let time = format!("{time:.1} ns");
-    findings.claim("time of the miniatures, a request", time, "0.027 % of the run");
+    findings.claim("time of the miniatures per request", time, "0.027 % of the run");
     Ok(())
 }
 
@@ -89,9 +89,9 @@ fn set(store: &Store, key: u64) {
 /// CPU time of this thread so far, in nanoseconds.
 pub(super) fn cpu_ns() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat")
-        .context("the time of a thread is known on Linux only")?;
+        .context("could not read the CPU time of a thread, which only Linux reports")?;
     let ns = stat.split(' ').next().and_then(|ns| ns.parse().ok());
-    ns.context("the kernel keeps no time of threads")
+    ns.context("the kernel does not report the CPU time of threads")
 }
 
 fn miniatures(setting: &Setting, findings: &mut Findings, seed: u64) -> Result<()> {

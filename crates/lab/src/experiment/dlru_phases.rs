@@ -41,8 +41,12 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let of = |name| findings.mean(name, None, "miss_ratio");
     let best = KS.iter().map(|(row, _)| of(row)).fold(f64::INFINITY, f64::min);
     let less = 100.0 * (1.0 - of("dlru") / best);
-    findings.claim("misses less than the best fixed K", format!("{less:.1} %"), "below all");
+    findings.claim("fewer misses than the best fixed K", format!("{less:.1} %"), "below all");
     let share = smallest.iter().sum::<f64>() / smallest.len() as f64;
-    findings.claim("intervals with K = 1 where all K miss alike", format!("{share:.0} %"), "all");
+    findings.claim(
+        "intervals with K = 1 where all K miss the same",
+        format!("{share:.0} %"),
+        "all",
+    );
     Ok(())
 }

@@ -17,7 +17,7 @@ use tune::recipe::{self, Recipe};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "everything",
-    about: "all policies and recipes on all traces and mixes, by the best of each",
+    about: "all policies and recipes on all traces and mixes, relative to the best of each",
     run,
 };
 

@@ -239,7 +239,7 @@ impl Findings {
             page.heading(&title).table(&table);
         }
         if let Some(claims) = self.table_of_claims() {
-            page.heading("What follows").table(&claims);
+            page.heading("Claims").table(&claims);
         }
         sign(&mut page);
         page
@@ -255,7 +255,7 @@ impl Findings {
     }
 
     fn table_of_claims(&self) -> Option<Table> {
-        let papers = if self.is_of_rounds { "wanted, or the paper's" } else { "the paper's" };
+        let papers = if self.is_of_rounds { "target, or the paper's" } else { "the paper's" };
         let mut table = Table::new(["", "ours", papers]);
         for claim in &self.claims {
             table.row([claim.what.clone(), claim.ours.clone(), claim.paper.clone()]);

@@ -28,7 +28,7 @@ use tune::recipe;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "kredis-throughput",
-    about: "hits a second of clients that wait for their answers",
+    about: "hits per second of clients that wait for each answer",
     run,
 };
 
@@ -70,7 +70,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     for workload in findings.workloads() {
         let hits = |row| findings.mean(row, Some(&workload), "hits_per_s");
         let by = hits("kredis hits") / hits("static");
-        let what = format!("hits a second by those of static, {workload}");
+        let what = format!("hits per second relative to static, {workload}");
         findings.claim(&what, format!("{by:.2}"), "2.6");
     }
     Ok(())

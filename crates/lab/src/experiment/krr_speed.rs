@@ -15,7 +15,7 @@ use curve::{Params, krr, shards};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "krr-speed",
-    about: "time of a curve of K-LRU: KRR beside SHARDS and simulation",
+    about: "time of a curve of K-LRU: KRR compared with SHARDS and simulation",
     run,
 };
 
@@ -70,9 +70,9 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let text = |values: [f64; 4], digits: usize| {
         values.map(|value| format!("{value:.digits$}")).join(", ")
     };
-    let what = "time of KRR by SHARDS', R = 0.001, K = 1, 5, 8, 16";
+    let what = "time of KRR relative to SHARDS, R = 0.001, K = 1, 5, 8, 16";
     findings.claim(what, text(by_shards, 2), "1.14");
-    let what = format!("time of simulating {SIZES} sizes by KRR's, all keys");
+    let what = format!("time of simulating {SIZES} sizes relative to KRR, all keys");
     findings.claim(&what, text(by_simulation, 1), "");
     findings.claim(&format!("{what}, R = 0.001"), text(sampled, 0), "");
     Ok(())
@@ -88,6 +88,6 @@ fn model(load: &Load, spec: curve::Spec, k: u32, rate: f64, seed: u64) -> Result
     // Drawing the curve is part of the measured time.
     let points = model.curve().points().len();
     let ns = cpu_ns()? - before;
-    anyhow::ensure!(points > 0, "the model saw nothing");
+    anyhow::ensure!(points > 0, "the model has no points");
     Ok(ns)
 }

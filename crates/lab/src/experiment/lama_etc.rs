@@ -63,20 +63,20 @@ fn conclude(findings: &mut Findings) {
     let mut claims = vec![];
     for (than, paper) in [("memcached", "41.9 %"), ("automove", ""), ("twemcache", "")] {
         let less = mean(&|size| 100.0 * (1.0 - ratio("lama", size) / ratio(than, size)));
-        claims.push((format!("misses less than {than}, mean of sizes"), less, "%", paper));
+        claims.push((format!("fewer misses than {than}, mean of sizes"), less, "%", paper));
     }
     for than in ["psa", "facebook"] {
         let below = sizes.iter().filter(|size| ratio("lama", size) < ratio(than, size)).count();
         let share = 100.0 * below as f64 / sizes.len() as f64;
-        claims.push((format!("sizes at which it misses less than {than}"), share, "%", "all"));
+        claims.push((format!("sizes with fewer misses than {than}"), share, "%", "all"));
     }
     let hits = mean(&|size| 100.0 * (1.0 - ratio("lama", size)) / (1.0 - ratio("bound", size)));
-    claims.push(("hits, of the bound's".to_owned(), hits, "%", "97.6 %"));
+    claims.push(("hits, share of the bound's".to_owned(), hits, "%", "97.6 %"));
     let saved = mean(&|size| {
         let most = ratio("memcached", size) - ratio("bound", size);
         100.0 * (ratio("memcached", size) - ratio("lama", size)) / most
     });
-    claims.push(("misses saved, of what the bound saves".to_owned(), saved, "%", ""));
+    claims.push(("misses saved, share of what the bound saves".to_owned(), saved, "%", ""));
     for (what, value, unit, paper) in claims {
         findings.claim(&what, format!("{value:.1} {unit}"), paper);
     }

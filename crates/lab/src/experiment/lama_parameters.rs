@@ -46,7 +46,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     }
     let ratio = |row: &str| findings.mean(row, None, "miss_ratio");
     let more = 100.0 * (ratio("interval 5000k") / ratio("interval 1000k") - 1.0);
-    let what = "misses more with 5 million reads than with one";
+    let what = "more misses with 5 million reads than with one";
     findings.claim(what, format!("{more:.1} %"), "more");
     Ok(())
 }

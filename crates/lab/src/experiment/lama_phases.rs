@@ -14,7 +14,7 @@ use base::{Prng, TenantId};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "lama-phases",
-    about: "LAMA and others where one set of sizes gives way to another",
+    about: "LAMA and others where another set of sizes replaces the first",
     run,
 };
 
@@ -98,7 +98,11 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     ];
     let shares = papers.map(|(row, paper)| (row, hits(row), paper));
     for (row, share, paper) in shares {
-        findings.claim(&format!("{row}: hits, of the bound's"), format!("{share:.1} %"), paper);
+        findings.claim(
+            &format!("{row}: hits, share of the bound's"),
+            format!("{share:.1} %"),
+            paper,
+        );
     }
     Ok(())
 }

@@ -60,13 +60,13 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     for (name, _) in targets {
         for (row, figure, what, paper) in [
             ("lama", "off_mean_points", "mean distance from the promise", ""),
-            ("lama", "off_most_points", "greatest distance in a window", "1.3 points"),
-            ("lama", "broken_most_points", "most misses beyond it in a window", ""),
-            ("auto", "broken_most_points", "most misses beyond it in a window", ""),
+            ("lama", "off_most_points", "greatest distance in a window", "1.3 percentage points"),
+            ("lama", "broken_most_points", "most misses beyond the promise in a window", ""),
+            ("auto", "broken_most_points", "most misses beyond the promise in a window", ""),
         ] {
             let points = findings.mean(row, Some(name), figure);
             let what = format!("{row}, {name} hits: {what}");
-            findings.claim(&what, format!("{points:.2} points"), paper);
+            findings.claim(&what, format!("{points:.2} percentage points"), paper);
         }
     }
     Ok(())

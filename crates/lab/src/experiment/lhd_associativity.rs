@@ -50,7 +50,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             100.0 * (of(&row) - of("lhd"))
         });
         let worst = worst.fold(f64::NEG_INFINITY, f64::max);
-        let ours = format!("{mean:+.2} points, {worst:+.2} at worst");
+        let ours = format!("{mean:+.2} percentage points, {worst:+.2} at worst");
         findings.claim(&format!("LHD with {k} candidates, against all"), ours, paper);
     }
     Ok(())

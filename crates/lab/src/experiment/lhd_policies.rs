@@ -15,7 +15,7 @@ use base::Bytes;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "lhd-policies",
-    about: "LHD, LRU, hyperbolic, GDSF, Gittins, AdaptSize: misses, and memory to miss as little",
+    about: "LHD compared with six other policies: misses, and memory for equally few misses",
     run,
 };
 
@@ -61,7 +61,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max).exp();
         let least = logs.iter().copied().fold(f64::INFINITY, f64::min).exp();
         let ours = format!("{mean:.2} ({least:.2} to {most:.1})");
-        let what = format!("memory of {row} by that of LHD, to miss as little (geometric mean)");
+        let what =
+            format!("memory of {row} relative to LHD, for equally few misses (geometric mean)");
         findings.claim(&what, ours, paper);
     }
     Ok(())

@@ -61,7 +61,7 @@ impl Load {
             let penalty = penalties.get(at).map_or(access.penalty, |&penalty| Micros(penalty));
             requests.push(Access { penalty, ..access });
         }
-        ensure!(!requests.is_empty(), "the traces hold no request");
+        ensure!(!requests.is_empty(), "the traces have no requests");
         let last = ends.iter().max().copied().unwrap_or_default();
         if traces.len() > 1 {
             for access in &mut requests {
@@ -187,7 +187,7 @@ impl Sizes {
 /// The recorded traces in a folder, by name, smallest files first.
 pub(super) fn traces(folder: &Path) -> Result<Vec<(String, String)>> {
     let entries = std::fs::read_dir(folder)
-        .with_context(|| format!("cannot read the folder of traces {}", folder.display()))?;
+        .with_context(|| format!("could not read the folder of traces {}", folder.display()))?;
     let mut found = vec![];
     for entry in entries {
         let path = entry?.path();

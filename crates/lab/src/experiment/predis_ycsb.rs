@@ -104,7 +104,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let least = less.iter().copied().fold(f64::INFINITY, f64::min);
         let most = less.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let paper = match than {
-            "lru" => "below on all six",
+            "lru" => "lower on all six",
             "hyperbolic" => "12 to 52 %",
             _ => "",
         };
@@ -119,7 +119,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     for (figure, what, ..) in CURVES {
         let error = 100.0 * findings.mean("curves", None, figure);
         let what = format!("error of the curves of classes, {what}");
-        findings.claim(&what, format!("{error:.2} points"), "1.2 %");
+        findings.claim(&what, format!("{error:.2} percentage points"), "1.2 %");
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use tune::recipe;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "rankcache-balance",
-    about: "LHD in slab classes, with and without moving pages, against LHD undivided",
+    about: "LHD in slab classes, with and without moving pages, against undivided LHD",
     run,
 };
 
@@ -84,7 +84,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     }
     conclude(findings);
     let share = 100.0 * reversed as f64 / adopted.max(1) as f64;
-    findings.claim("last moves that take back the one before", format!("{share:.1} %"), "");
+    findings.claim("final moves that undo the move before", format!("{share:.1} %"), "");
     Ok(())
 }
 
@@ -130,10 +130,10 @@ fn conclude(findings: &mut Findings) {
         let each: Vec<_> = each.iter().map(|w| 100.0 * (of(row, w) - of(than, w))).collect();
         let mean = each.iter().sum::<f64>() / each.len() as f64;
         let most = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        format!("{mean:+.2} points, {most:+.2} at worst")
+        format!("{mean:+.2} percentage points, {most:+.2} at worst")
     };
     let claims = [
-        ("rankcache, against idealised LHD", points("rankcache", "lhd"), "alike (figure 9)"),
+        ("rankcache, against idealised LHD", points("rankcache", "lhd"), "equal (figure 9)"),
         ("rankcache, against LHD in chunks", points("rankcache", "lhd in chunks"), ""),
         ("without balance, against LHD in chunks", points("without balance", "lhd in chunks"), ""),
         ("rankcache, against no balance", points("rankcache", "without balance"), "below"),

@@ -16,7 +16,7 @@ use tune::{Recipe, planner, recipe};
 ///
 /// # Errors
 /// A message that states the cause and the fix.
-#[allow(clippy::needless_pass_by_value, reason = "every subcommand runs so")]
+#[allow(clippy::needless_pass_by_value, reason = "all subcommands have the same signature")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     if let Some(path) = &args.html {
         whole_file::check(path, &args.traces)?;
@@ -39,14 +39,14 @@ fn recipe_of(args: &Args) -> anyhow::Result<Recipe> {
     recipe.objective = args.objective.unwrap_or(recipe.objective);
     ensure!(
         recipe.model != Some(curve::miniature::SPEC.name),
-        "recipe {} runs caches of the size there is, and answers for no other: \
-         larder simulate --recipe {recipe} shows what it does",
+        "recipe {} simulates caches of the present size only and cannot forecast others: larder \
+         simulate --recipe {recipe} shows what it does",
         recipe.name
     );
     ensure!(
         recipe.model.is_some(),
-        "recipe {} divides by no curves, so there is nothing to plan: \
-         larder simulate --recipe {recipe} shows what it does",
+        "recipe {} uses no curves, so there is nothing to plan: larder simulate --recipe {recipe} \
+         shows what it does",
         recipe.name
     );
     Ok(recipe)
@@ -56,7 +56,7 @@ pub(super) fn answer(args: &Args) -> anyhow::Result<PlanOutput> {
     let recipe = recipe_of(args)?;
     ensure!(
         !args.traces.iter().any(|trace| trace == "-"),
-        "a plan reads its traces three times, and standard input only once: name a file"
+        "a plan reads its traces three times, and standard input can be read only once: name a file"
     );
     let survey = Survey::of(&args.traces, &args.read)?;
     let penalties = survey.penalties(&args.penalty)?;

@@ -94,7 +94,7 @@ impl PlanOutput {
         let mut page = Page::new("A division of memory");
         sign(&mut page);
         page.paragraph(&self.head()).chart(&Chart {
-            title: "What each pool would miss, up to the memory there is".into(),
+            title: "Miss ratio of each pool, up to all the memory".into(),
             x: Axis::new("memory", Format::Bytes),
             y: Axis::new("reads that miss", Format::Percent),
             series: self

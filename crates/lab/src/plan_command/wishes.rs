@@ -24,7 +24,9 @@ impl MemoryGoal {
         let share = percent.trim().parse::<f64>().ok().filter(|share| *share > 0.0);
         let share = share.filter(|share| share.is_finite());
         Ok(Self::Share(
-            share.with_context(|| format!("--memory: '{text}' is not a share"))? / 100.0,
+            share.with_context(|| {
+                format!("--memory: '{text}' is not a share: write for example 10%")
+            })? / 100.0,
         ))
     }
 
@@ -57,7 +59,8 @@ impl Wishes {
         for text in &args.weight {
             let (name, value) = named("--weight", text)?;
             let weight = value.parse::<f64>().ok().filter(|w| *w > 0.0 && w.is_finite());
-            let weight = weight.with_context(|| format!("--weight: '{value}' is not above 0"))?;
+            let weight =
+                weight.with_context(|| format!("--weight: '{value}' is not a number above 0"))?;
             wishes.weights.insert(name, weight);
         }
         for (option, texts, into) in
@@ -80,7 +83,7 @@ impl Wishes {
         for name in self.weights.keys().chain(self.mins.keys()).chain(self.maxs.keys()) {
             ensure!(
                 survey.names.contains(name),
-                "there is no tenant '{name}': the traces have {}",
+                "there is no tenant '{name}': the tenants of the traces are {}",
                 survey.names.join(", ")
             );
         }
@@ -88,13 +91,13 @@ impl Wishes {
         let least: Bytes = survey.footprints.iter().map(crate::requests::Footprint::object).sum();
         ensure!(
             memory >= least.max(Bytes(1)),
-            "--memory {memory} holds not even one object of each tenant: name at least {least}, or \
-             a share such as 10% of the {footprint} that the traces touch"
+            "--memory {memory} does not hold one object of each tenant: write at least {least}, or \
+             a share such as 10% of the traces' footprint of {footprint}"
         );
         let mins: Bytes = self.mins.values().copied().sum();
         ensure!(
             mins <= memory,
-            "--min asks for {mins} in all, which is more than the memory of {memory}: ask for less"
+            "the sum of all --min is {mins}, more than the memory of {memory}: lower some of them"
         );
         for (name, min) in &self.mins {
             let max = self.maxs.get(name).copied().unwrap_or(memory);

@@ -21,7 +21,7 @@ pub(crate) fn of(
     }
     let slabs = Slabs::within(memory);
     let page = Bytes(u64::from(slabs.page));
-    ensure!(memory >= page, "{memory} hold no page of slabs: give {recipe} at least {page}");
+    ensure!(memory >= page, "{memory} is less than a page: give {recipe} at least {page}");
     let plant = SlabPlant::new(memory, slabs, tenants);
     Ok(Box::new(plant.evicting(recipe.evictors[0], seed)))
 }

@@ -12,7 +12,7 @@ use policy::Choice;
 ///
 /// # Errors
 /// A message that states the cause and the fix.
-#[expect(clippy::needless_pass_by_value, reason = "every command is called alike")]
+#[expect(clippy::needless_pass_by_value, reason = "all subcommands have the same signature")]
 pub fn run(args: Args) -> Result<()> {
     if args.policy.iter().any(|name| name == "list") {
         print!("{}", show::policies());
@@ -44,12 +44,12 @@ pub fn run(args: Args) -> Result<()> {
         };
         let (whole, played) = play::trace(trace, &args.read, foresight, &plan)?;
         if whole.lost > 0 {
-            eprintln!("larder: trace '{trace}': {} requests are missing from it", whole.lost);
+            eprintln!("larder: trace '{trace}': {} requests are missing", whole.lost);
         }
         if whole.is_estimate {
             eprintln!(
-                "larder: trace '{trace}' has more than {} keys: the footprint and what misses are \
-                 due to are estimated from a sample of them; sizes in bytes are exact",
+                "larder: trace '{trace}' has more than {} keys: the footprint and the causes of \
+                 misses are estimates from a sample; sizes in bytes are exact",
                 annotator::KEYS_MAX
             );
         }
@@ -86,6 +86,6 @@ fn choices(names: &[String]) -> Result<Vec<(String, Choice)>> {
 
 fn cores() -> Result<usize> {
     Ok(std::thread::available_parallelism()
-        .context("cannot tell how many cores there are: name a number with --threads")?
+        .context("the system does not report the number of cores: write a number with --threads")?
         .get())
 }

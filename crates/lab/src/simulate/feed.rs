@@ -59,7 +59,7 @@ pub(super) fn read(
     }
     bar.finish_and_clear();
     if requests == 0 {
-        bail!("trace '{name}' holds no request");
+        bail!("trace '{name}' has no requests");
     }
     Ok(Whole {
         requests,

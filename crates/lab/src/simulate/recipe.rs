@@ -199,7 +199,7 @@ fn epochs(flown: &RecipeRun) -> Chart {
         }
     }
     Chart {
-        title: format!("{} at {}: what it gave to whom", flown.recipe, flown.size),
+        title: format!("{} at {}: budget of each pool", flown.recipe, flown.size),
         x: Axis::new("epoch", Format::Number),
         y: Axis::new("memory", Format::Bytes),
         series: lines,

@@ -16,9 +16,11 @@ impl Size {
         let text = text.trim();
         let Some(number) = text.strip_suffix('%') else {
             return match Bytes::parse(text) {
-                Ok(Bytes(0)) => Err(format!("'{text}' holds nothing: write a size of at least 1")),
+                Ok(Bytes(0)) => {
+                    Err(format!("'{text}' is a cache without room: write a size of at least 1"))
+                }
                 Ok(bytes) => Ok(Self::Bytes(bytes, text.to_owned())),
-                Err(error) => Err(format!("{error}, or per cent of the footprint, such as 10%")),
+                Err(error) => Err(format!("{error}, or a share of the footprint, such as 10%")),
             };
         };
         match number.trim().parse::<f64>() {

@@ -67,7 +67,7 @@ impl Spool {
             Some(file) if start >= in_memory => {
                 buffer.resize(len, 0);
                 file.read_exact_at(buffer, start - in_memory)
-                    .context("cannot read the temporary file of the trace")?;
+                    .context("could not read the temporary file of the trace")?;
                 &buffer[..]
             }
             _ => &self.memory[start as usize..start as usize + len],
@@ -84,8 +84,8 @@ impl Spool {
 
 fn too_long() -> String {
     format!(
-        "the trace is kept in a temporary file while it is played, in {}, which cannot be written: \
-         name a folder with room, about 16 bytes for each request, in TMPDIR",
+        "the simulation keeps the trace in a temporary file, but cannot write to {}: set TMPDIR to \
+         a folder with space for it, about 16 bytes for each request",
         std::env::temp_dir().display()
     )
 }

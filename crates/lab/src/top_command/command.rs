@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 
 /// Watch a running server: who holds its memory, who waits, and why.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  larder top redis://127.0.0.1:6379\n\n\
-    Keys: q ends, arrows choose a tenant, Enter says why it misses, s sorts by the next column.")]
+#[command(
+    after_help = "Example:\n  larder top redis://127.0.0.1:6379\n\nKeys: q quits, the arrows \
+                  choose a tenant, Enter says why it misses, s sorts by the next column."
+)]
 pub struct Args {
     /// The server: redis://[user:password@]host[:port] of a Larder, Redis or Valkey, or
     /// memcached://host[:port]
@@ -72,7 +74,8 @@ fn look_twice(source: &mut dyn Source, every: Duration) -> anyhow::Result<Look> 
 /// The server cannot be reached, or speaks something else.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut source = open(&args.url)?;
-    let every = Duration::try_from_secs_f64(args.every.max(0.1)).context("--every is no time")?;
+    let every = Duration::try_from_secs_f64(args.every.max(0.1))
+        .context("--every is not a valid time: write a number of seconds")?;
     if args.json || args.once || !std::io::stdout().is_terminal() {
         let look = look_twice(&mut *source, every)?;
         if args.json {
@@ -84,7 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let mut terminal = ratatui::try_init().context("the terminal cannot be drawn on")?;
+    let mut terminal = ratatui::try_init().context("could not draw on the terminal")?;
     let ended = watch(&mut terminal, &mut *source, every);
     ratatui::restore();
     ended

@@ -16,7 +16,8 @@ impl Source for Larder {
     fn look(&mut self) -> anyhow::Result<Look> {
         let text = self.0.text(&["LARDER", "REPORT", "JSON"])?;
         let report = json::told(&text);
-        let report: Report = report.context("this Larder's report is of another version")?;
+        let report: Report = report
+            .context("this Larder is of another version, whose report this version cannot read")?;
         Ok(look(&report))
     }
 }

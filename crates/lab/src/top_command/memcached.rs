@@ -57,11 +57,11 @@ impl Source for Memcached {
             rows: std::iter::once(all).chain(classes).collect(),
             events: vec![
                 format!("{} items evicted since it started", count(evicted)),
-                format!("{} pages moved from class to class", count(told.moved)),
+                format!("{} pages moved between classes", count(told.moved)),
             ],
             lacks: Some(
-                "This server does not tell tenants, why reads miss, or what misses cost: \
-                 `larder advise --from` finds out, and `larder attach` divides its pages."
+                "This server does not report tenants, causes of misses or miss costs: `larder \
+                 advise --from` finds them out, and `larder attach` divides its pages."
                     .to_owned(),
             ),
         })
@@ -85,7 +85,7 @@ fn row(class: &ClassStats, before: Option<(f64, &ClassStats)>) -> TenantRow {
                 count(class.evicted),
                 span(class.age_s)
             ),
-            "A memcached does not say of which class a miss is.".to_owned(),
+            "memcached does not report the size class of a miss.".to_owned(),
         ],
         ..TenantRow::default()
     }

@@ -48,7 +48,13 @@ impl Module {
     fn ask<T: DeserializeOwned>(&mut self, words: &[&str]) -> anyhow::Result<T> {
         let text = self.0.text(words)?;
         let answer = json::told(&text);
-        answer.with_context(|| format!("{} answers as another version's module", words[0]))
+        answer.with_context(|| {
+            format!(
+                "this version cannot read the module's answer to {}: install both of the same \
+                 version",
+                words[0]
+            )
+        })
     }
 }
 
@@ -112,14 +118,14 @@ mod tests {
         let info = info.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let recent = Recent { seconds: 10, reads: 100, misses: 25, ..Recent::default() };
         let tenant = |name: &str| Tenant { name: name.to_owned(), recent, ..Tenant::default() };
-        let plan = r#"{"state": "it observes only: CONFIG SET larder.act yes", "in_force": [],
+        let plan = r#"{"state": "it only observes: CONFIG SET larder.act yes", "in_force": [],
             "pilot": {"recipe": "kredis", "rate": 0.5, "epoch": 3}}"#;
         let change = Change { text: "a plan is in force".to_owned(), ..Change::default() };
         let tenants = vec![tenant("web"), tenant("jobs")];
         let look = look(&info.into(), tenants, serde_json::from_str(plan).unwrap(), vec![change]);
         assert_eq!(
             look.server,
-            "valkey 8.0.1 with Larder's module, recipe kredis: it observes only"
+            "valkey 8.0.1 with Larder's module, recipe kredis: it only observes"
         );
         assert_eq!((look.used, look.limit), (900, 1_000));
         let rows: Vec<_> = look.rows.iter().map(|row| (&*row.name, row.miss_ratio)).collect();

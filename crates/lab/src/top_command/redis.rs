@@ -75,8 +75,8 @@ fn look(info: &Fields, rates: Option<(f64, Option<f64>)>) -> Look {
         rows: std::iter::once(all).chain(databases).collect(),
         events: vec![format!("{} keys evicted since it started", count(evicted))],
         lacks: Some(
-            "This server does not tell tenants, why reads miss, or what misses cost: \
-             `larder advise --from` finds out, and liblarder_module.so makes it tell."
+            "This server does not report tenants, causes of misses or miss costs: `larder advise \
+             --from` finds them out, and liblarder_module.so adds them to the server."
                 .to_owned(),
         ),
     }

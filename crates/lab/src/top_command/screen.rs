@@ -136,7 +136,7 @@ impl Screen {
     pub(super) fn draw(&mut self, frame: &mut Frame<'_>) {
         let area = frame.area();
         if area.width < 40 || area.height < 8 {
-            frame.render_widget(Paragraph::new("too small: 80 × 24 shows all"), area);
+            frame.render_widget(Paragraph::new("too small: 80 × 24 shows everything"), area);
             return;
         }
         let events = (self.look.events.len() as u16 + 1).clamp(2, area.height / 3);
@@ -164,14 +164,14 @@ impl Screen {
             Paragraph::new(Text::from(lines)).block(Block::new().title("events".bold())),
             log,
         );
-        let keys = format!("q ends  ↑↓ choose  Enter why  s sorts (by {})", self.order.word());
+        let keys = format!("q quits  ↑↓ choose  Enter why  s sorts (by {})", self.order.word());
         frame.render_widget(Paragraph::new(keys).dim(), foot);
         self.draw_why(frame, table);
     }
 
     fn draw_table(&mut self, frame: &mut Frame<'_>, area: Rect) {
         let most = self.look.rows.iter().filter_map(|row| row.used).max().unwrap_or(0).max(1);
-        let head = ["tenant", "memory", "holds", "reads/s", "misses", "", "waits/s", "a miss"];
+        let head = ["tenant", "memory", "holds", "reads/s", "misses", "", "waits/s", "penalty"];
         let right = |text: String| Cell::from(Text::from(text).right_aligned());
         let none = || "–".to_owned();
         let cells = self.look.rows.iter().map(|row| {
@@ -208,7 +208,7 @@ impl Screen {
         let Some(name) = &self.asked else { return };
         let Some(row) = self.look.rows.iter().find(|row| row.name == *name) else { return };
         let lines: Vec<Line<'_>> = if row.why.is_empty() {
-            vec![Line::raw("This server does not tell why reads miss.")]
+            vec![Line::raw("This server does not report why reads miss.")]
         } else {
             row.why.iter().map(|text| Line::raw(text.as_str())).collect()
         };

@@ -96,7 +96,7 @@ fn write<'a>(
     while let Some(access) = source.next() {
         if interrupt.is_wanted() {
             // Requests from a pipe cannot be had again, so they are kept.
-            ensure!(from == "-", "interrupted: '{to}' is not written");
+            ensure!(from == "-", "interrupted: '{to}' was not written");
             break;
         }
         let mut access = access.with_context(|| in_trace(from))?;
@@ -167,10 +167,10 @@ fn look_ahead(source: &mut dyn Source) -> Result<Foresight, trace::Error> {
 /// Reports a copy, on standard error where standard output is the trace.
 fn tell(written: &Written, on_stdout: bool, json: bool) -> anyhow::Result<()> {
     for Lost { requests, loss } in &written.losses {
-        eprintln!("larder: {} cannot hold all of it: {requests} {loss}", written.format);
+        eprintln!("larder: {} does not hold everything: {requests} {loss}", written.format);
     }
     for (number, name) in &written.tenants {
-        eprintln!("larder: tenant '{name}' is written as {number}");
+        eprintln!("larder: tenant '{name}' becomes {number}");
     }
     if json && !on_stdout {
         return report::json::print(written);
@@ -183,7 +183,7 @@ fn tell(written: &Written, on_stdout: bool, json: bool) -> anyhow::Result<()> {
         "{} requests as {}{}{}",
         written.requests,
         written.format,
-        counted(written.skipped, "malformed passed over"),
+        counted(written.skipped, "malformed skipped"),
         counted(written.lost, "known to be lost"),
     );
     if on_stdout {
@@ -252,11 +252,11 @@ mod tests {
             written.losses.into_iter().map(|lost| (lost.requests, lost.loss)).collect::<Vec<_>>()
         };
         assert_eq!(losses("a.compact"), []);
-        let keys = (1, "requests have a hash in place of the key");
-        let times = (1, "requests have whole seconds for a time");
+        let keys = (1, "requests have a hash instead of the key");
+        let times = (1, "requests have times in whole seconds");
         assert_eq!(losses("a.lcs"), [keys, times]);
         let others = [
-            (2, "writes and removals are reads in it"),
+            (2, "writes and deletions become reads"),
             (2, "requests lose their tenant"),
             (1, "requests lose their time to live"),
             keys,

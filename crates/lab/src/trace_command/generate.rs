@@ -37,7 +37,7 @@ struct Generator {
 
 /// Generators whose parts are generators.
 const COMBINED: [(&str, &str); 2] = [
-    ("mix", "generators joined by time, a tenant each, at their rates"),
+    ("mix", "generators merged by time, a tenant each, at their rates"),
     ("sequence", "generators one after another"),
 ];
 
@@ -60,7 +60,7 @@ fn combined(name: &'static str, about: &'static str) -> Command {
     let requests = Arg::new("requests")
         .long("requests")
         .value_name("N")
-        .help("Requests in all; else each part has its own");
+        .help("Requests in all; otherwise each part has its own number");
     let command = command.arg(seed);
     if name == "mix" { command.arg(requests) } else { command }
 }

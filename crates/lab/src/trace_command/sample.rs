@@ -84,7 +84,7 @@ pub(super) fn take<'a>(
 ) -> anyhow::Result<Sampled<'a>> {
     let spec = output::written(output, Some("compact"))?;
     let mut source = open::open(trace, reading)?;
-    ensure!(source.sample().is_none(), "{trace} is a sample already");
+    ensure!(source.sample().is_none(), "{trace} is already a sample");
     let mut writing = output::create(output, &[trace.to_owned()], spec, &Totals::default())?;
     writing.sample(sample);
     let (filter, salt) = (Filter::with_rate(sample.rate), mix(sample.seed));
@@ -105,7 +105,7 @@ pub(super) fn take<'a>(
         if requests >= next_look {
             next_look = requests + BLOCK;
             progress.steps(BLOCK);
-            ensure!(!interrupt.is_wanted(), "interrupted: '{output}' is not written");
+            ensure!(!interrupt.is_wanted(), "interrupted: '{output}' was not written");
         }
         if is_over {
             break;

@@ -42,7 +42,7 @@ impl Stat {
         table.row(["key sizes", &spread(&self.key_sizes)]);
         let Operations { get, set, delete } = self.operations;
         table.row(["operations", &format!("{get} get, {set} set, {delete} delete")]);
-        table.row(["lives", &self.ttls.text()]);
+        table.row(["times to live", &self.ttls.text()]);
         table.row([
             "reuse, requests",
             &quantiles(&self.reuse_requests, &|requests| requests.to_string()),
@@ -50,7 +50,7 @@ impl Stat {
         table.row(["reuse, time", &quantiles(&self.reuse_us, &|us| Micros(us).to_string())]);
         let ratio = percent(self.compulsory_miss_ratio);
         table.row(["compulsory misses", &format!("{} ({ratio})", self.compulsory_misses)]);
-        table.row(["keys asked for once", &percent(self.one_hit_keys)]);
+        table.row(["keys requested once", &percent(self.one_hit_keys)]);
         table.row(["requests to the top 1 %", &percent(self.top_requests)]);
         if let Some(zipf) = self.zipf {
             table.row(["Zipf's exponent", &format!("{zipf:.2}")]);
@@ -119,7 +119,7 @@ impl Sensitivity {
             _ => "",
         };
         format!(
-            "{}{verdict} (K=1 less K=16: {:+.3} to {:+.3})",
+            "{}{verdict} (K=1 minus K=16: {:+.3} to {:+.3})",
             self.class, self.difference_min, self.difference_max
         )
     }

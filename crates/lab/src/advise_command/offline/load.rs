@@ -87,8 +87,8 @@ impl Load {
         let reads = self.accesses.iter().filter(|access| access.op == Op::Get).count() as u64;
         ensure!(
             reads >= READS_MIN,
-            "{}: {reads} reads are too few to advise anything: watch longer, with --for 5m \
-             --window all for example, or read a longer trace",
+            "{}: {reads} reads are too few for advice: watch longer, for example with --for 5m \
+             --window all, or read a longer trace",
             self.from
         );
         self.price(&args.penalty)?;
@@ -101,8 +101,8 @@ impl Load {
         self.dearness = dearness(server, self.footprint.as_f64() / sizes.len().max(1) as f64);
         if let Some(server) = server.filter(|_| self.dearness != 1.0) {
             self.assumptions.push(format!(
-                "An item takes {:.2} times as much in {} {} as in Larder: the present cache is \
-                 played with as much less room.",
+                "An item takes {:.2} times as much memory in {} {} as in Larder: the simulation of \
+                 the present cache has that much less memory.",
                 self.dearness, server.kind, server.version
             ));
         }
@@ -118,7 +118,7 @@ impl Load {
             let (name, value) = text.rsplit_once('=').unwrap_or(("", text));
             ensure!(
                 name.is_empty() || self.names.iter().any(|known| known == name),
-                "--penalty: there is no tenant '{name}': there are {}",
+                "--penalty: there is no tenant '{name}': the tenants are {}",
                 self.names.join(", ")
             );
             by_name.insert(name, duration(value)?);
@@ -141,10 +141,11 @@ impl Load {
             }
         }
         if !unknown.is_empty() {
-            let whose = if mean(all).is_some() { "the mean of the others" } else { "for all" };
+            let whose =
+                if mean(all).is_some() { "the mean of the other tenants" } else { "the default" };
             self.assumptions.push(format!(
-                "Nobody says what misses of {} cost: {stand_in} is taken, {whose}. --penalty says \
-                 it.",
+                "The cost of a miss of {} is not known: Larder takes {stand_in}, {whose}. \
+                 --penalty sets it.",
                 unknown.join(", ")
             ));
         }
@@ -168,7 +169,8 @@ impl Load {
         self.share = lots as f64 / LOTS as f64;
         self.accesses.retain(|access| mix(access.key ^ SALT) % LOTS < lots);
         self.assumptions.push(format!(
-            "The requests to {:.0} % of the keys were played, in as much less memory.",
+            "The simulation uses the requests for {:.0} % of the keys, with that share of the \
+             memory.",
             100.0 * self.share
         ));
     }
@@ -231,7 +233,7 @@ pub(super) fn watched(args: &Args) -> anyhow::Result<Load> {
     let server = &summary.server;
     load.assumptions.clone_from(&summary.assumptions);
     if let Some(why) = &summary.ended {
-        load.assumptions.push(format!("The capture ended before its time: {why}."));
+        load.assumptions.push(format!("The capture ended early: {why}."));
     }
     load.assumptions.push(summary.cost.sentence(summary.how));
     load.memory = match (args.memory, server.memory_limit, server.memory_used) {
@@ -239,12 +241,12 @@ pub(super) fn watched(args: &Args) -> anyhow::Result<Load> {
         (None, Some(limit), _) => Bytes(limit),
         (None, None, Some(used)) => {
             load.assumptions.push(format!(
-                "The server has no limit of memory: the {} that it uses now are taken for one.",
+                "The server has no memory limit: Larder takes the {} in use as its limit.",
                 Bytes(used)
             ));
             Bytes(used)
         }
-        _ => anyhow::bail!("the server does not say how much memory it has: name it with --memory"),
+        _ => anyhow::bail!("the server does not report its memory: state it with --memory"),
     };
     let (counted, reads) = (summary.cost.with.misses, summary.reads());
     let missed = if summary.tells_hits { summary.misses() } else { counted };
@@ -260,7 +262,7 @@ pub(super) fn watched(args: &Args) -> anyhow::Result<Load> {
 /// Reads the load from a trace file.
 pub(super) fn read(args: &Args) -> anyhow::Result<Load> {
     let memory = args.memory.filter(|memory| *memory > Bytes(0)).with_context(
-        || "a trace does not say how much memory the cache has: name it, as in --memory 512mb",
+        || "a trace does not contain the memory of the cache: state it, for example --memory 512mb",
     )?;
     let mut owner = match args.watch.tenant.as_slice() {
         [] => None,
@@ -288,7 +290,8 @@ pub(super) fn read(args: &Args) -> anyhow::Result<Load> {
     let mut load = Load::of(&args.from, names, accesses, end.as_f64().max(1.0) / 1e6);
     if !args.from.starts_with("synth:") {
         load.assumptions.push(
-            "What the trace itself rests on was said when it was made (larder capture).".to_owned(),
+            "`larder capture` printed the trace's own assumptions when it recorded the trace."
+                .to_owned(),
         );
     }
     if source.lost() > 0 {

@@ -12,22 +12,22 @@ pub(super) fn page(advice: &Advice) -> Page {
         page.paragraph(&line);
     }
     page.chart(&chart(advice));
-    page.heading("The tenants").table(&advice.table());
+    page.heading("Tenants").table(&advice.table());
     page.paragraph(
-        "misses: of one shared cache as now; Larder: with Larder in the same memory; share: what a \
-         fixed division gives the tenant, and with it: what it then misses.",
+        "misses: misses of one shared cache, as now; Larder: misses of Larder in the same memory; \
+         share: the tenant's memory in a fixed division; with share: its misses with that share.",
     );
     page.heading("Why");
     for reason in advice.reasons() {
         page.paragraph(&reason);
     }
-    page.heading("What is assumed");
+    page.heading("Assumptions");
     for assumption in &advice.assumptions {
         page.paragraph(assumption);
     }
     let commands = advice.commands();
     if !commands.is_empty() {
-        page.heading("To do it");
+        page.heading("Commands");
     }
     for command in &commands {
         page.paragraph(command);
@@ -56,7 +56,7 @@ fn chart(advice: &Advice) -> Chart {
         Series::new(cache.name(), points.collect())
     };
     Chart {
-        title: "Seconds waited for misses in a second, all clients together".to_owned(),
+        title: "Seconds that all clients wait for misses, per second".to_owned(),
         x: Axis::new("memory", Format::Bytes).log(),
         y: Axis::new("waiting", Format::Number),
         series: Cache::ALL.into_iter().map(series).collect(),

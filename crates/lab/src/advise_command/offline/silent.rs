@@ -8,9 +8,9 @@ impl Advice {
     pub(super) fn no_verdict(&self) -> Option<String> {
         if self.evicts && self.there <= self.memory {
             return Some(format!(
-                "No verdict: all that was asked for while it was watched takes {} of {}, and yet \
-                 the server evicts. It holds keys that nobody asked for meanwhile: watch longer, \
-                 with --for 10m --window all.",
+                "No verdict: all items requested during the capture take {} of {}, and yet the \
+                 server evicts. The server also holds keys that no client requested in that time: \
+                 watch longer, with --for 10m --window all.",
                 bytes(self.there),
                 bytes(self.memory)
             ));
@@ -19,9 +19,10 @@ impl Advice {
         let apart = (server - self.miss_ratio).abs();
         (apart > self.miss_band && !self.fits()).then(|| {
             format!(
-                "No verdict: the server missed {:.0} % of the reads and the model of it {:.0} %, \
-                 further apart than the {:.0} points that chance explains. What the server held \
-                 before the capture began is not known: watch longer, with --for 10m --window all.",
+                "No verdict: the server missed {:.0} % of the reads and its model {:.0} %, more \
+                 than the {:.0} percentage points that chance explains. The model does not know \
+                 what the server held before the capture: watch longer, with --for 10m --window \
+                 all.",
                 100.0 * server,
                 100.0 * self.miss_ratio,
                 100.0 * self.miss_band

@@ -170,9 +170,9 @@ impl Advice {
         };
         let mut assumptions = load.assumptions.clone();
         assumptions.push(
-            "The present cache is played as one that evicts as Redis does with allkeys-lru, and an \
-             item takes what Larder's store charges for it. The first half of the requests warms \
-             the caches up, the second is counted."
+            "The simulation of the present cache evicts as Redis does with allkeys-lru, and \
+             charges an item what Larder's store charges for it. The first half of the requests \
+             fills the caches; only the second half is counted."
                 .to_owned(),
         );
         Self {
@@ -214,15 +214,15 @@ impl Advice {
         let gains = [Some(self.larder), self.division, Some(self.twice)];
         if self.fits() {
             return format!(
-                "Nothing to gain that this could show: all that was asked for takes {}, and fits \
-                 into the {memory} there are. Capture longer to see more keys.",
+                "This capture shows nothing to gain: all requested items take {} and fit into the \
+                 {memory} of the cache. Capture longer to see more keys.",
                 bytes(self.there)
             );
         }
         if !gains.into_iter().flatten().any(Gain::is_worth) {
             return format!(
-                "Nothing to gain: in {memory} neither Larder nor fixed shares would make the \
-                 clients wait clearly less, and neither would twice the memory."
+                "Nothing to gain: in {memory} neither Larder nor fixed shares would clearly \
+                 shorten the waiting of the clients, nor would twice the memory."
             );
         }
         if self.larder.is_worth() {
@@ -233,13 +233,14 @@ impl Advice {
         }
         if self.twice.is_worth() {
             return format!(
-                "More memory helps: with twice the {memory} the clients would wait {}. In the same \
-                 memory Larder makes {}.",
+                "More memory helps: with twice the {memory} the clients would wait {}. Larder in \
+                 the same memory: {}.",
                 self.twice.words(),
                 self.larder.words()
             );
         }
-        "Fixed shares for the tenants help, see below; Larder and more memory do not.".to_owned()
+        "Fixed shares for the tenants help, as the next lines show; Larder and more memory do not."
+            .to_owned()
     }
 
     /// The alternatives, one line each.
@@ -248,7 +249,7 @@ impl Advice {
             return vec![];
         }
         let mut all = vec![format!(
-            "Now clients wait {:.0} ms for misses in every second, all together.",
+            "Now all clients together wait {:.0} ms per second for misses.",
             self.waiting_ms_per_s
         )];
         all.push(format!("Larder, in the same memory: {}.", self.larder.words()));
@@ -270,8 +271,8 @@ impl Advice {
             && dear.penalty_us >= DEARER * cheap.penalty_us.max(1.0)
         {
             all.push(format!(
-                "A miss of {} costs {}, and one of {} {}: a cache that evicts both alike lets the \
-                 dear ones go for the cheap.",
+                "A miss of {} costs {}, and a miss of {} {}: a cache that ignores the difference \
+                 evicts costly items to keep cheap ones.",
                 dear.name,
                 Format::Micros.show(dear.penalty_us),
                 cheap.name,
@@ -281,14 +282,14 @@ impl Advice {
         let (reads, waiting) = self.first_reads;
         if reads > 0.01 {
             let short = if reads > SHORT {
-                " That is much: what is said of large memories is unsure, and a longer capture \
-                 tells more."
+                " That share is large: forecasts for large memories are uncertain, and a longer \
+                 capture would make them better."
             } else {
                 ""
             };
             all.push(format!(
-                "{:.0} % of the reads are the first of their key (with {:.0} % of what all misses \
-                 would cost): no memory helps those, as far as this capture can tell.{short}",
+                "{:.0} % of the reads are the first of their key, with {:.0} % of the cost of all \
+                 misses: as far as this capture shows, no memory saves these misses.{short}",
                 100.0 * reads,
                 100.0 * waiting
             ));
@@ -330,7 +331,7 @@ impl Advice {
 
     /// Costs, misses and shares of the tenants, in 80 columns.
     pub(super) fn table(&self) -> Table {
-        let head = ["tenant", "reads/s", "a miss costs", "misses", "Larder", "share", "with it"];
+        let head = ["tenant", "reads/s", "miss cost", "misses", "Larder", "share", "with share"];
         let mut table = Table::new(head);
         let ratio = |ratio: f64| format!("{:.1} %", 100.0 * ratio);
         for tenant in self.tenants.iter().take(SHOWN_MAX) {
@@ -357,19 +358,23 @@ impl fmt::Display for Advice {
         }
         writeln!(f, "\n{}", self.table())?;
         if self.tenants.len() > SHOWN_MAX {
-            writeln!(f, "and {} more: --json has all.", self.tenants.len() - SHOWN_MAX)?;
+            writeln!(
+                f,
+                "{} more tenants are in the output of --json.",
+                self.tenants.len() - SHOWN_MAX
+            )?;
         }
         f.write_str("\n")?;
         for reason in self.reasons() {
             f.write_str(&wrapped(&reason, ""))?;
         }
-        f.write_str("\nWhat is assumed:\n")?;
+        f.write_str("\nAssumptions:\n")?;
         for assumption in &self.assumptions {
             f.write_str(&wrapped(assumption, "  "))?;
         }
         let commands = self.commands();
         if !commands.is_empty() {
-            f.write_str("\nTo do it:\n")?;
+            f.write_str("\nCommands:\n")?;
         }
         for command in commands {
             f.write_str(&wrapped(&command, ""))?;

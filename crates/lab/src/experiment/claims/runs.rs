@@ -27,7 +27,7 @@ use tune::recipe;
 
 pub(in super::super) const EXPERIMENT: Experiment = Experiment {
     name: "claims",
-    about: "what the report foretells, against what then happens in the product",
+    about: "the report's forecasts, against the actual changes in the product",
     run,
 };
 
@@ -131,7 +131,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let names: Vec<_> = loads.iter().map(|load| load.name).collect();
         let names = names.join(", ");
         loads.retain(|load| load.name == name);
-        ensure!(!loads.is_empty(), "there is no load {name}; there are: {names}");
+        ensure!(!loads.is_empty(), "there is no load {name}: choose one of {names}");
     }
     for load in loads {
         for &seed in &setting.seeds {
@@ -163,7 +163,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     }
     findings.claim("all", summary(&all.iter().collect::<Vec<_>>()), "");
     let text = match again.len() {
-        0 => "none asked".to_owned(),
+        0 => "no questions".to_owned(),
         count => format!("{count} answers: held {:.0} %", 100.0 * held(&again)),
     };
     findings.claim(REPEATED, text, "");
@@ -180,7 +180,7 @@ fn summary(all: &[&Tried]) -> String {
         100.0 * all.iter().filter(|one| is(one)).count() as f64 / all.len() as f64
     };
     if all.is_empty() {
-        return "none made".to_owned();
+        return "no claims".to_owned();
     }
     let mut errors: Vec<_> = all.iter().map(|one| one.error()).collect();
     errors.sort_by(f64::total_cmp);

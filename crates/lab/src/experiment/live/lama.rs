@@ -18,7 +18,7 @@ use base::Bytes;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "lama",
-    about: "ETC and a shift of sizes, beside memcached with its page mover on and off",
+    about: "ETC and a shift of sizes, compared with memcached with its page mover on and off",
     run,
 };
 
@@ -80,7 +80,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     play_at_once(setting, &bound, "a promise", (&kept, MEMORY[1]), findings)?;
     for row in ["lama", "auto"] {
         let off = 100.0 * (findings.mean(row, Some("a promise"), "promised") - PROMISE);
-        let what = format!("{row}: points of misses above the promise, after the change");
+        let what =
+            format!("{row}: percentage points of misses above the promise, after the change");
         findings.claim(&what, format!("{off:.2}"), "1.5; the paper 1.3");
         compare(findings, (row, "memcached"), "miss_ratio", "0.65 on ETC, 0.75 after a shift");
     }

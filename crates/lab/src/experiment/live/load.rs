@@ -97,7 +97,7 @@ impl Load {
             let first = report.first_error.as_deref().unwrap_or_default();
             eprintln!("{errors} of {sent} requests failed, the first with: {first}");
         }
-        ensure!(errors * 100 <= sent, "more than one request of a hundred failed");
+        ensure!(errors * 100 <= sent, "more than 1 % of the requests failed");
         Ok(report)
     }
 

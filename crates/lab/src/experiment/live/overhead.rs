@@ -9,7 +9,7 @@ use base::Bytes;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "overhead",
-    about: "the loop on and off: processor time a request, resident memory",
+    about: "the loop on and off: CPU time per request, resident memory",
     run,
 };
 

@@ -53,8 +53,8 @@ impl FromStr for Peer {
             "memcached" => Kind::Memcached,
             _ => {
                 return Err(format!(
-                    "'{name}' is no peer: say redis, valkey, memcached, or predis (the server of \
-                     the authors of pRedis)"
+                    "'{name}' is not a known peer: write redis, valkey, memcached, or predis (the \
+                     server of the authors of pRedis)"
                 ));
             }
         };
@@ -84,7 +84,7 @@ impl Peer {
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.stderr(Stdio::null()).spawn();
         let child = child.with_context(|| {
-            format!("{} could not be started: is {} here?", self.name, self.command[0])
+            format!("could not start {}: check that {} is installed", self.name, self.command[0])
         })?;
         let scheme = match self.kind {
             Kind::Larder | Kind::Redis => "redis",
@@ -97,7 +97,7 @@ impl Peer {
             let ended = running.child.try_wait()?;
             ensure!(
                 ended.is_none(),
-                "{} ended at once: try it by hand, {} {}",
+                "{} ended at once: run it by hand to see why: {} {}",
                 self.name,
                 self.command.join(" "),
                 arguments.join(" ")
@@ -125,7 +125,7 @@ impl Peer {
             }
         };
         if self.kind == Kind::Memcached && memory.0 >> 20 == 0 {
-            bail!("a memcached has at least a megabyte");
+            bail!("memcached needs at least 1 MB of memory");
         }
         // The empty word is intended: `--save ""` stores nothing.
         Ok(text.split(' ').map(str::to_owned).collect())
@@ -171,7 +171,7 @@ impl Running {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kb = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-        Ok(kb.context("the system does not tell what is resident")? * 1024.0 / 1e6)
+        Ok(kb.context("the system does not report resident memory")? * 1024.0 / 1e6)
     }
 }
 

@@ -14,7 +14,7 @@ use base::Bytes;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "rankcache",
-    about: "processor time a request of all live policies, beside stock servers",
+    about: "CPU time per request of all live policies, compared with stock servers",
     run,
 };
 

@@ -90,7 +90,7 @@ pub(super) fn compare(
 ) {
     for workload in findings.workloads() {
         if let Some([median, low, high]) = findings.ratio(row, than, &workload, figure) {
-            let what = format!("{workload}: {figure} of {row} by that of {than}");
+            let what = format!("{workload}: {figure} of {row} relative to {than}");
             findings.claim(&what, format!("{median:.3} ({low:.3} to {high:.3})"), wanted);
         }
     }

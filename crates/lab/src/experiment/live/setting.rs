@@ -68,7 +68,7 @@ impl Setting {
         [("near", &self.near, "delay:200us"), ("far", &self.far, "delay:1ms")].map(
             |(flag, given, instead)| {
                 given.clone().unwrap_or_else(|| {
-                    eprintln!("no --{flag}: {instead} stands in for that database");
+                    eprintln!("without --{flag}, {instead} takes the place of that database");
                     instead.to_owned()
                 })
             },

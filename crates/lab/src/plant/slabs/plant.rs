@@ -85,7 +85,7 @@ impl SlabPlant {
     /// If the limit holds no page.
     pub fn new(limit: Bytes, slabs: Slabs, tenants: &[Bounds]) -> Self {
         let chunks = slabs.chunks();
-        assert!(limit.0 >= u64::from(slabs.page), "{limit} hold no page");
+        assert!(limit.0 >= u64::from(slabs.page), "{limit} is less than a page");
         let class = || SizeClass {
             order: List::default(),
             pages: vec![],

@@ -87,7 +87,7 @@ fn pages_move_when_told_and_only_then() {
     assert!(after < 0.9 * before, "{before} {after}");
     let (status, said) = acting.interrupt();
     assert!(status.success(), "{said:#?}");
-    assert_eq!(automove(port), "0", "as it was found");
+    assert_eq!(automove(port), "0", "the setting before");
 }
 
 /// memcached's own mover is off while pages are moved, and restored afterwards.
@@ -197,7 +197,7 @@ fn a_restarted_server_is_told() {
     assert!(lost["says"].as_str().unwrap().contains("waiting"), "{lost}");
     let Some(_server) = Stranger::memcached_at(port, "-m 16") else { return };
     let told = acting.until("restarted", |_| true);
-    assert!(told["says"].as_str().unwrap().contains("begins anew"), "{told}");
+    assert!(told["says"].as_str().unwrap().contains("starts again"), "{told}");
     acting.until("acting", |one| one["says"].as_str().unwrap().contains("was 1"));
     let (status, said) = acting.interrupt();
     assert!(status.success(), "{said:#?}");

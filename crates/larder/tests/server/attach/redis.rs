@@ -44,7 +44,8 @@ fn candidates_are_set_and_put_back() {
     assert_eq!(setting(&server, "maxmemory-samples"), "5", "nothing is set without --act");
 
     let acting = Attached::begin(&format!("{url} --window 1s --every 1s --act"));
-    acting.until("set", |one| one["says"].as_str().unwrap().contains("maxmemory-samples is 1;"));
+    acting
+        .until("set", |one| one["says"].as_str().unwrap().contains("maxmemory-samples is now 1;"));
     assert_eq!(setting(&server, "maxmemory-samples"), "1");
     let (status, said) = acting.interrupt();
     assert!(status.success() && said.iter().any(|one| one["event"] == "restored"), "{said:#?}");
