@@ -64,7 +64,7 @@ impl ModelCounts {
         match (self, other) {
             (Self::Distances(own), Self::Distances(other)) => own.add(other),
             (Self::Ages(own), Self::Ages(other)) => own.add(other),
-            _ => Err("they are of two kinds of models".into()),
+            _ => Err("the counts come from two kinds of models".into()),
         }
     }
 
@@ -92,7 +92,7 @@ pub(crate) const HITS_MAX: usize = 1 << 17;
 impl Distances {
     fn add(&mut self, other: &Self) -> Result<(), String> {
         if self.precision != other.precision {
-            return Err("their buckets are of two widths".into());
+            return Err("the counts have buckets of different widths".into());
         }
         if other.hits.len() > self.hits.len() {
             self.hits.resize(other.hits.len(), 0.0);
@@ -113,7 +113,7 @@ impl AgeCounts {
             counts.windows.iter().map(|window| window.ticks as u64).collect()
         };
         if ticks(self) != ticks(other) {
-            return Err("they are not of the same requests".into());
+            return Err("the counts come from different requests".into());
         }
         add_live(&mut self.origin, &other.origin);
         for (own, other) in self.windows.iter_mut().zip(&other.windows) {

@@ -96,7 +96,7 @@ impl ModelCounts {
         if model.take(self) {
             Ok(model.curve())
         } else {
-            Err(format!("these are no counts of {}", spec.name))
+            Err(format!("these are not counts of {}", spec.name))
         }
     }
 }

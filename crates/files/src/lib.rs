@@ -173,7 +173,7 @@ fn target(path: &Path) -> io::Result<PathBuf> {
             Ok(there) => there,
             Err(_) if links == 0 => return Ok(at),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let why = "it is a link to nothing: name the file that it should lead to";
+                let why = "it is a link to a file that does not exist: name that file";
                 return Err(io::Error::new(ErrorKind::NotFound, why));
             }
             Err(error) => return Err(error),
@@ -182,12 +182,12 @@ fn target(path: &Path) -> io::Result<PathBuf> {
             return Ok(at);
         }
         if !is_ours(&there) {
-            let why = "it is a link that another user made: remove it, or name another file";
+            let why = "another user made this link: remove it, or name another file";
             return Err(io::Error::new(ErrorKind::PermissionDenied, why));
         }
         at = folder(&at).join(fs::read_link(&at)?);
     }
-    Err(io::Error::new(ErrorKind::InvalidInput, "it is a link that leads to itself"))
+    Err(io::Error::new(ErrorKind::InvalidInput, "the link leads to itself"))
 }
 
 /// Whether root or the user of this process owns it.

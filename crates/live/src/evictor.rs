@@ -8,7 +8,7 @@ use store::Evictor;
 /// If the policy has no live form; recipes name no such policy.
 pub fn evictor(step: tune::Evictor) -> Evictor {
     let live = policy::parse(&step.to_string()).and_then(|choice| choice.evictor());
-    live.unwrap_or_else(|error| panic!("a recipe's policy is live: {error}"))
+    live.unwrap_or_else(|error| panic!("a recipe's policy has a live form: {error}"))
 }
 
 #[cfg(test)]

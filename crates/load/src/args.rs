@@ -148,7 +148,7 @@ impl Args {
                 if !PACES.contains(&at) =>
             {
                 let (low, high) = (PACES.start(), PACES.end());
-                bail!("a pace of {at:?}: choose a number from {low} to {high}")
+                bail!("a pace of {at:?} is out of range: choose a number from {low} to {high}")
             }
             _ => Ok(pace),
         }

@@ -19,7 +19,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// A sentence with the cause and the fix.
-#[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
+#[expect(clippy::needless_pass_by_value, reason = "all subcommands have the same signature")]
 pub fn run(args: Args, more: &[Kind]) -> anyhow::Result<()> {
     let peers = args.servers.peers()?;
     let memcached = |peer: &&Peer| matches!(peer.place, Place::Memcached(_));
@@ -27,11 +27,11 @@ pub fn run(args: Args, more: &[Kind]) -> anyhow::Result<()> {
         bail!("--namespace db: {} has no databases; write --namespace prefix", peer.place);
     }
     if let Some(peer) = peers.iter().find(memcached).filter(|_| args.tell_costs) {
-        bail!("--tell-costs: {} has no word for it; leave it out, it is measured", peer.place);
+        bail!("--tell-costs: {} cannot receive costs: leave it out", peer.place);
     }
     let pace = args.pace()?;
     if !(0.0..1.0).contains(&args.warmup) {
-        bail!("--warmup {}: choose a share from 0 to below 1, or nothing is counted", args.warmup);
+        bail!("--warmup {}: choose a share from 0 to below 1; the rest is counted", args.warmup);
     }
     let mut backends = Backend::parse_all(&args.backend, args.pool, more)?;
     if backends.is_empty() {

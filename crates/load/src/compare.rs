@@ -145,7 +145,7 @@ impl fmt::Display for Comparison {
                 add(&peer.range.max, "· most".to_owned());
             }
         }
-        write!(f, "{table}\nmisses by reads; latencies of all requests")?;
+        write!(f, "{table}\nmisses: share of the reads; latencies of all requests")?;
         if rounds > 1 {
             write!(f, "; medians of {rounds} rounds")?;
         }

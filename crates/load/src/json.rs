@@ -13,8 +13,8 @@ use std::io::Write;
 /// Standard output is closed.
 pub fn print(value: &impl Serialize) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value).context("standard output is closed")?;
-    writeln!(out).context("standard output is closed")
+    serde_json::to_writer_pretty(&mut out, value).context("could not write to standard output")?;
+    writeln!(out).context("could not write to standard output")
 }
 
 /// Reads a document from a server. A document can hold any character as an escape (`\u001b`), and

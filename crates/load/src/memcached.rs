@@ -94,15 +94,15 @@ impl Text {
     /// Whether the protocol can express a key. If not, the answer is queued here.
     fn may_send(&mut self, key: &[u8]) -> bool {
         let why = if key.is_empty() || key.len() > KEY_MAX {
-            Some(format!("keys have 1 to {KEY_MAX} bytes, and this one has {}", key.len()))
+            Some(format!("keys have 1 to {KEY_MAX} bytes, and this key has {}", key.len()))
         } else if key.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
-            Some("keys have no blanks and no control characters".to_owned())
+            Some("keys have no spaces and no control characters".to_owned())
         } else {
             None
         };
         let text = why.map(|why| {
             let shown: String = String::from_utf8_lossy(key).chars().take(40).collect();
-            format!("not sent, key '{}': memcached's {why}", shown.escape_debug())
+            format!("key '{}' was not sent: memcached's {why}", shown.escape_debug())
         });
         self.unsent.push_back(text);
         self.unsent.back().is_some_and(Option::is_none)
@@ -145,7 +145,7 @@ const fn expiry(ttl: Micros, now_s: u64) -> u64 {
 fn decode(arrived: &[u8]) -> anyhow::Result<Option<(Answer<'_>, usize)>> {
     const END: &[u8] = b"\r\nEND\r\n";
     let Some(end) = arrived.windows(2).take(LINE_MAX).position(|pair| pair == b"\r\n") else {
-        ensure!(arrived.len() <= LINE_MAX, "what came is no answer of a memcached");
+        ensure!(arrived.len() <= LINE_MAX, "the server's answer is not memcached's protocol");
         return Ok(None);
     };
     let (line, begin) = (String::from_utf8_lossy(&arrived[..end]), end + 2);
@@ -156,15 +156,15 @@ fn decode(arrived: &[u8]) -> anyhow::Result<Option<(Answer<'_>, usize)>> {
         "ERROR" | "CLIENT_ERROR" | "SERVER_ERROR" | "NOT_STORED" => Answer::Refused(line),
         "VALUE" => {
             let length = words.nth(2).and_then(|word| word.parse::<usize>().ok());
-            let length = length.with_context(|| format!("'{line}' tells no length"))?;
+            let length = length.with_context(|| format!("'{line}' contains no length"))?;
             let Some(rest) = arrived.get(begin + length..begin + length + END.len()) else {
                 return Ok(None);
             };
-            ensure!(rest == END, "a value is longer or shorter than '{line}' says");
+            ensure!(rest == END, "a value is longer or shorter than '{line}' states");
             let value = Answer::Value(&arrived[begin..begin + length]);
             return Ok(Some((value, begin + length + END.len())));
         }
-        _ => bail!("'{line}' is no answer of a memcached"),
+        _ => bail!("'{line}' is not an answer of memcached"),
     };
     Ok(Some((answer, begin)))
 }

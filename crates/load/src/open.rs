@@ -88,7 +88,8 @@ fn item(key_size: u32, value_size: u64) -> u64 {
 
 /// Help of the flag that names a format, with all formats.
 pub fn formats_help() -> String {
-    let mut text = "Format of the trace, if neither its first bytes nor its name tell:".to_owned();
+    let mut text =
+        "Format of the trace, if neither its first bytes nor its name show it:".to_owned();
     for spec in format::ALL {
         text.extend(["\n  ", spec.name, ": ", spec.about]);
     }
@@ -152,16 +153,16 @@ pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
 }
 
 fn read_file(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
-    let mut file = file::open(name).with_context(|| format!("cannot open trace '{name}'"))?;
+    let mut file = file::open(name).with_context(|| format!("could not open trace '{name}'"))?;
     if let Some(error) = file.failure(options.skip_bad) {
-        return Err(error).with_context(|| format!("cannot read trace '{name}'"));
+        return Err(error).with_context(|| format!("could not read trace '{name}'"));
     }
     let spec = choose(name, options, &file.head)?;
     let reader = file.reader();
     let source = (spec.open)(reader, &options.trace_options());
     let source = source.with_context(|| format!("trace '{name}'"))?;
     if !spec.units.is_empty() {
-        tell(&format!("trace '{name}' is read as {}: {}", spec.name, spec.units));
+        tell(&format!("reading trace '{name}' as {}: {}", spec.name, spec.units));
     }
     Ok(source)
 }
@@ -174,7 +175,7 @@ fn choose(name: &str, options: &Options, head: &[u8]) -> anyhow::Result<&'static
     wanted.or_else(|| format::detect(name, head)).ok_or_else(|| {
         let known: Vec<_> = format::ALL.iter().map(|spec| spec.name).collect();
         anyhow!(
-            "cannot tell the format of trace '{name}': name it with --format, one of {}",
+            "the format of trace '{name}' is not clear: name it with --format, one of {}",
             known.join(", ")
         )
     })
@@ -233,11 +234,11 @@ impl Source for Lenient {
 impl Drop for Lenient {
     fn drop(&mut self) {
         if self.skipped() > 0 {
-            tell(&format!("trace '{}': {} malformed passed over", self.name, self.skipped()));
+            tell(&format!("trace '{}': skipped {} malformed", self.name, self.skipped()));
         }
         if let Some(why) = self.inner.cut_off() {
             tell(&format!(
-                "trace '{}' is not whole, and what is behind is not counted: {why}",
+                "trace '{}' is truncated, and its rest is not counted: {why}",
                 self.name
             ));
         }

@@ -93,7 +93,11 @@ impl Waiting {
         let tenant = match &self.lane.owner {
             Owner::Tenant(tenant) => *tenant,
             Owner::Client(places) => *places.get(&access.tenant).with_context(|| {
-                format!("client {} was not in the trace when it was counted", access.tenant)
+                format!(
+                    "client {} was not in the trace when Larder counted its requests: do not \
+                     change the trace during a run",
+                    access.tenant
+                )
             })?,
         };
         self.read += 1;

@@ -38,8 +38,8 @@ impl Servers {
     pub(crate) fn peers(&self) -> anyhow::Result<Vec<Peer>> {
         if self.rounds > 1 && !self.flush {
             bail!(
-                "--rounds {}: a second round finds a warm cache and measures something else; \
-                 add --flush, which deletes all that the servers hold before each round",
+                "--rounds {}: a second round would find a warm cache and measure something else; \
+                 add --flush, which deletes everything on the servers before each round",
                 self.rounds
             );
         }
@@ -47,7 +47,7 @@ impl Servers {
         for text in &self.to {
             let peer = Peer::parse(text)?;
             if peers.iter().any(|other| other.name == peer.name) {
-                bail!("two servers are called '{}': write --to NAME=URL", peer.name);
+                bail!("two servers have the name '{}': write --to NAME=URL", peer.name);
             }
             peers.push(peer);
         }
@@ -69,7 +69,7 @@ impl Peer {
             Some((name, _)) => (Some(name), &text[name.len() + 1..]),
             None => (None, text),
         };
-        ensure!(name != Some(""), "--to with a name: write --to NAME=URL");
+        ensure!(name != Some(""), "--to needs a name before the URL: write --to NAME=URL");
         let place = Place::parse(url)?;
         let address = place.address();
         let host_port = || format!("{}:{}", address.host, address.port);

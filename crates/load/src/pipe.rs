@@ -54,8 +54,9 @@ impl Pipe {
     /// Connects.
     pub fn connect(to: &Address, bounds: Bounds) -> anyhow::Result<Self> {
         let place = format!("{}:{}", to.host, to.port);
-        let stream = reach(to, bounds.time)
-            .with_context(|| format!("cannot connect to {place}: is a server running there?"))?;
+        let stream = reach(to, bounds.time).with_context(|| {
+            format!("cannot connect to {place}: check that a server is running there")
+        })?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(SILENCE_MAX))?;
         stream.set_write_timeout(Some(STALL))?;
@@ -150,7 +151,7 @@ impl Pipe {
 
     fn make_room(&mut self) -> anyhow::Result<()> {
         let (held, most) = (self.filled - self.read, self.bounds.bytes);
-        ensure!(held < most, "{} answers with more than {} MiB", self.place, most >> 20);
+        ensure!(held < most, "the answer of {} is longer than {} MiB", self.place, most >> 20);
         if self.read > 0 {
             self.incoming.copy_within(self.read..self.filled, 0);
             self.filled -= self.read;
@@ -163,7 +164,7 @@ impl Pipe {
     }
 
     fn silent(&self, time: Duration) -> String {
-        format!("{} has not answered within {} s", self.place, time.as_secs_f64())
+        format!("{} did not answer within {} s", self.place, time.as_secs_f64())
     }
 
     fn lost(&self) -> String {

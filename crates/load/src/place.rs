@@ -29,7 +29,7 @@ impl Place {
     pub fn parse(url: &str) -> anyhow::Result<Self> {
         let shown = without_login(url);
         let Some((scheme, rest)) = url.split_once("://") else {
-            bail!("'{shown}' is no URL: write redis://host:port or memcached://host:port");
+            bail!("'{shown}' is not a URL: write redis://host:port or memcached://host:port");
         };
         match scheme {
             "redis" | "valkey" | "larder" => {
@@ -50,10 +50,10 @@ impl Place {
                 Ok(Self::Memcached(address))
             }
             "rediss" | "valkeys" => bail!(
-                "{scheme}:// is not spoken: run a tunnel that undoes TLS on this machine (stunnel, \
-                 socat), and name its end as redis://localhost:PORT"
+                "Larder does not support {scheme}:// here: run a TLS tunnel on this machine \
+                 (stunnel, socat), and use its local end as redis://localhost:PORT"
             ),
-            _ => bail!("'{scheme}://' is not known: write redis:// or memcached://"),
+            _ => bail!("unknown scheme '{scheme}://': write redis:// or memcached://"),
         }
     }
 

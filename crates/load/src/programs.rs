@@ -30,7 +30,7 @@ const VERSION: &str = "LARDER_STARTED_BY";
 /// # Errors
 /// The program is not installed; the error says how to install it.
 pub fn find(name: &str) -> anyhow::Result<PathBuf> {
-    let here = env::current_exe().context("this program does not find itself")?;
+    let here = env::current_exe().context("could not find the path of this program")?;
     // A link in another folder leads to the folder of the programs.
     let real = here.canonicalize().unwrap_or_else(|_| here.clone());
     let path = env::var_os("PATH").unwrap_or_default();
@@ -39,8 +39,8 @@ pub fn find(name: &str) -> anyhow::Result<PathBuf> {
     places.find(|place| is_program(place)).ok_or_else(|| {
         let folder = if name == LARDER { "larder" } else { "lab" };
         anyhow!(
-            "{name} is not installed: `cargo install --profile dist --path crates/{folder}` puts \
-             it beside {}, or put it into the PATH",
+            "{name} is not installed: `cargo install --profile dist --path crates/{folder}` \
+             installs it beside {}; or add its folder to PATH",
             here.file_name().unwrap_or_default().display()
         )
     })
@@ -66,7 +66,7 @@ pub fn become_lab(words: impl IntoIterator<Item = OsString>, version: &str) -> a
         Err(why) => return why,
     };
     let error = Command::new(&program).args(words).env(VERSION, version).exec();
-    anyhow!(error).context(format!("{} could not be started", program.display()))
+    anyhow!(error).context(format!("could not start {}", program.display()))
 }
 
 /// Refuses to work for a `larder` of another version, because both are installed together.
@@ -81,7 +81,7 @@ fn check(caller: Option<&OsStr>, version: &str) -> anyhow::Result<()> {
     let caller = caller.unwrap_or_else(|| version.as_ref());
     ensure!(
         caller == version,
-        "this is {LAB} {version}, and {LARDER} is {}: install both of one version",
+        "this is {LAB} {version}, but {LARDER} is {}: install the same version of both",
         caller.display()
     );
     Ok(())

@@ -148,7 +148,8 @@ impl fmt::Display for Report {
         let served = self.requests + self.requests_warmup;
         write!(
             f,
-            "{served} requests in {:.1} s, {:.0} a second; {} of them warmed up, not counted",
+            "{served} requests in {:.1} s, {:.0} per second; {} of them warmed up and are not \
+             counted",
             self.seconds,
             self.requests_per_second(),
             self.requests_warmup

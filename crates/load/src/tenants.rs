@@ -27,7 +27,7 @@ impl Args {
     ) -> anyhow::Result<(Vec<ReplayTenant>, Vec<Share>, Vec<Prepared>)> {
         let by_client = self.tenants == By::ClientId;
         if by_client && self.traces.len() > 1 {
-            bail!("--tenants client-id takes one trace: with several, each is a tenant");
+            bail!("--tenants client-id takes one trace: with several traces, each is a tenant");
         }
         let tenant = |at: usize, word: Option<&String>| {
             let name = self.names.get(at).or(word).cloned();
@@ -55,7 +55,9 @@ impl Args {
                 Some(survey) if by_client => {
                     if survey.clients.len() > TENANTS_MAX {
                         let clients = survey.clients.len();
-                        bail!("{clients} clients are too many tenants: at most {TENANTS_MAX}");
+                        bail!(
+                            "{clients} clients are too many tenants: the maximum is {TENANTS_MAX}"
+                        );
                     }
                     let words = survey.clients.iter().map(|client| survey.names.get(client));
                     tenants = words.enumerate().map(|(at, word)| tenant(at, word)).collect();

@@ -9,15 +9,16 @@ impl Choice {
     /// A sentence that says which part the live store does not support.
     pub fn evictor(&self) -> Result<Evictor, String> {
         if self.has_filter() {
-            return Err(format!("'{self}': the live store lets everybody in, without a filter"));
+            return Err(format!(
+                "'{self}': the live store has no admission filter: leave the filter out"
+            ));
         }
         if let Some(k) = self.param("k").filter(|&k| k > f64::from(u8::MAX)) {
-            return Err(format!("'{self}': the live store draws up to 255 candidates, not {k}"));
+            return Err(format!("'{self}': the live store draws at most 255 candidates, not {k}"));
         }
         let live = self.spec.live.ok_or_else(|| {
             format!(
-                "{} has no live form, for it needs an order that the store does not keep: choose \
-                 one of {}",
+                "{} needs an order that the live store does not keep: choose one of {}",
                 self.spec.name,
                 live_names().join(", ")
             )
@@ -40,10 +41,10 @@ mod tests {
     fn the_live_store_says_what_it_cannot_do() {
         let choice = format!("choose one of {}", live_names().join(", "));
         for (text, answer) in [
-            ("arc", "arc has no live form"),
+            ("arc", "arc needs an order"),
             ("belady", choice.as_str()),
-            ("klru+tinylfu", "without a filter"),
-            ("klru:300", "up to 255 candidates"),
+            ("klru+tinylfu", "no admission filter"),
+            ("klru:300", "at most 255 candidates"),
         ] {
             let error = parse(text).unwrap().evictor().unwrap_err();
             assert!(error.contains(answer), "{error}");

@@ -62,7 +62,7 @@ impl Param {
         let value = text.trim().parse::<f64>().ok().filter(fits);
         value.ok_or_else(|| {
             let kind = if self.is_whole { "a whole number" } else { "a number" };
-            format!("{}={text}: {} is {kind} from {low} to {high}", self.name, self.name)
+            format!("{}={text}: {} must be {kind} from {low} to {high}", self.name, self.name)
         })
     }
 }

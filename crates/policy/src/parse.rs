@@ -16,7 +16,7 @@ pub fn parse(text: &str) -> Result<Choice, String> {
         if let Some(spec) = admit::ALL.iter().copied().find(|spec| same(spec.name, name)) {
             let values = read_params(spec.name, spec.params, params)?;
             if filter.replace((spec, values)).is_some() {
-                return Err(format!("'{text}' has two admission filters: name one"));
+                return Err(format!("'{text}' has two admission filters: keep one"));
             }
         } else {
             let spec = find(name)?;
@@ -27,7 +27,7 @@ pub fn parse(text: &str) -> Result<Choice, String> {
         }
     }
     let mut choice = choice.ok_or_else(|| {
-        format!("'{text}' only says who gets in: name a policy with it, as in lru+{text}")
+        format!("'{text}' is only an admission filter: name a policy before it, as in lru+{text}")
     })?;
     choice.filter = filter;
     Ok(choice)
@@ -40,7 +40,7 @@ fn find(name: &str) -> Result<&'static Spec, String> {
         let known: Vec<_> = ALL.iter().map(|spec| spec.name).collect();
         let filters: Vec<_> = admit::ALL.iter().map(|spec| spec.name).collect();
         format!(
-            "unknown policy '{name}': choose one of {}, followed by +{} if wanted",
+            "unknown policy '{name}': choose one of {}, with +{} if you want an admission filter",
             known.join(", "),
             filters.join(" or +")
         )
@@ -64,13 +64,13 @@ fn read_params(name: &str, params: &[Param], text: Option<&str>) -> Result<Vec<f
         let Some((at, param)) = at.and_then(|at| Some((at, params.get(at)?))) else {
             let known: Vec<_> = params.iter().map(Param::to_string).collect();
             return Err(format!(
-                "'{part}' is not a parameter of {name}: it has {}",
+                "'{part}' is not a parameter of {name}, which has {}",
                 if known.is_empty() { "none".into() } else { known.join(", ") }
             ));
         };
         values[at] = param.read(value).map_err(|error| format!("{name}: {error}"))?;
         if std::mem::replace(&mut said[at], true) {
-            return Err(format!("{name}: {} is said twice: say it once", param.name));
+            return Err(format!("{name}: {} is given twice: give it once", param.name));
         }
     }
     Ok(values)
@@ -111,14 +111,14 @@ mod tests {
             ("klru:2.5", "a whole number"),
             ("klru:", "from 1 to 65536"),
             ("klru:5:3:1", "pool=0 (0 to 1024)"),
-            ("klru:5:k=7", "k is said twice"),
-            ("klru:k=5:k=5", "k is said twice"),
-            ("2q:in=1.5", "in is a number from 0 to 1"),
+            ("klru:5:k=7", "k is given twice"),
+            ("klru:k=5:k=5", "k is given twice"),
+            ("2q:in=1.5", "in must be a number from 0 to 1"),
             ("lru+adaptsize:0", "from 1 to 1000000000"),
             ("lru:3", "none"),
             ("adaptsize", "lru+adaptsize"),
             ("lru+fifo", "comma"),
-            ("lru+tinylfu+adaptsize", "name one"),
+            ("lru+tinylfu+adaptsize", "keep one"),
             ("", "choose one of"),
         ] {
             let error = parse(text).unwrap_err();

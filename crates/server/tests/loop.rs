@@ -192,7 +192,7 @@ fn a_server_that_tunes_itself() {
 
     let chart = client.lines(&["LARDER", "CURVE", "near"]);
     assert!(
-        chart.contains("near: reads that miss") && chart.contains("there is no data"),
+        chart.contains("near: reads that miss") && chart.contains("There is no data"),
         "{chart}"
     );
     let curve = client.json(&["larder", "curve", "near", "json"]);
@@ -334,7 +334,7 @@ fn pages_follow(recipe: &str, enough: u64) -> serde_json::Value {
     let tenants = client.json(&["LARDER", "TENANTS", "JSON"]);
     assert!(tenants[2]["budget"].as_u64() > Some(100 << 10), "{tenants:#}");
     match client.ask(&["LARDER", "CURVE", "near"]) {
-        Reply::Error(error) => assert!(error.contains("class of sizes"), "{error}"),
+        Reply::Error(error) => assert!(error.contains("each size class"), "{error}"),
         other => panic!("{other:?}"),
     }
     handle.stop();

@@ -108,7 +108,7 @@ impl Column {
             Self::Time(a_second) => format!("time in {}", unit(a_second)),
             Self::Key => "key".into(),
             Self::Size => "size in bytes".into(),
-            Self::KeySize => "size of the key in bytes".into(),
+            Self::KeySize => "key size in bytes".into(),
             Self::Op => "operation".into(),
             Self::Tenant => "tenant".into(),
             Self::Ttl => "time to live in seconds".into(),
@@ -132,19 +132,19 @@ impl Header {
         let mut columns: Vec<Column> = vec![];
         for name in &names {
             let column = Column::find(name).ok_or_else(|| {
-                format!("--columns: unknown column '{name}': choose of {}", known())
+                format!("--columns: unknown column '{name}': choose from {}", known())
             })?;
             let again = columns.iter().any(|known| known.is_like(column));
             if again && column != Column::Ignored {
                 return Err(format!(
-                    "--columns: '{name}' is the second for the {}: write - for one of them",
+                    "--columns: '{name}' is the second column for the {}: write - for one of them",
                     column.about()
                 ));
             }
             columns.push(column);
         }
         if !columns.contains(&Column::Key) {
-            return Err("--columns must name one column key".into());
+            return Err("--columns needs one column named key".into());
         }
         Ok(Self { columns, names })
     }
@@ -189,14 +189,14 @@ impl Header {
             && options.value_size.is_none()
             && !matches!(options.charge, Charge::One)
         {
-            "the size (or say --value-size BYTES, or --ignore-size)"
+            "the size (or give --value-size BYTES or --ignore-size)"
         } else {
             return Ok(());
         };
         let listed: Vec<_> = self.each().map(|(name, about)| format!("{name} ({about})")).collect();
         Err(format!(
-            "the first line names no column for {missing}: it has {}; name them in this order with \
-             --columns, - for what means nothing, of {}",
+            "the first line names no column for {missing}: it has {}; name the columns in this \
+             order with --columns, with - for a column to skip, from {}",
             listed.join(", "),
             known()
         ))
@@ -205,7 +205,7 @@ impl Header {
     fn each(&self) -> impl Iterator<Item = (&str, String)> {
         self.names.iter().zip(&self.columns).map(|(name, column)| {
             let about = match column {
-                Column::Ignored => "not known".to_owned(),
+                Column::Ignored => "unknown".to_owned(),
                 column => column.about(),
             };
             (name.as_str(), about)
@@ -221,7 +221,7 @@ impl Header {
             used.iter().map(|((name, about), _)| format!("{name} is the {about}")).collect();
         let mut ignored: Vec<_> = ignored.iter().map(|((name, _), _)| (*name).to_owned()).collect();
         if more > 0 {
-            ignored.push(format!("{more} more without a name"));
+            ignored.push(format!("{more} more without names"));
         }
         let mut parts = vec![used.join(", ")];
         if !ignored.is_empty() {
@@ -231,8 +231,8 @@ impl Header {
         let missing: Vec<_> = [
             (Column::Size, size.as_str()),
             (Column::Time(1), "time (requests are a millisecond apart)"),
-            (Column::Op, "operation (all read)"),
-            (Column::Tenant, "tenant (all are one)"),
+            (Column::Op, "operation (all are reads)"),
+            (Column::Tenant, "tenant (one for all)"),
         ]
         .iter()
         .filter(|(column, _)| !self.has(*column))

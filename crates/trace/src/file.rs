@@ -54,14 +54,15 @@ fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
         let file = File::open(name).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => io::Error::new(
                 io::ErrorKind::NotFound,
-                "there is no such file: check the path; a generator is named as in synth:zipf",
+                "there is no such file: check the path; the name of a generator begins with \
+                 synth:, as in synth:zipf",
             ),
             _ => error,
         })?;
         if file.metadata()?.is_dir() {
             return Err(io::Error::new(
                 io::ErrorKind::IsADirectory,
-                "it is a directory: name one file in it",
+                "it is a directory: name a file in it",
             ));
         }
         Box::new(BufReader::with_capacity(CHUNK, file))
@@ -93,7 +94,7 @@ fn packed(name: &str, packer: &str) -> io::Error {
     let file = if name == "-" { "FILE" } else { name };
     io::Error::new(
         io::ErrorKind::Unsupported,
-        format!("it is packed by {packer}: unpack it on the way, `{unpack} {file} | larder … -`"),
+        format!("{packer} compressed it: decompress it first, `{unpack} {file} | larder … -`"),
     )
 }
 
@@ -105,7 +106,7 @@ impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         self.0.read(to).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => {
-                io::Error::new(error.kind(), "the compressed file is cut off, fetch it again")
+                io::Error::new(error.kind(), "the compressed file is truncated: fetch it again")
             }
             io::ErrorKind::Other | io::ErrorKind::InvalidInput
                 if error.raw_os_error().is_none() =>

@@ -129,7 +129,8 @@ impl Lines {
             } else if !self.ended {
                 continue;
             }
-            let problem = format!("longer than {LINE_BYTES_MAX} bytes: not a text trace?");
+            let problem =
+                format!("longer than {LINE_BYTES_MAX} bytes: check that the trace is text");
             return Err(Error::line(self.at, problem));
         }
     }

@@ -7,7 +7,7 @@ use crate::ReadOptions;
 use base::Op;
 
 /// The fix for a number without a definition.
-pub(crate) const FIX: &str = "whose meaning is named by --ops, as in --ops 0=get,1=set";
+pub(crate) const FIX: &str = "whose meaning --ops defines, as in --ops 0=get,1=set";
 
 /// The user's definitions of operations, by word or number.
 #[derive(Clone, Debug, Default)]

@@ -9,8 +9,9 @@ use crate::ReadOptions;
 use std::ops::Range;
 
 /// The remark where requests are not split.
-pub(crate) const WHOLE: &str = "a request for a range is one object, and ranges that overlap count \
-                                as different objects: --block-size 4kb splits them into blocks";
+pub(crate) const WHOLE: &str = "a request for a range counts as one object, and overlapping ranges \
+                                count as different objects: --block-size 4kb splits them into \
+                                blocks";
 /// The most blocks of one request.
 const BLOCKS_MAX: u64 = 1 << 16;
 

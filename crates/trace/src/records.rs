@@ -75,7 +75,7 @@ impl Records {
                 return Ok(false);
             }
             let problem =
-                format!("the trace ends after {len} of its {wanted} bytes: it was cut off");
+                format!("the trace is truncated: the record has {len} of its {wanted} bytes");
             return Err(Error::record(self.at + 1, problem));
         }
         Ok(true)

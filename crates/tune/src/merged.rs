@@ -52,7 +52,7 @@ impl<'a> Problem<'a> {
         let known = |pool: &Pool| !pool.candidates.is_empty();
         let held: Bytes = snapshot.pools.iter().filter(|p| !known(p)).map(|pool| pool.budget).sum();
         for pool in snapshot.pools.iter().filter(|pool| !known(pool)) {
-            notes.push(format!("{}: too little is known; it keeps its share", pool.name));
+            notes.push(format!("{}: not enough is known, so it keeps its share", pool.name));
         }
         let memory = snapshot.memory.saturating_sub(held);
         let floors = floors(snapshot, memory, &mut notes);
@@ -125,7 +125,7 @@ fn floors(snapshot: &Snapshot, memory: Bytes, notes: &mut Vec<String>) -> Vec<By
         snapshot.pools.iter().map(|pool| if known(pool) { pool.floor } else { Bytes(0) }).collect();
     let wanted: Bytes = own.iter().copied().sum();
     if wanted > memory {
-        notes.push(format!("floors of {wanted} do not fit {memory}: they are cut by weight"));
+        notes.push(format!("floors of {wanted} do not fit into {memory}: each shrinks by weight"));
         return cut(&own, &snapshot.pools, memory);
     }
     let Some(slack) = snapshot.objective.slack() else { return own };

@@ -260,5 +260,5 @@ fn manual_does_as_told() {
     pools[1].asked = Some(Bytes(1400));
     let plan = manual(&snapshot(1000, pools));
     assert_eq!(plan.pools[0].budget, Bytes(300), "{plan}");
-    assert!(plan.notes[0].contains("was asked for"), "{plan}");
+    assert!(plan.notes[0].contains("asks for"), "{plan}");
 }

@@ -85,7 +85,7 @@ fn rules_change_while_it_runs() {
         ("a match prefix a: min 9mb max 8mb", "below its min"),
         ("a match prefix a: min 65mb", "add up to"),
         ("a match db 16", "databases"),
-        ("a match colour red", "not known here"),
+        ("a match colour red", "'colour' is unknown"),
     ] {
         let error = client.ask(&format!("CONFIG SET tenant '{line}'"));
         assert!(error.starts_with("-ERR CONFIG SET failed") && error.contains(part), "{error}");

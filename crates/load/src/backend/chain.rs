@@ -90,7 +90,7 @@ impl Backend {
             known.insert(part.to_owned(), database.clone());
             if let Some(other) = backend.database.replace(database.clone()) {
                 let (one, two) = (other.name(), database.name());
-                bail!("a backend names two databases, {one} and {two}: name one");
+                bail!("a backend can use only one database, not both {one} and {two}: name one");
             }
         }
         Ok(backend)
@@ -121,7 +121,7 @@ fn no_backend(part: &str) -> String {
     if let Some((prefix, _)) = absent {
         return format!(
             "this program was built without the client of {prefix}: `cargo install --path \
-             crates/lab --features databases` brings it, and file:PATH and delay:TIME need none"
+             crates/lab --features databases` adds it; file:PATH and delay:TIME need no client"
         );
     }
     let shown = match part.rsplit_once('@') {
@@ -130,8 +130,8 @@ fn no_backend(part: &str) -> String {
     };
     let forms = forms().collect::<Vec<_>>().join(", ");
     format!(
-        "'{shown}' is no backend: write {forms}, delay:TIME (such as delay:1ms or delay:exp 1ms), \
-         or a database and delays with commas between"
+        "'{shown}' is not a backend: write {forms}, delay:TIME (such as delay:1ms or delay:exp \
+         1ms), or a database and delays separated by commas"
     )
 }
 

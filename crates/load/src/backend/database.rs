@@ -112,11 +112,11 @@ impl fmt::Debug for dyn Database {
 pub fn value_of(key: &[u8], size: u64) -> anyhow::Result<Vec<u8>> {
     if key.len() > KEY_MAX {
         let (name, length) = (String::from_utf8_lossy(&key[..40]), key.len());
-        bail!("the key '{name}…' has {length} bytes: this backend takes {KEY_MAX} at most");
+        bail!("the key '{name}…' has {length} bytes: this backend allows at most {KEY_MAX}");
     }
     if size > VALUE_MAX {
         let key = String::from_utf8_lossy(key);
-        bail!("the value of key '{key}' has {size} bytes: this backend takes {VALUE_MAX} at most");
+        bail!("the value of key '{key}' has {size} bytes: this backend allows at most {VALUE_MAX}");
     }
     let mut value = vec![];
     value::write(value::seed(key), size as usize, &mut value);
@@ -132,7 +132,10 @@ pub fn seed_if(key: &[u8], right: Option<bool>) -> anyhow::Result<u64> {
     let name = || String::from_utf8_lossy(key);
     match right {
         Some(true) => Ok(value::seed(key)),
-        Some(false) => bail!("the database's value of key '{}' is not what was filled in", name()),
+        Some(false) => bail!(
+            "the database holds a wrong value for key '{}': fill it again with --prepare",
+            name()
+        ),
         None => bail!("the database has no row for key '{}'", name()),
     }
 }

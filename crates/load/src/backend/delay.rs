@@ -27,8 +27,8 @@ impl Distribution {
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let forms = || {
             format!(
-                "'{text}' is no delay: write fixed 1ms, exp 1ms, lognormal 1ms 0.5 (median, \
-                 deviation of the logarithm) or uniform 1ms-5ms"
+                "'{text}' is not a delay: write fixed 1ms, exp 1ms, lognormal 1ms 0.5 (median, \
+                 standard deviation of the logarithm) or uniform 1ms-5ms"
             )
         };
         let words: Vec<&str> = text.split([' ', ':']).filter(|word| !word.is_empty()).collect();
@@ -38,7 +38,9 @@ impl Distribution {
             ["lognormal", median, deviation] => {
                 let deviation: f64 = deviation.parse().with_context(forms)?;
                 if !(0.0..=5.0).contains(&deviation) {
-                    bail!("the deviation of the logarithm is {deviation}: choose one from 0 to 5");
+                    bail!(
+                        "the deviation of the logarithm is {deviation}: choose a number from 0 to 5"
+                    );
                 }
                 Self::LogNormal(duration(median).with_context(forms)?, deviation)
             }
@@ -50,7 +52,7 @@ impl Distribution {
                     (duration(low).or_else(|_| duration(&format!("{low}{unit}"))), duration(high));
                 let (low, high) = (low.with_context(forms)?, high.with_context(forms)?);
                 if low > high {
-                    bail!("'{text}' runs backwards: write the shorter time first");
+                    bail!("'{text}' begins with the longer time: write the shorter one first");
                 }
                 Self::Uniform(low, high)
             }
@@ -97,7 +99,7 @@ fn duration(text: &str) -> anyhow::Result<Duration> {
         _ => bail!("'{text}' needs a unit: us, ms or s"),
     };
     let seconds =
-        number.parse::<f64>().with_context(|| format!("'{number}' is no number"))? * scale;
+        number.parse::<f64>().with_context(|| format!("'{number}' is not a number"))? * scale;
     if !(0.0..=3600.0).contains(&seconds) {
         bail!("'{text}' is more than an hour: choose a shorter time");
     }

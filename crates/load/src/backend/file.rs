@@ -96,7 +96,7 @@ impl Database for Values {
     fn filler(&self, tenant: &str, origin: &Origin) -> anyhow::Result<Box<dyn Filler>> {
         let path = self.of(tenant);
         let aside = Aside::begin(&path, files::OWN).with_context(|| {
-            format!("file '{}': choose a path that can be written", path.display())
+            format!("file '{}': choose a path that Larder can write", path.display())
         })?;
         let file = aside.file().try_clone()?;
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(tenant);
@@ -165,7 +165,7 @@ struct Footer {
 
 impl Footer {
     fn read(file: &File) -> anyhow::Result<Self> {
-        let foreign = "no file of values that a replay has written: choose another path";
+        let foreign = "a replay did not write this file of values: choose another path";
         let end = file.metadata()?.len().checked_sub(FOOTER as u64).context(foreign)?;
         let mut bytes = [0; FOOTER];
         file.read_exact_at(&mut bytes, end)?;

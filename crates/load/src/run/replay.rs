@@ -32,12 +32,12 @@ pub fn run_replay(options: Options, watch: &mut dyn FnMut(&Progress)) -> anyhow:
     let Options { to, tenants, order, requests, connections, depth, pace, .. } = options;
     let Options { tells_costs, warmup, seed, interval, .. } = options;
     if tenants.is_empty() || connections == 0 || depth == 0 {
-        bail!("nothing to send: at least one tenant, one connection and a depth of 1 are needed");
+        bail!("nothing to send: a run needs at least one tenant, one connection and a depth of 1");
     }
     let measured_from = match requests {
         Some(requests) => (warmup * requests as f64) as u64,
         None if warmup == 0.0 => 0,
-        None => bail!("a warm-up is a share of the requests: their number must be known"),
+        None => bail!("a warm-up is a share of the requests, so their number must be known"),
     };
     let (mut queues, mut lines) = (vec![], vec![]);
     for (at, tenant) in tenants.iter().enumerate() {

@@ -33,7 +33,7 @@ use std::ops::Range;
 pub const SPEC: FormatSpec = FormatSpec {
     name: "csv",
     about: "time_us,key,key_size,value_size,client_id,op,ttl",
-    units: "times in microseconds, lives in seconds (--format twitter reads times in seconds)",
+    units: "times in microseconds, times to live in seconds (for seconds: --format twitter)",
     extensions: &["csv"],
     recognises: |head| {
         let line = spoken(head).next().unwrap_or_default();
@@ -128,8 +128,8 @@ fn refuse_header(line: &[u8]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "the first line names the columns {}, where {} are expected: name them with --columns, as \
-         in --columns time,key,size, - for what means nothing, of {}",
+        "the first line names the columns {}, but the format has {}: name the columns with \
+         --columns, as in --columns time,key,size, with - for a column to skip, from {}",
         excerpt(line),
         SPEC.about,
         known()
@@ -167,7 +167,7 @@ fn parse(
     let op = op(&rest[..len]).ok_or("op (get, set or delete)")?;
     rest = &rest[len + 1..];
     let ttl = number(&mut rest).filter(|_| rest.is_empty());
-    let ttl = ttl.ok_or("ttl (a whole number of seconds, 0 for none, and nothing behind it)")?;
+    let ttl = ttl.ok_or("ttl (a whole number of seconds, 0 for none, and nothing after it)")?;
     let key_size = u32::try_from(key_size).map_err(|_| "key_size (below 4 GiB)")?;
     if value_size > SIZE_MAX {
         return Err("value_size (at most 1 TiB)");
@@ -207,8 +207,8 @@ fn column(rest: &mut &[u8], name: Problem) -> Result<u64, Problem> {
 #[cold]
 fn explain(problem: Problem, line: &[u8]) -> String {
     format!(
-        "column {problem} is missing or wrong in '{}'; a line reads {}, and other columns are \
-         named with --format columns --columns",
+        "column {problem} is missing or wrong in '{}'; a line has the columns {}; for other \
+         columns use --format columns --columns",
         excerpt(line),
         SPEC.about
     )

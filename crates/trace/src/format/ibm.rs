@@ -63,7 +63,7 @@ impl LineFormat for Ibm {
         }
         let told = parse(line, self.unknown).map_err(|column| {
             format!(
-                "column {column} is missing or wrong in '{}'; a line reads {}",
+                "column {column} is missing or wrong in '{}'; a line has the columns {}",
                 excerpt(line),
                 SPEC.about
             )
@@ -92,7 +92,7 @@ impl LineFormat for Ibm {
 
     fn remark(&self) -> Option<&str> {
         self.ranges.remark().map(|_| {
-            "a GET of a range counts as one of the whole object: --block-size 4kb splits objects \
+            "a GET of a range counts as a GET of the whole object: --block-size 4kb splits objects \
              into blocks"
         })
     }

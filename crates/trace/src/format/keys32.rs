@@ -15,7 +15,7 @@ use std::io::BufRead;
 /// The registry entry.
 pub const SPEC: FormatSpec = FormatSpec {
     name: "keys32",
-    about: "binary: a key of 32 bits a request, little endian",
+    about: "binary: a key of 32 bits per request, little endian",
     units: "no times: requests are a millisecond apart",
     extensions: &["keys32", "u32"],
     recognises: |_| false,

@@ -6,7 +6,7 @@ use super::keys32::KeyList;
 /// The registry entry.
 pub const SPEC: FormatSpec = FormatSpec {
     name: "keys64",
-    about: "binary: a key of 64 bits a request, little endian",
+    about: "binary: a key of 64 bits per request, little endian",
     units: "no times: requests are a millisecond apart",
     extensions: &["keys64", "u64"],
     recognises: |_| false,

@@ -23,7 +23,7 @@ use base::{Micros, Op, TenantId};
 /// The registry entry.
 pub const SPEC: FormatSpec = FormatSpec {
     name: "kvcache",
-    about: "key,op,size,op_count,key_size, and more by the names in the first line",
+    about: "key,op,size,op_count,key_size, and more columns named in the first line",
     units: "op_time and ttl in seconds; without op_time requests are a millisecond apart",
     extensions: &["kvcache", "kvcache.csv"],
     recognises: |head| {
@@ -75,7 +75,7 @@ impl KvColumns {
         };
         let ignored: Vec<_> = self.names.iter().filter(|name| !is_read(name)).collect();
         let ignored: Vec<_> = ignored.iter().map(|name| String::from_utf8_lossy(name)).collect();
-        (!ignored.is_empty()).then(|| format!("columns that are ignored: {}", ignored.join(", ")))
+        (!ignored.is_empty()).then(|| format!("ignored columns: {}", ignored.join(", ")))
     }
 }
 
@@ -102,8 +102,8 @@ impl LineFormat for Kvcache {
         }
         if self.columns.is_none() {
             return Err(format!(
-                "expected the names of the columns first, such as key,op,size,op_count,key_size, \
-                 and found '{}'",
+                "expected the column names first, such as key,op,size,op_count,key_size, and found \
+                 '{}'",
                 excerpt(line)
             ));
         }

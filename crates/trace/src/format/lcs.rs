@@ -29,8 +29,8 @@ use std::io::{BufWriter, Write};
 /// The registry entry.
 pub const SPEC: FormatSpec = FormatSpec {
     name: "lcs",
-    about: "binary, libCacheSim's own: v1 to v3 are read, v3 is written",
-    units: "times and lives in seconds",
+    about: "binary, libCacheSim's own: Larder reads v1 to v3 and writes v3",
+    units: "times and times to live in seconds",
     extensions: &["lcs", "lcs.bin"],
     recognises: |head| head.starts_with(&MAGIC.to_le_bytes()),
     open: |reader, options| {
@@ -61,9 +61,9 @@ const HEADER_LONG: usize = 8192;
 const TOTALS_VERSION: u64 = 1;
 
 fn read_header(records: &mut Records) -> Result<u64, Error> {
-    let unusable = |problem: &str| Error::Unusable(format!("not a whole lcs trace: {problem}"));
+    let unusable = |problem: &str| Error::Unusable(format!("not a complete lcs trace: {problem}"));
     let cut = |error: Error| match error {
-        Error::Malformed { .. } => unusable("its header is cut off"),
+        Error::Malformed { .. } => unusable("its header is truncated"),
         other => other,
     };
     let head = records.take_some(HEADER_SHORT).map_err(cut)?;
@@ -76,12 +76,12 @@ fn read_header(records: &mut Records) -> Result<u64, Error> {
     }
     if !(1..=3).contains(&version) {
         return Err(Error::Unusable(format!(
-            "lcs version {version} is not known: convert it to one of 1 to 3 with libCacheSim"
+            "unknown lcs version {version}: convert the trace to version 1 to 3 with libCacheSim"
         )));
     }
     if !closed {
         let rest = records.take_some(HEADER_LONG - HEADER_SHORT).map_err(cut)?;
-        let rest = rest.ok_or_else(|| unusable("its header is cut off"))?;
+        let rest = rest.ok_or_else(|| unusable("its header is truncated"))?;
         if Fields(&rest[rest.len() - 8..]).u64() != MAGIC {
             return Err(unusable("its header does not end with the magic number"));
         }

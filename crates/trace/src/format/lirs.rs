@@ -14,7 +14,7 @@ use crate::text::{self, Batch, LineFormat, LineRequest, MADE_GAP_US};
 /// The registry entry.
 pub const SPEC: FormatSpec = FormatSpec {
     name: "lirs",
-    about: "one key a line",
+    about: "one key per line",
     units: "no times: requests are a millisecond apart",
     extensions: &["lirs", "trace", "trc", "txt"],
     recognises: |_| false,
@@ -41,12 +41,13 @@ impl LineFormat for Lirs {
             return Ok(());
         }
         if key.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control()) {
-            return Err(format!("expected one key, without blanks, and found '{}'", excerpt(key)));
+            return Err(format!("expected one key without spaces, and found '{}'", excerpt(key)));
         }
         // Lines of columns would be read as keys that never repeat.
         if key.iter().any(|byte| matches!(byte, b',' | b';')) {
             return Err(format!(
-                "expected one key, and found '{}': if that is columns, name them with --columns",
+                "expected one key, and found '{}': if the line has columns, name them with \
+                 --columns",
                 excerpt(key)
             ));
         }

@@ -23,7 +23,7 @@ use base::{Micros, Op};
 pub const SPEC: FormatSpec = FormatSpec {
     name: "memcached-watch",
     about: "ts=… gid=… type=item_get|item_store|deleted key=… (memcached's watch)",
-    units: "times in seconds of 1970, lives in seconds",
+    units: "Unix times in seconds, times to live in seconds",
     extensions: &["watch", "watch.log"],
     recognises: |head| {
         let mut lines = head.split(|byte| *byte == b'\n');

@@ -26,7 +26,7 @@ use std::ops::Range;
 pub const SPEC: FormatSpec = FormatSpec {
     name: "monitor",
     about: "seconds [db address] \"command\" \"key\" … (MONITOR of Redis and Valkey)",
-    units: "times in seconds of 1970, lives as each command has them",
+    units: "Unix times in seconds, times to live as in each command",
     extensions: &["monitor", "monitor.log"],
     recognises: |head| head.split(|byte| *byte == b'\n').take(2).any(|line| prefix(line).is_some()),
     open: |reader, options| Ok(text::open(reader, options, MonitorLines::new(options))),

@@ -23,7 +23,7 @@ use base::{Micros, Op, TenantId};
 pub const SPEC: FormatSpec = FormatSpec {
     name: "monitor-trace",
     about: "ts_us,seq,db,cmd,\"key\",READ|WRITE|DELETE,hit,type,key bytes,value bytes",
-    units: "times and penalties in microseconds, lives in milliseconds",
+    units: "times and penalties in microseconds, times to live in milliseconds",
     extensions: &["monitor-trace", "monitor-trace.csv"],
     recognises: |head| {
         let mut lines = head.split(|byte| *byte == b'\n').take(2);
@@ -62,7 +62,7 @@ impl LineFormat for Trace {
         }
         let told = parse(line, &mut self.key).map_err(|column| {
             format!(
-                "column {column} is missing or wrong in '{}'; a line reads {}",
+                "column {column} is missing or wrong in '{}'; a line has the columns {}",
                 excerpt(line),
                 SPEC.about
             )

@@ -21,7 +21,7 @@ use serde::Deserialize;
 /// The registry entry.
 pub const SPEC: FormatSpec = FormatSpec {
     name: "mooncake",
-    about: "JSON lines with timestamp (ms) and hash_ids: blocks of language models",
+    about: "JSON lines with timestamp (ms) and hash_ids: blocks of a language model's prompts",
     units: "times in milliseconds",
     extensions: &["jsonl", "mooncake"],
     recognises: |head| {

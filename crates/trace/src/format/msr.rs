@@ -55,7 +55,7 @@ impl LineFormat for Msr {
         }
         let request = parse(line, &mut self.key).map_err(|column| {
             format!(
-                "column {column} is missing or wrong in '{}'; a line reads {}",
+                "column {column} is missing or wrong in '{}'; a line has the columns {}",
                 excerpt(line),
                 SPEC.about
             )

@@ -69,13 +69,13 @@ impl Loss {
     /// The effect on requests that have the part.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Operations => "writes and removals are reads in it",
+            Self::Operations => "writes and deletions become reads",
             Self::Tenants => "requests lose their tenant",
             Self::Lives => "requests lose their time to live",
             Self::Penalties => "requests lose the penalty of a miss",
-            Self::Names => "requests have a hash in place of the key",
-            Self::Sizes => "requests have 4 GiB in place of a larger size",
-            Self::Fractions => "requests have whole seconds for a time",
+            Self::Names => "requests have a hash instead of the key",
+            Self::Sizes => "requests have 4 GiB instead of a larger size",
+            Self::Fractions => "requests have times in whole seconds",
         }
     }
 }

@@ -30,7 +30,7 @@ use base::Micros;
 pub const SPEC: FormatSpec = FormatSpec {
     name: "twitter",
     about: "timestamp in seconds,key,key_size,value_size,client_id,operation,ttl",
-    units: "times and lives in seconds (--format csv reads times in microseconds)",
+    units: "times and times to live in seconds (--format csv reads times in microseconds)",
     extensions: &["twitter", "twitter.csv"],
     recognises: is_slow,
     open: |reader, options| Ok(text::open(reader, options, Twitter)),
@@ -86,7 +86,7 @@ impl LineFormat for Twitter {
         }
         let (key, request) = parse(line).map_err(|column| {
             format!(
-                "column {column} is missing or wrong in '{}'; a line reads {}",
+                "column {column} is missing or wrong in '{}'; a line has the columns {}",
                 excerpt(line),
                 SPEC.about
             )

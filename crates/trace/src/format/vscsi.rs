@@ -45,7 +45,7 @@ pub const SPEC: FormatSpec = FormatSpec {
             None if head.is_empty() => Version::One,
             None => {
                 return Err(Error::Unusable(
-                    "not a vscsi trace: its first records are of neither version 1 nor 2".into(),
+                    "not a vscsi trace: its first records are neither version 1 nor 2".into(),
                 ));
             }
         };

@@ -18,7 +18,7 @@ use crate::text::{self, Batch, LineFormat, LineRequest, scaled, size};
 /// The registry entry.
 pub const SPEC: FormatSpec = FormatSpec {
     name: "vscsi-csv",
-    about: "version,time in seconds,op of SCSI in hexadecimal,size,lbn",
+    about: "version,time in seconds,SCSI op in hexadecimal,size,lbn",
     units: "times in seconds, addresses in blocks of 512 bytes",
     extensions: &["vscsi.csv"],
     recognises: |head| head.starts_with(HEADER),
@@ -60,7 +60,8 @@ impl LineFormat for VscsiCsv {
                 let found = excerpt(line);
                 let about = SPEC.about;
                 return Err(format!(
-                    "column {column} is missing or wrong in '{found}'; a line reads {about}"
+                    "column {column} is missing or wrong in '{found}'; a line has the columns \
+                     {about}"
                 ));
             }
         }
@@ -85,7 +86,7 @@ fn parse(line: &[u8]) -> Result<(&[u8], Option<LineRequest>), &'static str> {
     let key = next("lbn")?;
     whole_number(key).ok_or("lbn")?;
     if columns.next().is_some() {
-        return Err("lbn (and nothing behind it)");
+        return Err("lbn (and nothing after it)");
     }
     let request =
         vscsi::op(code).map(|op| LineRequest { op, ..LineRequest::get(micros, value_size) });

@@ -38,7 +38,7 @@ fn combine(text: &str, is_mix: bool, options: &ReadOptions) -> Result<Box<dyn So
         match name {
             "requests" if is_mix => requests = Some(number()?),
             "seed" => seed = number()?,
-            _ => return Err(format!("no parameter '{name}': there are requests=N and seed=N")),
+            _ => return Err(format!("no parameter '{name}': write requests=N or seed=N")),
         }
         rest = behind;
     }

@@ -7,7 +7,7 @@ use base::Prng;
 /// The registry entry.
 pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "loop",
-    about: "the same keys in the same order, again and again",
+    about: "the same keys in the same order, over and over",
     params: &[Param::new("keys", "10000", "objects in the loop")],
     build: |values| Ok(Box::new(Loop { keys: values.count("keys")? })),
 };

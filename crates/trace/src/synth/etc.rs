@@ -19,10 +19,10 @@ pub const SPEC: GeneratorSpec = GeneratorSpec {
     params: &[
         Param::new("keys", "1000000", "objects"),
         Param::new("skew", "1.0", "exponent of popularity"),
-        Param::new("key-size", "gev/30.7984/8.20449/0.078688", "least bytes of a key"),
+        Param::new("key-size", "gev/30.7984/8.20449/0.078688", "minimum bytes of a key"),
         Param::new("size", "etc", "bytes of a value"),
         Param::new("set", "0.03226", "share of the requests that write: 1 in 31"),
-        Param::new("rate", "52715", "requests a second"),
+        Param::new("rate", "52715", "requests per second"),
     ],
     build: |values| {
         let zipf = Zipf::new(values.count("keys")?, values.at_least("skew", 0.0)?);

@@ -77,7 +77,7 @@ impl Generated {
         }
         let prefix = values.text("prefix").as_bytes();
         if prefix.iter().any(|byte| matches!(byte, b',' | b' ' | b'\n' | b'\r')) {
-            return Err("prefix has a comma, a blank or an end of line: leave them out".into());
+            return Err("prefix contains a comma, a space or a line end: leave them out".into());
         }
         Ok(Self {
             pattern: (spec.build)(values)?,

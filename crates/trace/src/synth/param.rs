@@ -23,20 +23,24 @@ impl Param {
 
 /// The parameters of every generator.
 pub const COMMON: &[Param] = &[
-    Param::new("requests", "1000000", "requests in all"),
+    Param::new("requests", "1000000", "number of requests"),
     Param::new("seed", "1", "the same seed gives the same trace"),
-    Param::new("rate", "1000", "requests a second"),
+    Param::new("rate", "1000", "requests per second"),
     Param::new("arrivals", "constant", "constant gaps, or poisson"),
-    Param::new("size", "const/512", "bytes of a value: a distribution, drawn once for each object"),
+    Param::new("size", "const/512", "bytes of a value: a distribution, one draw for each object"),
     Param::new(
         "key-size",
         "const/0",
-        "least bytes of a key: a distribution; keys are padded to it",
+        "minimum bytes of a key: a distribution; keys are padded to it",
     ),
-    Param::new("penalty", "const/0", "microseconds a miss costs: a distribution over the objects"),
-    Param::new("ttl", "const/0", "seconds an object lives: a distribution over the objects"),
+    Param::new(
+        "penalty",
+        "const/0",
+        "cost of a miss in microseconds: a distribution over the objects",
+    ),
+    Param::new("ttl", "const/0", "time to live in seconds: a distribution over the objects"),
     Param::new("set", "0", "share of the requests that write"),
     Param::new("delete", "0", "share of the requests that delete"),
     Param::new("tenant", "0", "number of the tenant"),
-    Param::new("prefix", "", "beginning of every key"),
+    Param::new("prefix", "", "start of every key"),
 ];

@@ -20,7 +20,7 @@ pub const SPEC: GeneratorSpec = GeneratorSpec {
         Param::new("period", "600", "seconds from one peak to the next"),
         Param::new("shape", "square", "square or sine"),
         Param::new("peak", "0.5", "share of a period at the peak, for a square"),
-        Param::new("valley", "0.1", "rate in the valley, as share of that at the peak"),
+        Param::new("valley", "0.1", "rate in the valley, as a share of the peak's"),
     ],
     build: |values| {
         let sine = match values.text("shape") {
@@ -30,7 +30,10 @@ pub const SPEC: GeneratorSpec = GeneratorSpec {
         };
         let peak = values.share("peak")?;
         if peak < 1.0 / STEPS {
-            return Err(format!("peak={peak}: it takes at least {} of a period", 1.0 / STEPS));
+            return Err(format!(
+                "peak={peak}: write at least {}, a share of the period",
+                1.0 / STEPS
+            ));
         }
         Ok(Box::new(Periodic {
             zipf: Zipf::new(values.count("keys")?, values.at_least("skew", 0.0)?),

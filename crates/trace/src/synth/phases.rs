@@ -18,20 +18,20 @@ use base::Prng;
 /// The registry entry.
 pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "phases",
-    about: "one set of keys, a passage, another set: LAMA's three phases",
+    about: "one set of keys, a transition, another set: LAMA's three phases",
     params: &[
         Param::new("keys", "100000", "objects in each set"),
         Param::new("first", "0.9", "exponent of popularity in the first set"),
         Param::new("second", "0.9", "exponent of popularity in the second set"),
-        Param::new("begin", "0.3333", "share of the requests before the passage begins"),
-        Param::new("end", "0.6667", "share of the requests when it is over"),
+        Param::new("begin", "0.3333", "share of the requests before the transition"),
+        Param::new("end", "0.6667", "share of the requests before its end"),
     ],
     build: |values| {
         let keys = values.count("keys")?;
         let requests = values.number("requests")? as f64;
         let (begin, end) = (values.share("begin")?, values.share("end")?);
         if begin > end {
-            return Err(format!("begin={begin} lies behind end={end}: swap them"));
+            return Err(format!("begin={begin} is above end={end}: swap them"));
         }
         Ok(Box::new(Phases {
             keys,

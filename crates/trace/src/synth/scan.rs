@@ -8,9 +8,9 @@ use base::Prng;
 /// The registry entry.
 pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "scan",
-    about: "Zipf's law, disturbed by scans of keys asked for once",
+    about: "Zipf's law, disturbed by scans of keys requested once",
     params: &[
-        Param::new("keys", "100000", "objects asked for again"),
+        Param::new("keys", "100000", "objects requested again"),
         Param::new("skew", "0.9", "exponent of their popularity"),
         Param::new("share", "0.3", "share of the requests that belong to scans"),
         Param::new("length", "10000", "requests in a scan"),

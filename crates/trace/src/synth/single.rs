@@ -39,7 +39,7 @@ pub(super) fn one(
         let name = name.replace('_', "-");
         values.set(&name, value)?;
         if said.contains(&name) {
-            return Err(format!("{name} is said twice: say it once"));
+            return Err(format!("{name} is given twice: give it once"));
         }
         said.push(name);
     }

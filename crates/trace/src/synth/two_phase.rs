@@ -18,8 +18,8 @@ pub const SPEC: GeneratorSpec = GeneratorSpec {
         Param::new("keys", "100000", "objects of the first phase"),
         Param::new("skew", "0.9", "exponent of their popularity"),
         Param::new("loop", "50000", "objects in the loop of the second phase"),
-        Param::new("cycles", "1", "how often both phases come"),
-        Param::new("first", "0.5", "share of a cycle that is the first phase"),
+        Param::new("cycles", "1", "number of cycles of both phases"),
+        Param::new("first", "0.5", "share of a cycle in the first phase"),
     ],
     build: |values| {
         let keys = values.count("keys")?;

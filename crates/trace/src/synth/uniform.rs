@@ -7,7 +7,7 @@ use base::Prng;
 /// The registry entry.
 pub const SPEC: GeneratorSpec = GeneratorSpec {
     name: "uniform",
-    about: "independent requests, all keys alike",
+    about: "independent requests, all keys equally likely",
     params: &[Param::new("keys", "100000", "objects")],
     build: |values| Ok(Box::new(Uniform { keys: values.count("keys")? })),
 };

@@ -24,7 +24,9 @@ impl Values {
         };
         match self.0.iter_mut().find(|(n, _)| *n == name) {
             Some((_, held)) => value.clone_into(held),
-            None => return Err(format!("no parameter '{name}': there are {}", known(self))),
+            None => {
+                return Err(format!("no parameter '{name}': the parameters are {}", known(self)));
+            }
         }
         Ok(())
     }
@@ -47,7 +49,7 @@ impl Values {
     /// A whole number above zero.
     pub fn count(&self, name: &str) -> Result<u64, String> {
         match self.number(name)? {
-            0 => Err(format!("{name}=0: there must be at least one")),
+            0 => Err(format!("{name}=0: write at least 1")),
             count => Ok(count),
         }
     }

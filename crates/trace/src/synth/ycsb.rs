@@ -26,9 +26,9 @@ pub const SPEC: GeneratorSpec = GeneratorSpec {
         Param::new("workload", "a", "a, b, c, d, e or f"),
         Param::new("keys", "100000", "records at the start"),
         Param::new("skew", "0.99", "exponent of popularity"),
-        Param::new("scan", "100", "most records in a scan"),
+        Param::new("scan", "100", "maximum records in a scan"),
         Param::new("size", "const/1000", "bytes of a record"),
-        Param::new("prefix", "user", "beginning of every key"),
+        Param::new("prefix", "user", "start of every key"),
     ],
     build: |values| {
         let mix = match values.text("workload").to_ascii_lowercase().as_str() {

@@ -40,7 +40,7 @@ fn compared(pool: &Pool) -> Option<String> {
         Some(format!("{} {more:+.1} %", one.evictor))
     });
     let others: Vec<_> = others.collect();
-    let than = format!("in miniature, waiting beside {}", pool.evictor);
+    let than = format!("in miniature, waiting relative to {}", pool.evictor);
     (!others.is_empty()).then(|| format!("{than}: {}", others.join(", ")))
 }
 

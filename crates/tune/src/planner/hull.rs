@@ -20,7 +20,7 @@ fn plan(snapshot: &Snapshot) -> Plan {
     let (division, mut notes) = problem.division(&greedy.units);
     if greedy.cost > 0.0 {
         let gap = 100.0 * (greedy.cost - greedy.bound) / greedy.cost;
-        notes.push(format!("no division is better than this one by more than {gap:.2} %"));
+        notes.push(format!("no other division is better by more than {gap:.2} %"));
     }
     Plan::of(SPEC.name, snapshot, &division, notes)
 }

@@ -36,7 +36,11 @@ fn plan(snapshot: &Snapshot) -> Plan {
         .collect();
     let mut notes = vec![];
     if scale < 1.0 {
-        notes.push(format!("{} was asked for, of {}", Bytes(sum as u64), snapshot.memory));
+        notes.push(format!(
+            "the manual plan asks for {}, more than the {} of memory",
+            Bytes(sum as u64),
+            snapshot.memory
+        ));
     }
     Plan::of(SPEC.name, snapshot, &division, notes)
 }

@@ -105,7 +105,7 @@ fn grant(snapshot: &Snapshot, promise: &Promise, left: Bytes) -> Result<Vec<Byte
     };
     let (name, wanted) = (&promise.name, shown(promise.target, target));
     if floors(&own, |_| true) > left {
-        return Err(format!("{name}: {wanted}: its floors alone exceed {left}"));
+        return Err(format!("{name}: {wanted}: the floors of its pools exceed {left}"));
     }
     let ask = (target - error(&own, promise)).max(ASK_MIN * target);
     let solve = |own: &Snapshot| -> Option<(Vec<Bytes>, f64)> {
@@ -129,13 +129,15 @@ fn grant(snapshot: &Snapshot, promise: &Promise, left: Bytes) -> Result<Vec<Byte
     Err(match answer {
         Some((budgets, _)) if !budgets.is_empty() => {
             let need: Bytes = budgets.into_iter().sum();
-            format!("{name}: {wanted} needs {need}; there are {left}")
+            format!("{name}: {wanted} needs {need}, but only {left} are left")
         }
         Some((_, least)) => {
             let least = shown(promise.target, least);
-            format!("{name}: {wanted} cannot be met: with all the memory it could use, {least}")
+            format!(
+                "{name}: {wanted} is out of reach: with all the memory it can use, it gets {least}"
+            )
         }
-        None => format!("{name}: {wanted}: its floors alone exceed {left}"),
+        None => format!("{name}: {wanted}: the floors of its pools exceed {left}"),
     })
 }
 
@@ -210,9 +212,10 @@ mod tests {
     fn what_cannot_be_met_is_said() {
         let plan = super::plan(&shop(Target::MissRatio(0.3), 1));
         assert_eq!(pages(&plan), [0, 0, 1], "{plan}");
-        assert_eq!(plan.notes, ["shop: 70.0 % hits needs 1.95 KiB; there are 1000 B"]);
+        assert_eq!(plan.notes, ["shop: 70.0 % hits needs 1.95 KiB, but only 1000 B are left"]);
         let plan = super::plan(&shop(Target::MissRatio(0.1), 8));
-        let note = "shop: 90.0 % hits cannot be met: with all the memory it could use, 84.0 % hits";
+        let note = "shop: 90.0 % hits is out of reach: with all the memory it can use, \
+                    it gets 84.0 % hits";
         assert_eq!(plan.notes, [note]);
     }
 

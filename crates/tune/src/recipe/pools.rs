@@ -72,8 +72,8 @@ impl Pools {
     /// The reason why a tenant has no curve of its own, where the division is the reason.
     pub fn why_no_curve(self) -> Option<&'static str> {
         self.needs_pages().then_some(
-            "this recipe has a curve for each class of sizes, not for a tenant: \
-             LARDER PLAN shows what it expects of them",
+            "this recipe has a curve for each size class, not for each tenant: LARDER PLAN shows \
+             the forecast of each class",
         )
     }
 

@@ -79,12 +79,12 @@ pub fn parse(text: &str) -> Result<Recipe, String> {
     for part in parts {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         if said.contains(&name) {
-            return Err(format!("'{text}': {name} is said twice: say it once"));
+            return Err(format!("'{text}' gives {name} twice: give it once"));
         }
         said.push(name);
         let number = |low: f64, high: f64| {
             let number = value.parse::<f64>().ok().filter(|n| (low..=high).contains(n));
-            number.ok_or_else(|| format!("'{part}': {name} is a number from {low} to {high}"))
+            number.ok_or_else(|| format!("'{part}': {name} must be a number from {low} to {high}"))
         };
         match name {
             "objective" => recipe.objective = Objective::parse(value)?,
@@ -107,9 +107,8 @@ pub fn parse(text: &str) -> Result<Recipe, String> {
             "keep" => recipe.keep = number(0.0, 1.0)?,
             _ => {
                 return Err(format!(
-                    "'{part}' is not a setting of a recipe: \
-                     there are objective, model, k, planner, epoch, interval, grain, rate, \
-                     gain, move and keep"
+                    "'{part}' is not a setting of a recipe: choose from objective, model, k, \
+                     planner, epoch, interval, grain, rate, gain, move and keep"
                 ));
             }
         }

@@ -82,7 +82,9 @@ impl TenantConfig {
         let [name, rest @ ..] = words else { return Err(form("a tenant needs a name")) };
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
         if name.is_empty() || !name.chars().all(plain) {
-            return Err(form(&format!("'{name}' is no name: use letters, digits and - _ . :")));
+            return Err(form(&format!(
+                "'{name}' is not a valid name: use letters, digits and any of : - _ ."
+            )));
         }
         let mut tenant = Self { name: name.clone(), ..Self::fallback() };
         let (mut rest, mut seen) = (rest.iter(), vec![]);
@@ -90,23 +92,26 @@ impl TenantConfig {
             let known = word.to_ascii_lowercase();
             let is_rule = ["match", "db", "prefix", "user", "listener"].contains(&&*known);
             if !is_rule && seen.contains(&known) {
-                return Err(form(&format!("'{word}' is there twice")));
+                return Err(form(&format!("'{word}' is given twice")));
             }
             let mut value =
-                |what: &str| rest.next().ok_or_else(|| form(&format!("'{word}' lacks its {what}")));
+                |what: &str| rest.next().ok_or_else(|| form(&format!("'{word}' needs a {what}")));
             match known.as_str() {
                 // `match` may be repeated, and may be left out between two matches.
                 "match" => {}
                 "db" => {
                     let db = value("number")?;
-                    let db = db.parse().map_err(|_| form(&format!("'{db}' is no database")))?;
+                    let db = db
+                        .parse()
+                        .map_err(|_| form(&format!("'{db}' is not a database number")))?;
                     tenant.matches.push(Match::Db(db));
                 }
                 "prefix" => tenant.matches.push(Match::Prefix(value("prefix")?.clone().into())),
                 "user" => tenant.matches.push(Match::User(value("name")?.clone())),
                 "listener" => {
                     let port = value("port")?;
-                    let port = port.parse().map_err(|_| form(&format!("'{port}' is no port")))?;
+                    let port =
+                        port.parse().map_err(|_| form(&format!("'{port}' is not a port")))?;
                     tenant.matches.push(Match::Listener(port));
                 }
                 "min" => tenant.min = Bytes::parse(value("size")?)?,
@@ -115,26 +120,27 @@ impl TenantConfig {
                     let weight = value("number")?;
                     tenant.weight = match weight.parse::<f64>() {
                         Ok(number) if number > 0.0 && number.is_finite() => number,
-                        _ => return Err(form(&format!("'{weight}' is no weight above 0"))),
+                        _ => return Err(form(&format!("'{weight}' is not a number above 0"))),
                     };
                 }
                 "penalty" => {
-                    tenant.hinted = match value("auto or hint")?.to_ascii_lowercase().as_str() {
+                    tenant.hinted = match value("word, auto or hint")?.to_ascii_lowercase().as_str()
+                    {
                         "auto" => false,
                         "hint" => true,
                         other => {
-                            return Err(form(&format!("'{other}' is no way to know penalties")));
+                            return Err(form(&format!("'{other}' is not auto or hint")));
                         }
                     };
                 }
-                "target" => tenant.target = Some(target(value("ratio or time")?)?),
+                "target" => tenant.target = Some(target(value("miss ratio or time")?)?),
                 "priority" => {
                     let number = value("number")?;
                     let read = number.parse();
                     tenant.priority =
-                        read.map_err(|_| form(&format!("'{number}' is no priority")))?;
+                        read.map_err(|_| form(&format!("'{number}' is not a priority")))?;
                 }
-                _ => return Err(form(&format!("'{word}' is not known here"))),
+                _ => return Err(form(&format!("'{word}' is unknown"))),
             }
             seen.push(known);
         }

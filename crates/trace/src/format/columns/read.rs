@@ -64,9 +64,9 @@ impl Columns {
                 (None, Some(header)) => header,
                 (None, None) => {
                     return Err(Error::Unusable(format!(
-                        "expected the names of the columns in the first line, and found '{}': name \
-                         them with --columns, as in --columns time,key,size, - for what means \
-                         nothing, of {}",
+                        "expected column names in the first line, and found '{}': name the columns \
+                         with --columns, as in --columns time,key,size, with - for a column to \
+                         skip, from {}",
                         excerpt(line),
                         known()
                     )));
@@ -130,7 +130,7 @@ impl LineFormat for Columns {
             return Ok(());
         }
         let request = self.parse(line).map_err(|column| {
-            format!("the column of the {column} is missing or wrong in '{}'", excerpt(line))
+            format!("the {column} column is missing or wrong in '{}'", excerpt(line))
         })?;
         self.requests += 1;
         batch.push(&self.key, request);

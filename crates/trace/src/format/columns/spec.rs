@@ -12,7 +12,7 @@ use std::io::{BufWriter, Write};
 /// The registry entry.
 pub const SPEC: FormatSpec = FormatSpec {
     name: "columns",
-    about: "text in columns, named in the first line or by --columns",
+    about: "text in columns, named by the first line or by --columns",
     units: "",
     extensions: &["tsv", "psv"],
     recognises: |head| {

@@ -31,7 +31,7 @@ fn a_header_is_understood_and_said() {
     for part in [
         "object is the key, bytes is the size in bytes, service is the tenant",
         "ignored: colour",
-        "missing: time (requests are a millisecond apart), operation (all read)",
+        "missing: time (requests are a millisecond apart), operation (all are reads)",
     ] {
         assert!(remark.contains(part), "{remark}");
     }
@@ -89,8 +89,8 @@ fn named_columns_are_said_and_checked() {
     assert_eq!(all, [("a", 1_500), ("b", 2_000)], "the names are no request");
     for (names, part) in [
         ("key,colour", "unknown column 'colour'"),
-        ("key,id", "second for the key"),
-        ("time,size", "one column key"),
+        ("key,id", "second column for the key"),
+        ("time,size", "one column named key"),
     ] {
         let error = open("a,1\n", &with_columns(names)).err().unwrap();
         assert!(error.contains(part), "{names}: {error}");

@@ -14,13 +14,17 @@ use std::ops::Range;
 
 /// Reads the rate and the seed of a sample, after its magic number.
 pub(super) fn sample(records: &mut Records) -> Result<Sample, Error> {
-    let cut = || Error::Unusable("a sample that ends in its first line: sample it again".into());
+    let cut = || {
+        Error::Unusable("the sample is truncated in its first line: take the sample again".into())
+    };
     let mut fields = Fields(records.take_some(16)?.ok_or_else(cut)?);
     let (rate, seed) = (f64::from_bits(fields.u64()), fields.u64());
     if rate > 0.0 && rate <= 1.0 {
         return Ok(Sample { rate, seed });
     }
-    Err(Error::Unusable("a sample of no rate: the file is damaged, sample it again".into()))
+    Err(Error::Unusable(
+        "the sample has no valid rate, so the file is damaged: take the sample again".into(),
+    ))
 }
 
 pub(super) struct Compact {
@@ -42,8 +46,8 @@ pub(super) struct Compact {
     unpacking: zstd::bulk::Decompressor<'static>,
 }
 
-const CUT: Damage = "a column that ends too soon";
-pub(super) const ABSENT: Damage = "a request for an object that is not in the table";
+const CUT: Damage = "a column is truncated";
+pub(super) const ABSENT: Damage = "a request refers to an object that is not in the table";
 
 /// The operation in the flags of a request.
 pub(super) fn op(flag: u8) -> Result<Op, Damage> {
@@ -51,7 +55,7 @@ pub(super) fn op(flag: u8) -> Result<Op, Damage> {
         0 => Ok(Op::Get),
         1 => Ok(Op::Set),
         2 => Ok(Op::Delete),
-        _ => Err("an operation that is none"),
+        _ => Err("a request has an unknown operation"),
     }
 }
 
@@ -87,7 +91,7 @@ impl Compact {
     }
 
     fn read_block(&mut self) -> Result<bool, Error> {
-        let cut = "the trace ends inside a block";
+        let cut = "the last block is truncated";
         let lengths = match self.records.take_some(8) {
             Ok(None) => return Ok(false),
             Ok(Some(lengths)) => {
@@ -98,7 +102,7 @@ impl Compact {
             Err(error) => return Err(error),
         };
         if lengths.0 > BLOCK_BYTES_MAX || lengths.1 > BLOCK_BYTES_MAX {
-            return Err(self.damaged("a block longer than any"));
+            return Err(self.damaged("a block is longer than the limit"));
         }
         self.plain.clear();
         self.plain.reserve(lengths.1);
@@ -109,7 +113,7 @@ impl Compact {
             Err(error) => return Err(error),
         };
         if !matches!(unpacked, Ok(len) if len == lengths.1) {
-            return Err(self.damaged("a block that cannot be unpacked"));
+            return Err(self.damaged("a block cannot be decompressed"));
         }
         self.lay_out().map_err(|damage| self.damaged(damage))?;
         Ok(true)
@@ -117,7 +121,7 @@ impl Compact {
 
     /// Finds the columns of a block.
     fn lay_out(&mut self) -> Result<(), Damage> {
-        let wrong = "a block whose columns do not fit";
+        let wrong = "the columns of a block have wrong lengths";
         let mut at = (0, self.plain.len());
         self.left = varint(&self.plain, &mut at).ok_or(wrong)?;
         let mut lengths = [0; COLUMNS];
@@ -141,7 +145,7 @@ impl Compact {
     }
 
     fn small(&mut self, column: usize) -> Result<u32, Damage> {
-        u32::try_from(self.number(column)?).map_err(|_| "a size above 4 GiB")
+        u32::try_from(self.number(column)?).map_err(|_| "a size is above 4 GiB")
     }
 
     fn read_passed(&mut self) -> Result<Passed, Damage> {
@@ -192,7 +196,7 @@ impl Compact {
         let len = self.number(KEYS)? as usize;
         let (start, end) = self.columns[KEYS];
         let behind = start.checked_add(len).filter(|behind| *behind <= end);
-        let behind = behind.ok_or("a key that ends too soon")?;
+        let behind = behind.ok_or("a key is truncated")?;
         self.columns[KEYS].0 = behind;
         Ok(start..behind)
     }

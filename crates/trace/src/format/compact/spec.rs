@@ -10,7 +10,7 @@ use crate::records::Records;
 /// The registry entry.
 pub const SPEC: FormatSpec = FormatSpec {
     name: "compact",
-    about: "binary, our own: all fields, a few bytes a request",
+    about: "binary, Larder's own: all fields, a few bytes per request",
     units: "",
     extensions: &["compact"],
     recognises: |head| head.starts_with(&MAGIC) || head.starts_with(&MAGIC_OF_SAMPLES),
@@ -22,7 +22,7 @@ pub const SPEC: FormatSpec = FormatSpec {
             Err(error) if !error.is_malformed() => return Err(error),
             _ => {
                 return Err(Error::Unusable(
-                    "not a trace in the compact form: it does not begin with its magic number"
+                    "not a trace in the compact format: it does not begin with the magic number"
                         .into(),
                 ));
             }

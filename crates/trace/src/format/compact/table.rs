@@ -31,10 +31,10 @@ impl Recent {
     ) -> Result<(), Damage> {
         if flag & VALUE != 0 {
             let size = Some(number()?).filter(|size| *size <= SIZE_MAX);
-            self.value_size = size.ok_or("a size above 1 TiB")?;
+            self.value_size = size.ok_or("a size is above 1 TiB")?;
         }
         if flag & TENANT != 0 {
-            self.tenant = u16::try_from(number()?).map_err(|_| "a tenant above 65535")?;
+            self.tenant = u16::try_from(number()?).map_err(|_| "a tenant is above 65535")?;
         }
         if flag & TTL != 0 {
             self.ttl = number()?;

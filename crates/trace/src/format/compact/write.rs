@@ -69,7 +69,8 @@ impl CompactWriter {
             plain.append(column);
         }
         let packed = zstd::bulk::compress(&plain, LEVEL)?;
-        let too_large = |_| io::Error::other("a block above 4 GiB: keys this long are not kept");
+        let too_large =
+            |_| io::Error::other("a block is above 4 GiB: the format does not hold keys this long");
         let lengths = [packed.len(), plain.len()].map(u32::try_from);
         for length in lengths {
             self.out.write_all(&length.map_err(too_large)?.to_le_bytes())?;
