@@ -203,14 +203,14 @@ async fn answer<S: Source>(
         Ok(()) if authorization.is_none() && !is_at_home(&**source, request) => page(
             StatusCode::MISDIRECTED_REQUEST,
             TEXT,
-            "this name is not known here: ask by the address, name it in http-hosts, or set a \
+            "this host name is unknown: use the address, add the name to http-hosts, or set a \
              password\n",
         ),
         Ok(()) => admitted(source, latest, place, path, request.uri().query().unwrap_or_default()),
         Err(Refused::Unknown) => page(
             StatusCode::UNAUTHORIZED,
             TEXT,
-            "name and password of a user who may call INFO are needed\n",
+            "log in with the name and password of a user who may call INFO\n",
         ),
         Err(Refused::MayNot(user)) => page(
             StatusCode::FORBIDDEN,
@@ -248,12 +248,15 @@ fn admitted<S: Source>(
         "/dashboard.js" => ok(SCRIPT, report::page::SCRIPT.to_owned()),
         "/events" => match Events::of(query, latest, source, place) {
             Some(events) => respond(StatusCode::OK, EVENTS, Either::Right(events)),
-            None => page(StatusCode::NOT_FOUND, TEXT, "page must name one of the dashboard\n"),
+            None => {
+                page(StatusCode::NOT_FOUND, TEXT, "page must be one of the dashboard's pages\n")
+            }
         },
         _ => page(
             StatusCode::NOT_FOUND,
             TEXT,
-            "there are / (the dashboard), /metrics, /report.json, /healthz and /readyz\n",
+            "not found: there are / (the dashboard), /metrics, /report.json, /healthz and \
+             /readyz\n",
         ),
     }
 }

@@ -56,7 +56,9 @@ impl Places {
                 break;
             };
             taken.close(id);
-            tracing::debug!("an HTTP connection made room for another: http-maxclients is {max}");
+            tracing::debug!(
+                "closed an HTTP connection to make room for another: http-maxclients is {max}"
+            );
         }
         taken.next += 1;
         let id = taken.next;

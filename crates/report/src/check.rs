@@ -24,12 +24,12 @@ impl Report {
             }
             if reads > 0 && seconds != self.recent.seconds {
                 let all = self.recent.seconds;
-                return Err(format!("{name} is told of {seconds} s, and all of {all} s"));
+                return Err(format!("{name} covers {seconds} s, but the total covers {all} s"));
             }
             let us = tenant.penalty_us.unwrap_or_default();
             if wait_ms > 0.0 && differs(wait_ms, misses as f64 * us / 1e3) {
                 return Err(format!(
-                    "{name} waits {wait_ms} ms, and misses {misses} times for {us} µs"
+                    "{name} waits {wait_ms} ms, but misses {misses} times at {us} µs"
                 ));
             }
         }
@@ -38,7 +38,7 @@ impl Report {
         let is_sum = rows.reads == all.reads && rows.misses == all.misses;
         // With very many tenants, some have no row.
         if self.tenants.len() < TENANTS_MAX && (!is_sum || differs(rows.wait_ms, all.wait_ms)) {
-            return Err(format!("rows come to {rows:?}, and the total is {all:?}"));
+            return Err(format!("the rows add up to {rows:?}, but the total is {all:?}"));
         }
         Ok(())
     }

@@ -124,9 +124,9 @@ pub fn pools(status: &Status) -> Vec<String> {
         ));
     }
     text.push(
-        "expected, actual: miss ratios of the last epoch that ended, with the memory of".into(),
+        "expected, actual: miss ratios of the last complete epoch, with the memory of".into(),
     );
-    text.push("'has'. expects: the miss ratio with the memory of the last plan.".into());
+    text.push("'has'. expects: the forecast miss ratio with the memory of the last plan.".into());
     let notes = status.plan.iter().flat_map(|plan| &plan.notes).map(ToString::to_string);
     text.extend(notes.flat_map(|note| wrap(&note, 80, 2)));
     text
@@ -136,24 +136,25 @@ pub fn pools(status: &Status) -> Vec<String> {
 pub fn decision(epoch: &Epoch) -> String {
     // A recipe that asks for no minimum gain has no finite threshold.
     let asked = match epoch.threshold {
-        asked if asked.is_finite() => format!(", and {:.1} % are asked for", 100.0 * asked),
+        asked if asked.is_finite() => format!("; a new plan must save {:.1} %", 100.0 * asked),
         _ => String::new(),
     };
     let gain = 100.0 * epoch.gain;
     let promised = format!("it promises to save {gain:.1} % more than the plan in force{asked}");
     match epoch.decision {
-        Decision::Learning => "Too little is known to plan.".to_owned(),
+        Decision::Learning => "There are too few samples to plan.".to_owned(),
         Decision::Kept => format!("The last plan was not adopted: {promised}."),
         Decision::Cooling => {
-            format!("The last plan waits, for the one before is young: {promised}.")
+            format!("The last plan waits, because the plan before it is young: {promised}.")
         }
         Decision::Adopted => format!("The last plan is in force: {promised}."),
-        Decision::Advised => format!("The last plan is advice: {promised}."),
+        Decision::Advised => format!("The last plan is only advice: {promised}."),
         Decision::Reversed => {
-            format!("The last plan is in force and takes back the one before: {promised}.")
+            format!("The last plan is in force and undoes the plan before it: {promised}.")
         }
-        Decision::FellBack => "What the plan in force had forecast did not come true: the last \
-             division that kept its word is in force again, and nothing new is tried for a while."
+        Decision::FellBack => "The plan in force missed its forecast: the last division that met \
+                               its forecast is in force again, and the pilot tries no new plan for \
+                               a while."
             .to_owned(),
     }
 }
@@ -163,14 +164,16 @@ pub fn decision(epoch: &Epoch) -> String {
 fn change_of(epoch: &Epoch, before: Option<&Epoch>, unix_s: u64) -> Option<Change> {
     if epoch.decision == Decision::Advised {
         let is_new = before.is_none_or(|before| before.decision != Decision::Advised);
-        let text = "a plan is proposed; nothing is moved".to_owned();
+        let text = "a plan is proposed; no memory moves".to_owned();
         let promised = Some(epoch.gain).filter(|gain| gain.is_finite() && *gain > 0.0);
         return is_new.then(|| Change { unix_s, text, promised, ..Change::default() });
     }
     let text = match epoch.decision {
         Decision::Adopted => "a plan is in force",
-        Decision::Reversed => "a plan takes back the one before",
-        Decision::FellBack => "an earlier division is in force again, for the last broke its word",
+        Decision::Reversed => "a plan undoes the plan before it",
+        Decision::FellBack => {
+            "an earlier division is in force again, because the last one missed its forecast"
+        }
         Decision::Learning | Decision::Kept | Decision::Cooling | Decision::Advised => return None,
     };
     let all: u64 = epoch.pools.iter().map(|pool| pool.budget.0).sum();

@@ -36,7 +36,7 @@ fn times(since: f64, before: f64) -> String {
     match since / before.max(f64::MIN_POSITIVE) {
         _ if since < 1.0 => "ended".to_owned(),
         times if times > 100.0 => "began".to_owned(),
-        times if times >= 1.0 => format!("is {times:.1} times what it was"),
+        times if times >= 1.0 => format!("rose to {times:.1} times"),
         times => format!("fell to {}", crate::words::percent(times)),
     }
 }
@@ -155,7 +155,7 @@ impl Shift {
             |(place, rate): (usize, &f64)| ((*rate > middle) == (since > before)) == (place >= at);
         let agree = rates.iter().enumerate().filter(|one| fits(*one)).count();
         let text = format!(
-            "'s load {}: {} reads a second, {} before",
+            "'s load {}: {} reads per second, {} before",
             times(since, before),
             crate::words::count(since.round() as u64),
             crate::words::count(before.round() as u64)
@@ -174,7 +174,7 @@ impl Shift {
             format!(" misses {}, {} before", percent(shift.since), percent(shift.before));
         let (had, has) = (shift.used_before, shift.used_since);
         if had.abs_diff(has) > had.max(has) / 10 {
-            text = format!("{text}, with {} where it had {}", size(has), size(had));
+            text = format!("{text}, with {} instead of {}", size(has), size(had));
         }
         // A younger change may be a fluctuation.
         (last.saturating_sub(shift.unix_s) as f64 >= LOAD_MIN_S).then_some((

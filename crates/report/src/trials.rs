@@ -99,8 +99,8 @@ pub(crate) fn off(report: &Report, levels: &Levels<'_>, present: &Played) -> Opt
         if tenant.recent.wait_ms > MATTERS * all && (played - measured).abs() > allowed {
             let percent = crate::words::percent;
             return Some(format!(
-                "{} misses {}, and {} where its sampled requests are played again, so they tell \
-                 too little of other policies.",
+                "{} misses {}, but {} in a replay of its sampled requests, so replays tell too \
+                 little about other policies.",
                 tenant.name,
                 percent(measured),
                 percent(played)
@@ -110,8 +110,8 @@ pub(crate) fn off(report: &Report, levels: &Levels<'_>, present: &Played) -> Opt
     let misfit = misfit(report, levels, present);
     (misfit > MISFIT_MAX).then(|| {
         format!(
-            "The waiting that is played with sampled requests is off by {} from what is measured, \
-             so they tell too little of other policies.",
+            "The waiting in replays of sampled requests is off by {} from the measured waiting, so \
+             replays tell too little about other policies.",
             crate::words::percent(misfit)
         )
     })

@@ -17,7 +17,7 @@ pub fn percent(share: f64) -> String {
 pub fn points(difference: f64) -> String {
     let points = 100.0 * difference.abs();
     let number = if points < 9.95 { format!("{points:.1}") } else { format!("{points:.0}") };
-    let unit = if number == "1.0" { "point" } else { "points" };
+    let unit = if number == "1.0" { "percentage point" } else { "percentage points" };
     format!("{number} {unit}")
 }
 
@@ -110,8 +110,8 @@ pub fn quoted(key: &str) -> String {
 }
 
 /// Units that stay on the same line as their number.
-const UNITS: [&str; 11] =
-    ["%", "B", "KiB", "MiB", "GiB", "TiB", "µs", "ms", "s", "point", "points"];
+const UNITS: [&str; 12] =
+    ["%", "B", "KiB", "MiB", "GiB", "TiB", "µs", "ms", "s", "percentage", "point", "points"];
 
 /// Wraps a sentence at `columns`; lines after the first are indented.
 pub fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
@@ -148,8 +148,8 @@ mod tests {
     fn numbers_are_short() {
         assert_eq!(percent(0.0412), "4.1 %");
         assert_eq!(percent(0.863), "86 %");
-        assert_eq!(points(-0.01), "1.0 point");
-        assert_eq!(points(0.123), "12 points");
+        assert_eq!(points(-0.01), "1.0 percentage point");
+        assert_eq!(points(0.123), "12 percentage points");
         assert_eq!(
             [wait(3.21), wait(412.0), wait(25_300.0), wait(2.5e6)].join(", "),
             "3.2 µs, 412 µs, 25 ms, 2.5 s"

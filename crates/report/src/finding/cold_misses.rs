@@ -14,12 +14,14 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             severity: Severity::Note,
             tenant: Some(tenant.name.clone()),
             says: format!(
-                "{} of its reads ask for keys that were never written before: no memory helps \
-                 those.",
+                "{} of its reads ask for keys that were never written before: memory does not help \
+                 these reads.",
                 percent(cold)
             ),
             evidence: format!("That is {} of its misses.", percent(cold / ratio)),
-            todo: "Where it is known which will be asked for, write them beforehand.".to_owned(),
+            todo: "If the application knows these keys in advance, write them before clients read \
+                   them."
+                .to_owned(),
             worth_ms: waiting_of(tenant, cold),
             ..Finding::default()
         });

@@ -13,9 +13,10 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         found.push(Finding {
             severity: Severity::Advice,
             tenant: Some(tenant.name.clone()),
-            says: format!("{} of its misses are of keys that were removed.", percent(of_misses)),
-            evidence: format!("That is {} of its reads.", points(deleted)),
-            todo: "Clients that change data may write the new value in place of a DEL.".to_owned(),
+            says: format!("{} of its misses are reads of deleted keys.", percent(of_misses)),
+            evidence: format!("That is {} of its reads.", percent(deleted)),
+            todo: "Clients that change data can write the new value instead of sending DEL."
+                .to_owned(),
             worth_ms: waiting_of(tenant, deleted),
             ..Finding::default()
         });

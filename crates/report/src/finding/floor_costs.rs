@@ -19,17 +19,17 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             severity: Severity::Note,
             tenant: Some(tenant.name.clone()),
             says: format!(
-                "its floor of {} makes the others wait about {} a second longer.",
+                "its floor of {} makes the other tenants wait about {} per second longer.",
                 size(tenant.min),
                 wait(1e3 * worth_ms)
             ),
             evidence: format!(
-                "Without it they would wait {} of {}, give or take {}.",
+                "Without the floor they would wait {} instead of {}, give or take {}.",
                 wait(1e3 * without.value),
                 wait(1e3 * without.now),
                 wait(1e3 * without.band())
             ),
-            todo: "A lower `min` gives them the memory.".to_owned(),
+            todo: "A lower `min` leaves them that memory.".to_owned(),
             worth_ms,
             claims: vec![without],
             ..Finding::default()

@@ -19,11 +19,11 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         severity: Severity::Note,
         says: format!("Forecasts of miss ratios were off by up to {}.", points(forecasts.most)),
         evidence: format!(
-            "In {}; half of them were within {}.",
+            "This covers {}; half of the forecasts were within {}.",
             tenant_time(forecasts.count),
             points(forecasts.median)
         ),
-        todo: "Take what is said of other sizes with care: the traffic changes.".to_owned(),
+        todo: "Forecasts for other sizes are uncertain, because the traffic changes.".to_owned(),
         ..Finding::default()
     });
 }

@@ -24,13 +24,16 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             severity: Severity::Advice,
             tenant: Some(tenant.name.clone()),
             says: format!(
-                "asks for the key {} in {} of its requests.",
+                "uses the key {} in {} of its requests.",
                 quoted(&hot.key),
                 percent(hot.share)
             ),
-            evidence: format!("Of {} requests a second of all tenants.", count(all as u64)),
-            todo: "Keep it in the clients for a second (CLIENT TRACKING tells them when it \
-                   changes), or in several copies."
+            evidence: format!(
+                "All tenants together send {} requests per second.",
+                count(all as u64)
+            ),
+            todo: "Keep it in the clients for a second (CLIENT TRACKING reports its changes), or \
+                   store several copies of it."
                 .to_owned(),
             ..Finding::default()
         });

@@ -53,8 +53,8 @@ fn finding(tenant: &crate::Tenant, least: u64, items: u64, memory: f64, hits: f6
             percent(memory),
             percent(hits)
         ),
-        evidence: format!("Of {} items in all.", crate::words::count(tenant.items)),
-        todo: "Compress or split them, or keep them elsewhere.".to_owned(),
+        evidence: format!("It has {} items in all.", crate::words::count(tenant.items)),
+        todo: "Compress them, split them, or store them elsewhere.".to_owned(),
         ..Finding::default()
     }
 }

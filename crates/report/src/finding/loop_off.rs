@@ -9,7 +9,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     }
     found.push(Finding {
         severity: Severity::Note,
-        says: "The loop is off: why reads miss and what other sizes would give is not measured."
+        says: "The loop is off: causes of misses and forecasts for other sizes are not measured."
             .to_owned(),
         evidence: format!("maxmemory-policy is {}.", report.server.policy),
         todo: "CONFIG SET maxmemory-policy auto recipe auto".to_owned(),

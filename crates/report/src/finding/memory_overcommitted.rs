@@ -12,9 +12,14 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     if server.maxmemory == 0 {
         found.push(Finding {
             severity: Severity::Warning,
-            says: "There is no limit of memory: nothing is evicted until the machine has none."
+            says: "There is no memory limit: nothing is evicted until the machine runs out of \
+                   memory."
                 .to_owned(),
-            evidence: format!("{} are in use of {}.", size(server.used), size(server.machine)),
+            evidence: format!(
+                "{} of the machine's {} are in use.",
+                size(server.used),
+                size(server.machine)
+            ),
             todo: "CONFIG SET maxmemory SIZE, such as 1gb.".to_owned(),
             ..Finding::default()
         });
@@ -25,11 +30,12 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         found.push(Finding {
             severity: Severity::Warning,
             says: format!(
-                "maxmemory is {}, and the machine has {}.",
+                "maxmemory is {}, but the machine has {}.",
                 size(server.maxmemory),
                 size(server.machine)
             ),
-            evidence: "Buffers, the system and other programs need some, too.".to_owned(),
+            evidence: "Buffers, the operating system and other programs need memory too."
+                .to_owned(),
             todo: format!("CONFIG SET maxmemory {}mb", (server.machine / 4 * 3) >> 20),
             ..Finding::default()
         });
@@ -39,13 +45,13 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         found.push(Finding {
             severity: Severity::Warning,
             says: format!(
-                "The process takes {}, and maxmemory is {}.",
+                "The process uses {}, but maxmemory is {}.",
                 size(server.resident),
                 size(server.maxmemory)
             ),
-            evidence: "Most of the rest are buffers of clients that read slowly.".to_owned(),
+            evidence: "Buffers of clients that read slowly take most of the rest.".to_owned(),
             todo: "CLIENT LIST shows them (qbuf, omem); client-query-buffer-limit and \
-                   client-output-buffer-limit bound each of them."
+                   client-output-buffer-limit cap each of them."
                 .to_owned(),
             ..Finding::default()
         });
@@ -55,12 +61,12 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         found.push(Finding {
             severity: Severity::Warning,
             says: format!(
-                "Floors come to {}, and there are {} to divide.",
+                "The floors of the tenants add up to {}, but there are only {} to divide.",
                 size(floors),
                 size(server.divided)
             ),
-            evidence: "Not all of them can be kept.".to_owned(),
-            todo: "Lower some `min`, or raise maxmemory.".to_owned(),
+            evidence: "The server cannot keep all of them.".to_owned(),
+            todo: "Lower the `min` of some tenants, or raise maxmemory.".to_owned(),
             ..Finding::default()
         });
     }

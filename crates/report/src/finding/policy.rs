@@ -18,12 +18,15 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     found.push(Finding {
         severity: Severity::Advice,
         says: format!(
-            "{} would wait {} less than {} for the same requests.",
+            "With {} clients would wait {} less than with {}, for the same requests.",
             best.policy,
             percent(gain),
             present.policy
         ),
-        evidence: format!("In plays of sampled requests, give or take {}.", percent(best.band)),
+        evidence: format!(
+            "This comes from replays of sampled requests, give or take {}.",
+            percent(best.band)
+        ),
         todo: format!("CONFIG SET maxmemory-policy {}", best.policy),
         worth_ms: -claim.change(),
         claims: vec![claim],

@@ -18,22 +18,22 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         }
         let (evidence, todo) = match Sizing::of(tenant).map(|sizing| sizing.need(target)) {
             Some(Need::Memory { bytes, .. }) if bytes > tenant.used => (
-                format!("It holds {}, and would need {}.", size(tenant.used), size(bytes)),
-                format!("`min {}mb` gives it that.", bytes.div_ceil(1 << 20)),
+                format!("It holds {} and would need {}.", size(tenant.used), size(bytes)),
+                format!("`min {}mb` reserves that much for it.", bytes.div_ceil(1 << 20)),
             ),
             Some(Need::Never { floor }) => (
                 format!("With all its keys in memory it would miss {}.", percent(floor)),
-                format!("Promise no less than {}.", percent(floor + SLACK)),
+                format!("Set a target of at least {}.", percent(floor + SLACK)),
             ),
             _ => (
-                "Its memory should be enough, or too little was seen of it to say.".to_owned(),
-                "Wait some minutes: its share of memory may still be growing.".to_owned(),
+                "Its memory should be enough, or there are too few samples to tell.".to_owned(),
+                "Wait some minutes: its memory may still be growing.".to_owned(),
             ),
         };
         found.push(Finding {
             severity: Severity::Warning,
             tenant: Some(tenant.name.clone()),
-            says: format!("misses {}, and was promised {}.", percent(ratio), percent(target)),
+            says: format!("misses {}, but its target is {}.", percent(ratio), percent(target)),
             evidence,
             todo,
             worth_ms: waiting_of(tenant, ratio - target),

@@ -14,12 +14,13 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             severity: Severity::Advice,
             tenant: Some(tenant.name.clone()),
             says: format!(
-                "{} of its misses are of keys that were written only later, and not because of \
+                "{} of its misses are reads of keys that were written only later, independently of \
                  the read.",
                 percent(of_misses)
             ),
-            evidence: format!("That is {} of its reads.", points(early)),
-            todo: "Write earlier, or let readers fetch and write what they miss.".to_owned(),
+            evidence: format!("That is {} of its reads.", percent(early)),
+            todo: "Write the keys earlier, or let readers fetch and write what they miss."
+                .to_owned(),
             worth_ms: waiting_of(tenant, early),
             ..Finding::default()
         });

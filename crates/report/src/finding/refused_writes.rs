@@ -12,16 +12,16 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     let never_evicts = server.policy == "noeviction";
     found.push(Finding {
         severity: Severity::Warning,
-        says: format!("{} writes were refused for want of memory.", count(server.refused)),
+        says: format!("{} writes were refused for lack of memory.", count(server.refused)),
         evidence: if never_evicts {
             "maxmemory-policy is noeviction.".to_owned()
         } else {
-            "What is left may not be evicted, or a value is too large.".to_owned()
+            "The remaining items may not be evicted, or a value is too large.".to_owned()
         },
         todo: if never_evicts {
             "CONFIG SET maxmemory-policy auto".to_owned()
         } else {
-            "Raise maxmemory, or lower floors and `max` of tenants.".to_owned()
+            "Raise maxmemory, or lower the `min` and `max` of some tenants.".to_owned()
         },
         ..Finding::default()
     });

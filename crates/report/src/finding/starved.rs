@@ -31,23 +31,23 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, los
     let cost_of = |tenant: &Tenant| tenant.penalty_us.filter(|us| *us > 0.0);
     let evidence = match (cost_of(winner), cost_of(tenant)) {
         (Some(theirs), Some(own)) => format!(
-            "{} got it {} its misses cost {} each, and those of {name} {}.",
+            "{} got that memory {} its misses cost {} each, and misses of {name} {}.",
             winner.name,
             if theirs > own { "because" } else { "although" },
             wait(theirs),
             wait(own)
         ),
-        (_, None) => format!("What misses of {name} cost is not known."),
-        (None, _) => format!("What misses of {} cost is not known.", winner.name),
+        (_, None) => format!("The cost of a miss of {name} is not known."),
+        (None, _) => format!("The cost of a miss of {} is not known.", winner.name),
     };
     let (todo, claims) = remedy(report, tenant, shift.before).unwrap_or_else(|| {
-        (format!("Too little is known of {name} to say how much it needs."), vec![])
+        (format!("There are too few samples of {name} to tell how much memory it needs."), vec![])
     });
     Finding {
         severity: Severity::Warning,
         tenant: Some(name.clone()),
         says: format!(
-            "misses {}. It missed {} until {when}, when {} of its memory went to {}.",
+            "misses {}. It missed {} until {when}; then {} of its memory went to {}.",
             percent(shift.since),
             percent(shift.before),
             size(lost),
@@ -69,16 +69,19 @@ fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<(String, Vec<
     }
     let bytes = bytes.div_ceil(1 << 20) << 20;
     let claims = claim::floor(report, tenant, bytes);
-    let back =
-        format!("`min {}mb` in its tenant line brings it back to {}", bytes >> 20, percent(wanted));
+    let back = format!(
+        "`min {}mb` in its tenant line brings its miss ratio back to {}",
+        bytes >> 20,
+        percent(wanted)
+    );
     let costs = others(&claims)?;
     let text = match costs.change() {
         _ if !costs.is_sound() => format!(
-            "{back}; the others would wait {} a second longer at most.",
+            "{back}; the other tenants would wait at most {} per second longer.",
             wait(1e3 * (costs.high - costs.now).max(0.0))
         ),
         ms => format!(
-            "{back}, and the others would wait {} in every second longer, give or take {}.",
+            "{back}; the other tenants would wait {} per second longer, give or take {}.",
             wait(1e3 * ms),
             wait(1e3 * costs.band())
         ),

@@ -26,11 +26,15 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     found.push(Finding {
         severity: Severity::Advice,
         says: format!(
-            "Half the memory, {}, would do: all would wait {} a second longer at most.",
+            "Half the memory, {}, is enough: all clients together would wait at most {} per second \
+             longer.",
             size(server.maxmemory / 2),
             wait(1e3 * costs.max(0.0))
         ),
-        evidence: format!("By what was seen since it started, {} ago.", span(server.uptime_s)),
+        evidence: format!(
+            "This is based on the time since the server started, {} ago.",
+            span(server.uptime_s)
+        ),
         todo: format!("CONFIG SET maxmemory {}mb", server.maxmemory >> 21),
         claims,
         ..Finding::default()

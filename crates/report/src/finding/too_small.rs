@@ -22,7 +22,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     found.push(Finding {
         severity: Severity::Advice,
         says: format!(
-            "Twice the memory, {}, would save {} of waiting in every second, {} of it.",
+            "Twice the memory, {}, would save {} of waiting per second, {} of the total.",
             size(2 * report.server.maxmemory),
             wait(1e3 * saves_ms),
             percent(saved)

@@ -15,17 +15,19 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         found.push(Finding {
             severity: Severity::Advice,
             tenant: Some(tenant.name.clone()),
-            says: format!("{} of its misses are of keys that had expired.", percent(of_misses)),
-            evidence: format!("That is {} of its reads.", points(expired)),
+            says: format!("{} of its misses are reads of expired keys.", percent(of_misses)),
+            evidence: format!("That is {} of its reads.", percent(expired)),
             todo: match &twice {
                 Some(claim) => format!(
-                    "A TTL of twice the length would save {} of its reads, give or take {}.",
-                    points(-claim.change()),
+                    "A TTL twice as long would turn {} of its reads into hits, give or take {}.",
+                    percent(-claim.change()),
                     points(claim.band())
                 ),
-                None => "A longer TTL saves some of them, where the data may be older and memory \
-                         has room."
-                    .to_owned(),
+                None => {
+                    "A longer TTL would save some of them, if the data may be older and memory has \
+                     room."
+                        .to_owned()
+                }
             },
             worth_ms: waiting_of(
                 tenant,

@@ -26,9 +26,9 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
                 count(counters.reads()),
                 size(tenant.used)
             ),
-            evidence: "Most of what it writes leaves unread.".to_owned(),
+            evidence: "Clients never read most of the values it writes.".to_owned(),
             todo: format!(
-                "`max {}mb` bounds it; or write only what is read.",
+                "`max {}mb` limits its memory; or write only values that clients read.",
                 (tenant.used / 4).div_ceil(1 << 20)
             ),
             ..Finding::default()

@@ -11,7 +11,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let mut out = String::from("<h1>Advice</h1>\n");
     let found = finding::all(shown.report);
     if found.is_empty() {
-        out += "<p>Nothing is wrong, as far as is known.</p>\n";
+        out += "<p>The measurements show no problem.</p>\n";
     }
     for one in found {
         let (class, word) = match one.severity {
@@ -32,8 +32,8 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let text = say::advise(shown.report, None).join("\n");
     let policies = say::policies(shown.report).join("\n");
     out + &format!(
-        "<h2>As <code>LARDER ADVISE</code> says it</h2>\n<pre>{}</pre>\n\
-         <h2>Policies</h2>\n<pre>{}</pre>\n",
+        "<h2>The answer of <code>LARDER \
+         ADVISE</code></h2>\n<pre>{}</pre>\n<h2>Policies</h2>\n<pre>{}</pre>\n",
         escape(&text),
         escape(&policies)
     )

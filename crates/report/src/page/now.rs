@@ -28,7 +28,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let y = Axis::new("reads that miss", Format::Percent);
     let busy = most(shown, |tenant| tenant.recent.reads as f64);
     out += &chart(shown, "Misses", y, &busy, crate::Point::miss_ratio).svg();
-    let y = Axis::new("waiting in a second", Format::Micros);
+    let y = Axis::new("waiting per second", Format::Micros);
     let waits = most(shown, |tenant| tenant.recent.wait_ms);
     let step = crate::page::series::points(shown, None);
     let length = match &step[..] {
@@ -47,7 +47,7 @@ fn table(shown: &PageData<'_>) -> String {
         "<div class=\"wide\"><table><thead><tr><th>tenant</th><th>memory</th>\
          <th class=\"n\">holds</th>\
          <th class=\"n\">reads/s</th><th class=\"n\">misses</th><th>why</th>\
-         <th class=\"n\">waits/s</th><th class=\"n\">a miss</th></tr></thead>\n<tbody>\n",
+         <th class=\"n\">waits/s</th><th class=\"n\">penalty</th></tr></thead>\n<tbody>\n",
     );
     let most = report.tenants.iter().map(|tenant| tenant.used).max().unwrap_or(0).max(1);
     for tenant in &report.tenants {

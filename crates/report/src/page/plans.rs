@@ -40,6 +40,6 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
             share(change.actual),
         );
     }
-    out + "</tbody></table></div>\n<p>Promised: share of the waiting that the plan \
-           saves. Expected, actual: share of the waiting if every read missed.</p>\n"
+    out + "</tbody></table></div>\n<p>Promised: share of the waiting that the plan saves. \
+           Expected, actual: waiting as a share of the waiting without a cache.</p>\n"
 }

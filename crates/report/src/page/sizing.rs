@@ -22,7 +22,8 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
     let present = report.server.divided;
     if present == 0 {
-        return "<h1>Sizing</h1>\n<p>There is no limit of memory: CONFIG SET maxmemory.</p>\n"
+        return "<h1>Sizing</h1>\n<p>There is no memory limit: set one with CONFIG SET \
+                maxmemory.</p>\n"
             .to_owned();
     }
     let memory = shown.memory.unwrap_or(present).clamp(1 << 16, present.saturating_mul(4));
@@ -40,17 +41,15 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     }
     let claims = claim::memory(report, memory);
     let text = match claims.iter().find(|claim| claim.what == ClaimedFigure::Waiting) {
-        None => "What all would wait is not known yet.".to_owned(),
+        None => "The waiting of all clients is not known yet.".to_owned(),
         Some(claim) => {
             let verdict = match 1e3 * claim.change() {
-                _ if !claim.is_sound() => {
-                    "as long as with the present memory, as far as is known".to_owned()
-                }
+                _ if !claim.is_sound() => "no clear difference from the present memory".to_owned(),
                 us if us < 0.0 => format!("{} less than now", wait(-us)),
                 us => format!("{} more than now", wait(us)),
             };
             format!(
-                "All would wait {} in every second, give or take {}: {verdict}.",
+                "All clients together would wait {} per second, give or take {}: {verdict}.",
                 wait(1e3 * claim.value),
                 wait(1e3 * claim.band())
             )
@@ -72,7 +71,7 @@ fn table(shown: &PageData<'_>, now: &[u64], then: &[u64]) -> String {
     for (at, tenant) in shown.report.tenants.iter().enumerate() {
         let sizing = Sizing::of(tenant);
         let misses = |bytes: u64| {
-            sizing.map_or("not known".to_owned(), |sizing| percent(sizing.at(bytes).ratio))
+            sizing.map_or("unknown".to_owned(), |sizing| percent(sizing.at(bytes).ratio))
         };
         let _ = writeln!(
             out,
@@ -101,7 +100,7 @@ fn curve(shown: &PageData<'_>, present: u64) -> Chart {
     let (points, band): (Vec<_>, Vec<_>) = (0..=STEPS).map(at).unzip();
     let now = points[(STEPS / 2) as usize];
     Chart {
-        title: "Waiting in a second, by memory for all".into(),
+        title: "Waiting per second, by memory for all".into(),
         x: Axis::new("memory", Format::Bytes).log(),
         y: Axis::new("waiting", Format::Micros),
         series: vec![Series { band, ..Series::new("all", points) }, Series::new("now", vec![now])],

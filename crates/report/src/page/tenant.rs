@@ -54,9 +54,7 @@ fn why(shown: &PageData<'_>, tenant: &Tenant) -> String {
 /// A chart of the tenant's miss ratio at every size of memory.
 fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
     let Some(sizing) = Sizing::of(tenant) else {
-        return "<p>What other sizes would give is not known yet: it takes some hundred sampled \
-                reads.</p>\n"
-            .to_owned();
+        return "<p>Forecasts for other sizes need some hundred sampled reads.</p>\n".to_owned();
     };
     let sizes = sizing.sizes(POINTS);
     let at = |&size: &u64| (size as f64, sizing.at(size).ratio);
@@ -80,7 +78,7 @@ fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
         series.push(mark("by waiting", share));
     }
     let chart = Chart {
-        title: "What other sizes would give".into(),
+        title: "Misses at other sizes".into(),
         x: Axis::new("memory", Format::Bytes),
         y: Axis::new("reads that miss", Format::Percent),
         series,
@@ -88,7 +86,7 @@ fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
     };
     let now = sizing.at(tenant.used);
     let text = format!(
-        "Now {}, give or take {}. Beyond {} there is no data.",
+        "Now {}, give or take {}. There is no data beyond {}.",
         crate::words::percent(now.ratio),
         in_points(now.band),
         size(sizing.end())
@@ -110,7 +108,7 @@ fn causes(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
         Series::new(say::word(cause), points.iter().map(share).collect())
     };
     Chart {
-        title: "Why reads miss".into(),
+        title: "Causes of misses".into(),
         x,
         y: Axis::new("of the reads", Format::Percent),
         series: Cause::ALL.into_iter().enumerate().map(line).collect(),
@@ -123,7 +121,7 @@ fn causes(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
 fn forecasts(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
     let names = [tenant.name.as_str()];
     let y = Axis::new("reads that miss", Format::Percent);
-    let mut chart = chart(shown, "Misses, and what was expected", y, &names, Point::miss_ratio);
+    let mut chart = chart(shown, "Misses, actual and forecast", y, &names, Point::miss_ratio);
     let (_, place) = time(shown);
     let points = points(shown, Some(&tenant.name));
     let expected =
@@ -144,8 +142,8 @@ fn classes(tenant: &Tenant) -> String {
         let rows = tenant.costs.iter().map(|cost| {
             vec![crate::words::wait(cost.us), crate::words::count(cost.misses), size(cost.used)]
         });
-        out += "<h2>By what a miss costs</h2>\n";
-        out += &table(["a miss costs", "misses", "memory"], rows);
+        out += "<h2>By miss cost</h2>\n";
+        out += &table(["miss cost", "misses", "memory"], rows);
     }
     if !tenant.sizes.is_empty() {
         let hits: u64 = tenant.sizes.iter().map(|class| class.hits).sum();

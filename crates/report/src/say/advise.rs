@@ -35,7 +35,9 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
     }
     lines.push(String::new());
     if report.tenants.len() > 1 && findings.iter().all(|finding| finding.finding != "starved") {
-        lines.push("No tenant lost memory to another and misses more for it lately.".to_owned());
+        lines.push(
+            "No tenant misses more because another tenant recently took its memory.".to_owned(),
+        );
     }
     for finding in findings.iter().filter(|finding| finding.tenant.is_none()) {
         let [says, todo] = sentences(finding);
@@ -67,28 +69,28 @@ pub fn summary(report: &Report) -> String {
     let of = match server.maxmemory {
         0 => format!("{} in use, without a limit", size(server.used)),
         max if server.used + max / 20 >= server.divided => {
-            format!("{}, {} of them for data: all in use", size(max), size(server.divided))
+            format!("{}, of which {} are for data: all in use", size(max), size(server.divided))
         }
         max => format!("{} of {} in use", size(server.used), size(max)),
     };
     let recent = &report.recent;
     let Some(ratio) = recent.miss_ratio() else {
-        return format!("{of}. Nobody read anything {}.", lately(recent));
+        return format!("{of}. Clients read nothing {}.", lately(recent));
     };
     let readers = report.tenants.iter().filter(|tenant| tenant.recent.reads > 0).count();
     let who = match readers {
-        1 => "The clients of its one tenant wait".to_owned(),
+        1 => "The clients of its only tenant wait".to_owned(),
         readers => format!("The clients of its {readers} tenants wait"),
     };
     let waits = recent.wait_ms_per_s();
     let waiting = if waits > 0.0 {
-        format!("{who} {} in every second for misses, all added up", wait(1e3 * waits))
+        format!("{who} {} per second for misses, in total", wait(1e3 * waits))
     } else {
-        "What misses cost was not measured yet".to_owned()
+        "The cost of misses has not been measured yet".to_owned()
     };
     let beside = beside_lru(report).map_or_else(String::new, |text| format!(" {text}"));
     format!(
-        "{of}. {waiting}: {} of {} reads {}.{beside}",
+        "{of}. {waiting}: {} of {} reads missed {}.{beside}",
         percent(ratio),
         count(recent.reads),
         lately(recent)
@@ -103,14 +105,14 @@ pub(super) fn beside_lru(report: &Report) -> Option<String> {
         return None;
     }
     if let Some(off) = report.plays.as_ref().and_then(|plays| plays.off.as_ref()) {
-        return Some(format!("How one shared LRU cache would do is not said: {off}"));
+        return Some(format!("There is no comparison with one shared LRU cache: {off}"));
     }
     let lru = claim::policy(report, LRU)?;
     let (change, band) = (lru.change() / lru.now.max(f64::MIN_POSITIVE), lru.band() / lru.now);
     let text = match change {
         _ if !lru.is_sound() => format!(
-            "One shared LRU cache would make clients wait about as long: no difference beyond the \
-             {} that chance makes is shown.",
+            "One shared LRU cache would make clients wait about as long: the difference is below \
+             the {} that chance explains.",
             percent(band)
         ),
         more if more > 0.0 => format!(
@@ -137,18 +139,18 @@ fn held(report: &Report, tenant: &Tenant) -> String {
     let share = tenant.used as f64 / report.server.used.max(1) as f64;
     let held = format!("holds {} ({})", size(tenant.used), percent(share));
     let Some(ratio) = tenant.recent.miss_ratio() else {
-        return format!("{held}, and is not read.");
+        return format!("{held}, and has no reads.");
     };
     let waits = match tenant.penalty_us {
         Some(us) => format!(
-            ", waits {} a second: {} a miss",
+            ", waits {} per second: {} per miss",
             wait(1e3 * tenant.recent.wait_ms_per_s()),
             wait(us)
         ),
         None => String::new(),
     };
     let more = match Sizing::of(tenant).map(|sizing| sizing.flat_from()) {
-        Some(flat) if flat <= tenant.used => format!("; {} would do", size(flat)),
+        Some(flat) if flat <= tenant.used => format!("; {} would be enough", size(flat)),
         _ => String::new(),
     };
     format!("{held}, misses {}{waits}{more}.", percent(ratio))
@@ -172,15 +174,15 @@ fn sizes(report: &Report) -> Vec<String> {
     let much = |claim: &Claim| {
         let (ms, now) = (claim.change().abs(), claim.now.max(f64::MIN_POSITIVE));
         format!(
-            "{} in every second, {} of it, give or take {}",
+            "{} per second, {} of the total, give or take {}",
             wait(1e3 * ms),
             percent(ms / now),
             wait(1e3 * claim.band())
         )
     };
     let at_most = |ms: f64| match ms {
-        ms if ms < 0.05 => "next to nothing".to_owned(),
-        ms => format!("{} in every second at most", wait(1e3 * ms)),
+        ms if ms < 0.05 => "almost nothing".to_owned(),
+        ms => format!("at most {} per second", wait(1e3 * ms)),
     };
     let gain = if more.change() < 0.0 && more.is_sound() {
         let gainer = gainer(report, divided + data(step));
@@ -194,7 +196,7 @@ fn sizes(report: &Report) -> Vec<String> {
     } else {
         format!("{} less would cost {}", size(quarter), at_most(less.high - less.now))
     };
-    vec![format!("Of the waiting, {gain}. {loss}.")]
+    vec![format!("Waiting: {gain}. {loss}.")]
 }
 
 /// The tenant that gains more than half of the waiting that `memory` bytes for all would save.
@@ -216,12 +218,13 @@ fn forecasts(report: &Report) -> Vec<String> {
     let forecasts = &report.forecasts;
     if forecasts.count < FORECASTS_MIN {
         return vec![
-            "The loop's forecasts are compared with each minute that follows; too few were yet."
+            "The loop compares its forecasts with the minute that follows; there are too few \
+             comparisons yet."
                 .to_owned(),
         ];
     }
     vec![format!(
-        "The loop foretold miss ratios within {} in 95 % of {}.",
+        "The loop's forecasts of miss ratios were within {} in 95 % of {}.",
         points(forecasts.most),
         tenant_time(forecasts.count)
     )]

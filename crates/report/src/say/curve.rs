@@ -17,7 +17,7 @@ const HEIGHT: usize = 14;
 pub fn curve(report: &Report, tenant: &Tenant) -> Vec<String> {
     let Some(sizing) = Sizing::of(tenant) else {
         return vec![
-            "Too little was seen of this tenant: it takes some thousand reads.".to_owned(),
+            "Too few reads of this tenant were sampled: a curve needs some thousand.".to_owned(),
         ];
     };
     let sizes = sizing.sizes(POINTS);
@@ -31,7 +31,7 @@ pub fn curve(report: &Report, tenant: &Tenant) -> Vec<String> {
         series.push(mark("by waiting", share));
     }
     let chart = Chart {
-        title: format!("{}: reads that miss, by its memory", tenant.name),
+        title: format!("{}: reads that miss, by memory", tenant.name),
         x: Axis::new("memory", Format::Bytes),
         y: Axis::new("", Format::Percent),
         series,
@@ -42,7 +42,7 @@ pub fn curve(report: &Report, tenant: &Tenant) -> Vec<String> {
     text.retain(|line| !line.is_empty());
     let now = sizing.at(tenant.used);
     text.push(format!(
-        "Now {} with {}, give or take {}. Beyond {} there is no data.",
+        "Now {} with {}, give or take {}. There is no data beyond {}.",
         percent(now.ratio),
         size(tenant.used),
         points(now.band),

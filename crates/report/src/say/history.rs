@@ -24,10 +24,10 @@ pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
     let events: Vec<_> =
         report.changes.iter().filter(|change| change.unix_s >= since_unix_s).collect();
     if events.is_empty() {
-        lines.push(format!("Nothing else changed since {}.", time(since_unix_s)));
+        lines.push(format!("Nothing else has changed since {}.", time(since_unix_s)));
         return lines;
     }
-    lines.push(format!("What changed until now, {}:", time(server.now_unix_s)));
+    lines.push(format!("Changes until now, {}:", time(server.now_unix_s)));
     for change in events {
         let when = time(change.unix_s);
         let indent = when.len() + 2;
@@ -44,7 +44,7 @@ pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
 /// A paragraph on the recent work of the pilot and whether it helps.
 pub fn lately(report: &Report) -> String {
     if !report.is_steered() {
-        return "The loop is off: nobody moves memory between tenants.".to_owned();
+        return "The loop is off: no memory moves between tenants.".to_owned();
     }
     let name = report.server.recipe.split(':').next().unwrap_or_default();
     let within = span(report.recent.seconds);
@@ -60,7 +60,7 @@ pub fn lately(report: &Report) -> String {
     moved.sort_by_key(|(by, _)| std::cmp::Reverse(*by));
     let moved: Vec<_> = moved.into_iter().take(MOVED_MAX).map(|(_, text)| text).collect();
     let moved = if moved.is_empty() {
-        format!("In the last {within} {name} moved next to no memory between tenants.")
+        format!("In the last {within} {name} moved almost no memory between tenants.")
     } else {
         format!("In the last {within} {name} moved memory: {}.", moved.join(", "))
     };
@@ -76,7 +76,7 @@ pub fn lately(report: &Report) -> String {
     });
     match beside_lru(report) {
         Some(beside) => format!("{moved} {beside}{since}"),
-        None => format!("{moved} What it saves is not known yet.{since}"),
+        None => format!("{moved} Its saving is not known yet.{since}"),
     }
 }
 
@@ -95,7 +95,8 @@ fn sentence(change: &Change) -> String {
     }
     if let (Some(expected), Some(actual)) = (change.expected, change.actual) {
         let (expected, actual) = (percent(expected), percent(actual));
-        text = format!("{text}; expected {expected} of the worst, actual {actual}");
+        text =
+            format!("{text}; expected {expected} of the waiting without a cache, actual {actual}");
     }
     text
 }
@@ -124,7 +125,7 @@ pub fn measured(change: &Change) -> Option<String> {
         format!("misses of {}", each.join(", "))
     };
     let (before, after) = (1e3 * all.before.wait_ms_per_s, 1e3 * all.after.wait_ms_per_s);
-    Some(format!("Measured: {misses}; waiting {} → {} a second.", wait(before), wait(after)))
+    Some(format!("Measured: {misses}; waiting {} → {} per second.", wait(before), wait(after)))
 }
 
 /// The claims made about a change, in a sentence.
@@ -134,7 +135,7 @@ pub fn claimed(change: &Change) -> Option<String> {
             format!("waiting {} ± {}", wait(1e3 * claim.value), wait(1e3 * claim.band()))
         }
         ClaimedFigure::Others { .. } => format!(
-            "waiting of the others {} ± {}",
+            "waiting of the other tenants {} ± {}",
             wait(1e3 * claim.value),
             wait(1e3 * claim.band())
         ),

@@ -12,27 +12,28 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     let name = &tenant.name;
     let Some(sizing) = Sizing::of(tenant) else {
         let text = if report.is_steered() {
-            format!("Too little was seen of {name}: it takes some thousand sampled reads.")
+            format!("Too few reads of {name} were sampled: the answer needs some thousand.")
         } else {
-            "The loop is off, so nothing is known: CONFIG SET maxmemory-policy auto recipe auto"
+            "The loop is off, so there are no forecasts: CONFIG SET maxmemory-policy auto recipe \
+             auto"
                 .to_owned()
         };
         return wrap(&text, COLUMNS, 0);
     };
     let now = tenant.recent.miss_ratio().map_or_else(String::new, |ratio| {
-        format!(" It holds {} and misses {}.", size(tenant.used), percent(ratio))
+        format!(" Now it holds {} and misses {}.", size(tenant.used), percent(ratio))
     });
     let mut text = match sizing.need(wanted) {
         Need::Never { .. } if tenant.first_reads_fall => format!(
-            "The memory for {} is not known yet: {name} still reads keys for the first time, fewer \
-             and fewer of them. These were {} of its reads lately. Ask again in some minutes.",
+            "The memory for {} is not known yet: {name} still reads new keys, but fewer and fewer. \
+             They were {} of its recent reads. Ask again in some minutes.",
             percent(wanted),
             percent(tenant.recent.missed_for(Cause::NeverSeen).unwrap_or_default())
         ),
         Need::Never { floor } => {
             format!(
-                "{name} cannot come to {} with any memory, as far as is known: with all its keys, \
-                 {}, it would miss {}.",
+                "{name} cannot reach {} with any memory, as far as the samples show: with all its \
+                 keys, {}, it would miss {}.",
                 percent(wanted),
                 size(sizing.end()),
                 percent(floor)
@@ -45,7 +46,7 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
                 Some(most) => format!("{} to {}", size(least), size(most)),
                 None => format!("at least {}", size(least)),
             };
-            format!("{name} misses {} with {} ({to}).", percent(wanted), size(bytes))
+            format!("{name} would miss {} with {} ({to}).", percent(wanted), size(bytes))
         }
     };
     text += &now;
@@ -55,7 +56,7 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     }
     let reads = tenant.curve.as_ref().map_or(0.0, |curve| curve.reads);
     let rests_on = format!(
-        "This rests on {} sampled reads. All keys that clients asked {name} for take {}.",
+        "This is based on {} sampled reads. All keys that clients of {name} requested take {}.",
         crate::words::count(reads as u64),
         size(sizing.end())
     );
@@ -68,25 +69,29 @@ fn price(report: &Report, tenant: &Tenant, bytes: u64) -> String {
     let memory = report.server.divided;
     let floor = bytes.div_ceil(1 << 20).max(1);
     if bytes <= tenant.used {
-        return format!("It has that already; `min {floor}mb` in its tenant line keeps it.");
+        return format!(
+            "It has that much already; `min {floor}mb` in its tenant line reserves it."
+        );
     }
     if bytes >= memory {
         let more = (bytes + bytes / 8).div_ceil(1 << 20);
-        return format!("That is more than there is: CONFIG SET maxmemory {more}mb, or more.");
+        return format!(
+            "That is more than all the memory: CONFIG SET maxmemory {more}mb, or more."
+        );
     }
     let claims = claim::floor(report, tenant, floor << 20);
     let costs = claims.iter().find(|claim| matches!(claim.what, ClaimedFigure::Others { .. }));
     let others = match costs {
-        None => "what that costs the others is not known".to_owned(),
+        None => "the cost for the other tenants is not known".to_owned(),
         Some(costs) if !costs.is_sound() => format!(
-            "the others would wait {} a second longer at most",
+            "the other tenants would wait at most {} per second longer",
             wait(1e3 * (costs.high - costs.now).max(0.0))
         ),
         Some(costs) => format!(
-            "the others would wait {} in every second longer, give or take {}",
+            "the other tenants would wait {} per second longer, give or take {}",
             wait(1e3 * costs.change()),
             wait(1e3 * costs.band())
         ),
     };
-    format!("`min {floor}mb` in its tenant line gives it that: {others}.")
+    format!("`min {floor}mb` in its tenant line gives it that much: {others}.")
 }

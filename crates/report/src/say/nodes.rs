@@ -20,12 +20,12 @@ pub fn nodes(all: &[Node], slot_of: impl Fn(&[u8]) -> u16) -> Vec<String> {
     let waits = sum(|node| node.report.recent.wait_ms_per_s());
     let say = |lines: &mut Vec<String>, text: String| lines.extend(wrap(&text, COLUMNS, 0));
     let asked = if reads < 1.0 {
-        "Hardly anybody reads.".to_owned()
+        "There are almost no reads.".to_owned()
     } else {
         let (missed, waits) = (percent(misses / reads), wait(1e3 * waits));
         format!(
-            "Of {reads:.0} reads a second {missed} miss, and clients wait {waits} in every second \
-             for that."
+            "Of {reads:.0} reads per second {missed} miss, and clients wait {waits} per second for \
+             them."
         )
     };
     say(&mut lines, format!("{} nodes hold {} together. {asked}", all.len(), size(memory)));
@@ -33,7 +33,7 @@ pub fn nodes(all: &[Node], slot_of: impl Fn(&[u8]) -> u16) -> Vec<String> {
     let width = all.iter().map(|node| node.name.chars().count()).max().unwrap_or(4).max(4);
     lines.push(format!(
         "  {:width$}  {:>9}  {:>7}  {:>8}  {:>7}  {:>9}  {:>10}",
-        "node", "memory", "slots", "reads/s", "missed", "waits/s", "a MiB more"
+        "node", "memory", "slots", "reads/s", "missed", "waits/s", "1 MiB more"
     ));
     for node in all {
         let recent = &node.report.recent;
@@ -56,18 +56,18 @@ pub fn nodes(all: &[Node], slot_of: impl Fn(&[u8]) -> u16) -> Vec<String> {
         say(
             &mut lines,
             format!(
-                "{name} is short of memory: a MiB more there saves {saves} in every second, more \
-                 than twice what it saves elsewhere. Give it more, or move some of its slots."
+                "{name} is short of memory: 1 MiB more there saves {saves} per second, more than \
+                 twice as much as elsewhere. Give it more memory, or move some of its slots."
             ),
         );
     }
     for line in hot(all, slot_of) {
         say(&mut lines, line);
     }
-    let gib = "One GiB more on each node";
+    let gib = "1 GiB more on each node";
     for (what, gain) in [
         (gib, nodes::more_each(all, 1 << 30)),
-        ("One node more of the same size", nodes::one_more(all)),
+        ("One more node of the same size", nodes::one_more(all)),
     ] {
         say(&mut lines, bought(what, gain));
     }
@@ -76,12 +76,12 @@ pub fn nodes(all: &[Node], slot_of: impl Fn(&[u8]) -> u16) -> Vec<String> {
 
 fn bought(what: &str, gain: Option<Gain>) -> String {
     match gain {
-        None => format!("{what}: nobody knows yet what it would save; ask again in some minutes."),
+        None => format!("{what}: the saving is not known yet; ask again in some minutes."),
         Some(Gain { saves_ms, band_ms }) if saves_ms <= band_ms => {
-            format!("{what} would save nothing that can be told from chance.")
+            format!("{what} would save nothing beyond chance.")
         }
         Some(Gain { saves_ms, band_ms }) => format!(
-            "{what} would save {} in every second, give or take {}.",
+            "{what} would save {} per second, give or take {}.",
             wait(1e3 * saves_ms),
             wait(1e3 * band_ms)
         ),
@@ -140,11 +140,11 @@ mod tests {
             text.contains("Slot 12182 is hot: 30 % of the requests to 10.0.0.1:6379"),
             "{text}"
         );
-        assert!(text.contains("One node more of the same size would save"), "{text}");
+        assert!(text.contains("One more node of the same size would save"), "{text}");
         let idle = Node { report: Report::default(), ..all[0].clone() };
         let text = nodes(&[idle], |_| 0).join(" ");
         assert!(
-            text.contains("Hardly anybody reads.") && text.contains("nobody knows yet"),
+            text.contains("There are almost no reads.") && text.contains("not known yet"),
             "{text}"
         );
     }

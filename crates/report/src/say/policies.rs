@@ -18,7 +18,7 @@ pub fn policies(report: &Report) -> Vec<String> {
         let text = if let Some(off) = off {
             off
         } else if report.is_steered() {
-            "Too little was seen to compare policies: it takes some thousand sampled reads."
+            "Too few reads were sampled to compare policies: the comparison needs some thousand."
         } else {
             "The loop is off, so policies are not compared: CONFIG SET maxmemory-policy auto \
              recipe auto"
@@ -27,10 +27,10 @@ pub fn policies(report: &Report) -> Vec<String> {
     };
     let gain = 1.0 - best.waits;
     let first = if best.is_present || gain <= best.band {
-        format!("{} is in force, and no other is shown to wait less.", present.policy)
+        format!("{} is in force, and no other policy clearly waits less.", present.policy)
     } else {
         format!(
-            "{} would wait {} less than {}, which is in force.",
+            "With {} clients would wait {} less than with {}, which is in force.",
             best.policy,
             percent(gain),
             present.policy
@@ -56,9 +56,9 @@ pub fn policies(report: &Report) -> Vec<String> {
         lines.extend(wrap(&text, COLUMNS, 0).into_iter().filter(|_| fewest.waits > 1.0));
     }
     lines.extend(wrap(
-        "waits: time that clients wait for misses, relative to the policy in force. band: give or \
-         take, in 19 of 20 cases. misses: measured for the policy in force; for another one, that \
-         figure and the difference between the two when the same sampled requests are replayed.",
+        "waits: time that clients wait for misses, relative to the policy in force. band: its error, \
+         in 19 of 20 cases. misses: measured for the policy in force; for another one, that figure \
+         and the difference between the two when the same sampled requests are replayed.",
         COLUMNS,
         0,
     ));

@@ -14,11 +14,13 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     let Some(all) = all.filter(|_| server.maxmemory > 0) else {
         let text = match (report.is_steered(), server.maxmemory) {
             (false, _) => {
-                "The loop is off, so nothing is known: CONFIG SET maxmemory-policy auto \
-                           recipe auto"
+                "The loop is off, so there are no forecasts: CONFIG SET maxmemory-policy auto \
+                 recipe auto"
             }
-            (_, 0) => "There is no limit of memory to compare with: CONFIG SET maxmemory.",
-            _ => "Too little was seen since the last change: it takes some thousand sampled reads.",
+            (_, 0) => "There is no memory limit to compare with: CONFIG SET maxmemory.",
+            _ => {
+                "Too few reads were sampled since the last change: the answer needs some thousand."
+            }
         };
         return wrap(text, COLUMNS, 0);
     };
@@ -28,23 +30,23 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         _ if !all.is_sound() => {
             let most = wait(1e3 * (all.high - all.now).max(all.now - all.low).max(0.0));
             format!(
-                "about as long as with {}: {most} more or less at most",
+                "about as long as with {}: at most {most} more or less",
                 bytes(server.maxmemory)
             )
         }
         less if less < 0.0 => {
             format!(
-                "{much} less in every second ({} of it), give or take {band}",
+                "{much} less per second ({} of the total), give or take {band}",
                 percent(-ms / now)
             )
         }
         _ => format!(
-            "{much} more in every second ({} of it), give or take {band}",
+            "{much} more per second ({} of the total), give or take {band}",
             percent(ms / now)
         ),
     };
     let text = format!(
-        "With {} clients would wait {} for misses in every second: {verdict}.",
+        "With {} clients would wait {} per second for misses: {verdict}.",
         bytes(maxmemory),
         wait(1e3 * all.value)
     );
@@ -59,7 +61,7 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         lines.push(row(tenant, *share, &claims, width));
     }
     let text = format!(
-        "This rests on replays of the requests of the last {}, with full memory. The bands hold \
+        "This is based on replays of the requests of the last {}, with full memory. The bands hold \
          in 19 of 20 cases.",
         span(report.recent.seconds)
     );
@@ -70,11 +72,7 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
 fn row(tenant: &Tenant, share: u64, claims: &[Claim], width: usize) -> String {
     let misses = ClaimedFigure::Misses { tenant: tenant.name.clone() };
     let Some(claim) = claims.iter().find(|claim| claim.what == misses) else {
-        return format!(
-            "  {:<width$} {:>9}  too little is known of it",
-            tenant.name,
-            bytes(tenant.used)
-        );
+        return format!("  {:<width$} {:>9}  too few samples", tenant.name, bytes(tenant.used));
     };
     let wait_ms = tenant.recent.wait_ms_per_s();
     let would_ms = if claim.now > 0.0 { wait_ms * claim.value / claim.now } else { wait_ms };

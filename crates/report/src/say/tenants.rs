@@ -7,10 +7,10 @@ use crate::words::{count, percent, size, span, wait};
 pub fn tenants(report: &Report) -> Vec<String> {
     let server = &report.server;
     let mut text = vec![
-        format!("{} in use of {}", size(server.used), size(server.divided)),
+        format!("{} of {} in use", size(server.used), size(server.divided)),
         format!(
             "{:<16} {:>9} {:>6} {:>9} {:>9} {:>8} {:>9} {:>7}",
-            "tenant", "holds", "share", "given", "reads/s", "misses", "waits/s", "a miss"
+            "tenant", "holds", "share", "given", "reads/s", "misses", "waits/s", "penalty"
         ),
     ];
     text.extend(report.tenants.iter().map(|tenant| {
@@ -30,7 +30,8 @@ pub fn tenants(report: &Report) -> Vec<String> {
     }));
     text.push(format!("Reads, misses and waiting in the last {}.", span(report.recent.seconds)));
     text.push(
-        "given: by the plan, where tenants share no pool. waits/s: misses times a miss.".into(),
+        "given: by the plan, if tenants share no pool. waits/s: misses per second × penalty."
+            .into(),
     );
     text
 }

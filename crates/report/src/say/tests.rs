@@ -49,7 +49,9 @@ fn waiting_is_the_same_on_every_page() {
     };
     let measured = wait(1e3 * report.recent.wait_ms_per_s());
     let sizing = page::find("/sizing").unwrap();
-    assert!((sizing.render)(&shown).contains(&format!("All would wait {measured}")));
+    assert!(
+        (sizing.render)(&shown).contains(&format!("All clients together would wait {measured}"))
+    );
     assert!(say::summary(&report).contains(&measured));
     let mut one = report;
     one.tenants.truncate(1);
@@ -177,7 +179,7 @@ fn what_a_change_did_is_measured_and_kept() {
     assert!(last.contains("jobs 66 % → 7"), "{last}");
     assert!(last.contains("waiting 810 ms → 1.1 s a second"), "{last}");
     // From the first report on, the sentence is the same.
-    let sentence = "search's load is 2.3 times what it was: 350 reads a second, 150 before.";
+    let sentence = "search's load rose to 2.3 times: 350 reads per second, 150 before.";
     assert!(last.contains(sentence), "{last}");
     let first = told.iter().position(|text| text.contains(sentence)).unwrap();
     assert!(first < 600, "{first}");

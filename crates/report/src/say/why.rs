@@ -8,10 +8,10 @@ use base::Cause;
 /// An explanation of each cause, and its cure.
 const fn meaning(cause: Cause) -> (&'static str, &'static str) {
     match cause {
-        Cause::NeverSeen => ("the key was never written before", "write it before it is asked for"),
+        Cause::NeverSeen => ("the key was never written before", "write it before clients read it"),
         Cause::Evicted => ("the item was evicted to make room", "more memory"),
-        Cause::Expired => ("its time to live had ended", "a longer TTL"),
-        Cause::Deleted => ("a client had removed it", "write the new value instead"),
+        Cause::Expired => ("its time to live was over", "a longer TTL"),
+        Cause::Deleted => ("a client had deleted it", "write the new value instead"),
         Cause::TooEarly => ("it was written only later", "write it earlier"),
     }
 }
@@ -32,15 +32,15 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     let recent = &tenant.recent;
     let name = &tenant.name;
     let Some(ratio) = recent.miss_ratio() else {
-        return vec![format!("{name} was not read {}.", lately(recent))];
+        return vec![format!("{name} had no reads {}.", lately(recent))];
     };
     let costs = match tenant.penalty_us {
         Some(us) => format!(
-            ", and waits {} a second for them: a miss costs {}",
+            ", and waits {} per second for them: a miss costs {}",
             wait(1e3 * recent.wait_ms_per_s()),
             wait(us)
         ),
-        None => ", and nobody measured what they cost".to_owned(),
+        None => ", and their cost has not been measured".to_owned(),
     };
     let first = format!(
         "{name} misses {} of {} reads {}{costs}.",
@@ -55,23 +55,28 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     if causes.is_empty() {
         let sampled = recent.sampled;
         let reason = if report.is_steered() {
-            format!("Too few of its misses were sampled to tell why: {sampled}, and it takes 100.")
+            format!(
+                "Too few of its misses were sampled to tell the causes: {sampled} of the 100 \
+                 needed."
+            )
         } else {
-            "The loop is off, so nobody knows why: CONFIG SET maxmemory-policy auto recipe auto"
+            "The loop is off, so causes are not measured: CONFIG SET maxmemory-policy auto recipe \
+             auto"
                 .to_owned()
         };
         lines.extend(wrap(&reason, COLUMNS, 0));
         return lines;
     }
+    lines.push("Causes, as shares of the reads:".to_owned());
     for (share, cause) in causes.into_iter().filter(|(share, _)| *share >= 0.0005) {
         let (means, cure) = meaning(cause);
-        lines.push(format!("  {:>11}  {means}: {cure}", points(share)));
+        lines.push(format!("  {:>7}  {means}: {cure}", percent(share)));
     }
     let declined = tenant.counters.not_admitted;
     if declined > 0 {
         let first = format!(
-            "{} of its writes of large values were not admitted: what would have been evicted for \
-             them was worth more.",
+            "{} of its writes of large values were not admitted: the items to evict for them were \
+             worth more.",
             count(declined)
         );
         lines.extend(wrap(&first, COLUMNS, 0));
