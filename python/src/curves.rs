@@ -106,7 +106,7 @@ impl Model {
                 Part { at: at - 1, of }
             }
             Some((at, of)) => {
-                return Err(wrong(format!("part ({at}, {of}): write such as (1, 4)")));
+                return Err(wrong(format!("part ({at}, {of}): write for example (1, 4)")));
             }
         };
         let kind = Kind { model: name.to_owned(), k, pool, rate, seed };
@@ -150,7 +150,7 @@ impl Model {
         });
         let counts = counts.ok_or_else(|| {
             wrong(format!(
-                "what {} counts does not add up: choose olken, shards, krr, aet, eaet or kaet",
+                "the counts of {} cannot be added: choose olken, shards, krr, aet, eaet or kaet",
                 self.kind.model
             ))
         })?;
@@ -184,7 +184,7 @@ impl Counts {
     fn new(state: &[u8]) -> PyResult<Self> {
         let rest = state.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<8>());
         let Some((sum, body)) = rest else {
-            return Err(wrong("these are no counts of this version: count again"));
+            return Err(wrong("these are not counts of this version of Larder: count again"));
         };
         if hash::bytes(0, body) != u64::from_le_bytes(*sum) {
             return Err(wrong("the counts are damaged: count again"));
@@ -213,10 +213,12 @@ impl Counts {
     fn __add__(&self, other: &Self) -> PyResult<Self> {
         let mut sum = self.0.clone();
         if sum.kind != other.0.kind || sum.of != other.0.of {
-            return Err(wrong("these are counts of two kinds: count all parts alike"));
+            return Err(wrong(
+                "the counts come from two kinds of models: count all parts with the same options",
+            ));
         }
         if let Some(twice) = other.0.parts.iter().find(|at| sum.parts.contains(at)) {
-            return Err(wrong(format!("part {} of {} is there twice", twice + 1, sum.of)));
+            return Err(wrong(format!("part {} of {} is given twice", twice + 1, sum.of)));
         }
         sum.counts.add(&other.0.counts).map_err(wrong)?;
         sum.parts.extend(&other.0.parts);
@@ -241,7 +243,7 @@ impl Counts {
 #[pyfunction]
 pub(crate) fn merge(counts: Vec<PyRef<'_, Counts>>) -> PyResult<Counts> {
     let Some((first, rest)) = counts.split_first() else {
-        return Err(wrong("no counts: name at least one"));
+        return Err(wrong("no counts: give at least one"));
     };
     let first = Counts(first.0.clone());
     rest.iter().try_fold(first, |sum, next| sum.__add__(next))

@@ -66,7 +66,7 @@ pub(crate) fn plan(
         });
     }
     if pools.is_empty() {
-        return Err(wrong("no tenants: name at least one, with its curve"));
+        return Err(wrong("no tenants: give at least one, with its curve"));
     }
     let goal = Objective::parse(objective).map_err(wrong)?;
     let each = Bytes(memory.0 / pools.len() as u64);

@@ -60,9 +60,9 @@ impl Trace {
         };
         let count = hashes.len();
         let fits = |name: &str, len: Option<usize>| match len {
-            Some(len) if len != count => {
-                Err(wrong(format!("{name} has {len} values, keys {count}: they belong together")))
-            }
+            Some(len) if len != count => Err(wrong(format!(
+                "{name} has {len} values, but keys has {count}: give one for each key"
+            ))),
             _ => Ok(()),
         };
         fits("sizes", sizes.as_ref().map(|array| array.len().unwrap_or(0)))?;
@@ -78,7 +78,11 @@ impl Trace {
                 0 => Op::Get,
                 1 => Op::Set,
                 2 => Op::Delete,
-                other => return Err(wrong(format!("op {other}: 0 reads, 1 writes, 2 deletes"))),
+                other => {
+                    return Err(wrong(format!(
+                        "op {other} is unknown: 0 reads, 1 writes, 2 deletes"
+                    )));
+                }
             };
             requests.push(Access {
                 time: times
@@ -211,7 +215,7 @@ pub(crate) fn read(
     let spec = match format {
         Some(name) => trace::format::find(name).map_err(wrong)?,
         None => trace::format::detect(path, &file.head).ok_or_else(|| {
-            wrong(format!("cannot tell the format of {path}: name it, one of {:?}", formats()))
+            wrong(format!("the format of {path} is not clear: name it, one of {:?}", formats()))
         })?,
     };
     let charge = if ignore_size { trace::Charge::One } else { trace::Charge::Value };

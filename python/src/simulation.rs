@@ -51,7 +51,7 @@ impl Size {
             },
         };
         if size == Bytes(0) {
-            Err(wrong("a size of no bytes: write a larger one"))
+            Err(wrong("the size is 0 bytes: give a larger one"))
         } else {
             Ok(size)
         }
@@ -60,16 +60,16 @@ impl Size {
     /// The size in bytes; a share is an error, because there is no footprint.
     pub(crate) fn whole(&self) -> PyResult<Bytes> {
         match self {
-            Self::Text(text) if text.ends_with('%') => {
-                Err(wrong(format!("'{text}' is a share of an unknown footprint: write 64mb")))
-            }
+            Self::Text(text) if text.ends_with('%') => Err(wrong(format!(
+                "'{text}' is a share of an unknown footprint: give a size such as 64mb"
+            ))),
             size => size.of(0),
         }
     }
 }
 
 fn size_error(text: &str) -> PyErr {
-    wrong(format!("'{text}' is no size: write bytes, 64mb, or a share such as 10%"))
+    wrong(format!("'{text}' is not a size: give bytes, 64mb, or a share such as 10%"))
 }
 
 /// One value or a list of values.

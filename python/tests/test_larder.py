@@ -45,19 +45,19 @@ def test_columns_are_those_that_were_given():
 
 
 def test_wrong_arguments_are_told(trace):
-    with pytest.raises(ValueError, match="belong together"):
+    with pytest.raises(ValueError, match="one for each key"):
         larder.Trace([1, 2], sizes=np.array([1], dtype=np.uint64))
     with pytest.raises(ValueError, match="no such policy|unknown|policy"):
         larder.simulate(trace, "nosuch", "1%")
-    with pytest.raises(ValueError, match="no size"):
+    with pytest.raises(ValueError, match="not a size"):
         larder.simulate(trace, "lru", "x%")
     with pytest.raises(OSError, match="no such file"):
         larder.read("/nowhere/trace.csv")
     with pytest.raises(ValueError, match="unknown model"):
         larder.Model("nosuch")
-    with pytest.raises(ValueError, match="such as"):
+    with pytest.raises(ValueError, match="for example"):
         larder.Model("krr", part=(5, 4))
-    with pytest.raises(ValueError, match="damaged|no counts"):
+    with pytest.raises(ValueError, match="damaged|not counts"):
         larder.Counts(b"larder py counts 1\n12345678x")
 
 

@@ -33,7 +33,7 @@ fn replay(url: &str, requests: f64, more: &[&str]) -> Result<Value> {
         .args(more)
         .stderr(Stdio::null())
         .output()
-        .context("taskset could not be started")?;
+        .context("could not start taskset")?;
     ensure!(output.status.success(), "larder replay failed against {url}");
     Ok(serde_json::from_slice(&output.stdout)?)
 }
@@ -55,7 +55,7 @@ fn disturb(server: &Server) -> Result<Child> {
     );
     let mut command = Command::new("taskset");
     command.args(["-c", "1", "sh", "-c", &script]).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().context("sh could not be started")
+    command.spawn().context("could not start sh")
 }
 
 /// Prints latencies of `other` and of Larder at shares of the load that `other` sustains.
@@ -95,7 +95,7 @@ fn tails_in(folder: &str, other: &str) -> Result<()> {
         replay(&url(server), 400_000.0, &["--connections", "50"])?;
     }
     let most = median(&rates);
-    println!("{other} sustains {most:.0} requests a second here; medians of {ROUNDS}, µs\n");
+    println!("{other} sustains {most:.0} requests per second here; medians of {ROUNDS}, µs\n");
     println!("load   server                    p50      p99    p99.9   p99 by {other}'s");
     for load in LOADS {
         let rate = format!("{:.0}", most * load);
@@ -130,7 +130,7 @@ fn tails_in(folder: &str, other: &str) -> Result<()> {
 pub(crate) fn threads(other: &str, memcached: &str) -> Result<()> {
     prepare()?;
     let ours = binary()?;
-    println!("µs of server CPU a request, depth 16, 50 connections, medians of {ROUNDS}\n");
+    println!("µs of server CPU per request, depth 16, 50 connections, medians of {ROUNDS}\n");
     println!("keys      server          1 thread  2 threads   throughput with idle cores, 2 by 1");
     for (name, keys) in [("hot", "keys=100"), ("many", "keys=1m")] {
         for kind in ["larder", "valkey", "memcached"] {

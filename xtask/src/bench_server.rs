@@ -87,8 +87,8 @@ impl Server {
             .args(["-p", &self.process.port.to_string(), "config", "set", "recipe", recipe])
             .stdout(Stdio::null())
             .status()
-            .context("redis-cli could not be started: is it installed?")?;
-        ensure!(status.success(), "{} does not take recipe {recipe}", self.name);
+            .context("could not start redis-cli: is it installed?")?;
+        ensure!(status.success(), "{} does not accept recipe {recipe}", self.name);
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .context("redis-benchmark could not be started: is it installed?")
+            .context("could not start redis-benchmark: is it installed?")
     }
 
     /// Writes and reads until tables have grown.
@@ -213,8 +213,8 @@ fn beside(other: &str) -> Result<()> {
     let theirs = Server::start("other", "0", &words)?;
     theirs.warm_up()?;
     let ours = [larder("io_uring", "--io-uring yes")?, larder("epoll", "--io-uring no")?];
-    println!("µs of server CPU a request, 50 clients, {VALUE} bytes, medians of {ROUNDS}\n");
-    println!("beside {other}\n\ndepth   driver     theirs   larder   larder/theirs");
+    println!("µs of server CPU per request, 50 clients, {VALUE} bytes, medians of {ROUNDS}\n");
+    println!("compared with {other}\n\ndepth   driver     theirs   larder   larder/theirs");
     for (depth, requests) in MIXED {
         let mut costs = [vec![], vec![]];
         let mut base = vec![];
@@ -240,7 +240,9 @@ fn beside(other: &str) -> Result<()> {
 
 /// Prints the cost of the loop for a request.
 fn the_loop() -> Result<()> {
-    println!("\nserver CPU a request with the loop by without it, medians of {EXCHANGES}\n");
+    println!(
+        "\nserver CPU per request with the loop, relative to without, medians of {EXCHANGES}\n"
+    );
     println!("depth command   on/off                     off/off");
     let pair = Pair([larder("one larder", "")?, larder("other larder", "")?]);
     for (depth, requests) in DEPTHS {
@@ -261,7 +263,7 @@ fn the_loop() -> Result<()> {
 pub(crate) fn prepare() -> Result<()> {
     super::built::build(&["larder"])?;
     if thread::available_parallelism()?.get() < 2 {
-        bail!("two cores are needed: one for the server, one for its clients");
+        bail!("this benchmark needs two cores: one for the server, one for its clients");
     }
     Ok(())
 }

@@ -17,6 +17,6 @@ pub(crate) fn path(name: &str) -> Result<PathBuf> {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
     let path = Path::new(&target).join("dist").join(name);
     fs::canonicalize(&path).with_context(|| {
-        format!("there is no {}: cargo build --workspace --profile dist", path.display())
+        format!("there is no {}: run cargo build --workspace --profile dist", path.display())
     })
 }

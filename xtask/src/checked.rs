@@ -28,7 +28,7 @@ impl Tests<'_> {
             .envs(self.environment.iter().copied())
             .stdout(Stdio::piped())
             .spawn()
-            .with_context(|| format!("{} could not be started: is it installed?", words[0]))?;
+            .with_context(|| format!("could not start {}: is it installed?", words[0]))?;
         let out = child.stdout.take().context("what it prints")?;
         let mut passed = vec![];
         for line in BufReader::new(out).lines() {

@@ -125,7 +125,7 @@ pub(crate) fn run(folder: &Path, limit: u64) -> Result<()> {
         eprintln!("{:>6.0} s  {name}", start.elapsed().as_secs_f64());
         rows.push(row);
     }
-    ensure!(!rows.is_empty(), "no trace was found in {}", folder.display());
+    ensure!(!rows.is_empty(), "there is no trace in {}", folder.display());
     print(&rows);
     eprintln!("took {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
@@ -139,7 +139,7 @@ fn larder(trace: &Path, limit: u64, flags: &str) -> Result<Vec<Value>> {
         .args(["--limit", &limit.to_string(), "--seed", SEEDS, "--against", "exact", "--json"])
         .stderr(Stdio::null())
         .output()
-        .context("larder could not be started")?;
+        .context("could not start larder")?;
     ensure!(output.status.success(), "larder curve {} {flags} failed", trace.display());
     Ok(match serde_json::from_slice(&output.stdout)? {
         Value::Array(answers) => answers,
@@ -173,7 +173,7 @@ fn print(rows: &[Row]) {
     }
     table("LRU, all keys watched", rows, &lru(false));
     let mut bounded = lru(true);
-    let title = "shards, 8192 keys at most".into();
+    let title = "shards, at most 8192 keys".into();
     bounded.push(Column { title, sampled: true, run: 3, model: "shards", policy: None });
     table("LRU, a sample of the keys", rows, &bounded);
     let miniature = |run: usize, policies: &[&str]| -> Vec<Column> {

@@ -34,13 +34,13 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let mut arguments = vec!["--live".to_owned()];
     match &near {
         Some(database) => arguments.extend(["--near".to_owned(), database.url()]),
-        None => eprintln!("skipped: PostgreSQL is not installed, a wait stands in for it"),
+        None => eprintln!("skipped: PostgreSQL is not installed; a delay takes its place"),
     }
     match &far {
         Some(database) => {
             arguments.extend(["--far".to_owned(), format!("{}{FARTHER}", database.url())]);
         }
-        None => eprintln!("skipped: MariaDB is not installed, a wait stands in for it"),
+        None => eprintln!("skipped: MariaDB is not installed; a delay takes its place"),
     }
     for (peer, program) in PEERS {
         let given = format!("{peer}=");
@@ -49,7 +49,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
             Some(path) => {
                 arguments.extend(["--peer".to_owned(), format!("{given}{}", path.display())]);
             }
-            None => eprintln!("skipped: {program} is not in the PATH"),
+            None => eprintln!("skipped: {program} is not in PATH"),
         }
     }
     arguments.extend(more);

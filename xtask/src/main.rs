@@ -28,78 +28,80 @@ const HELP: &str = "\
 Usage: cargo x <chore>
 
   ci [JOB…]
-           the jobs of CI: form, test, speed, clients-epoll, python, loom, fuzz, walks; by name
+           runs the jobs of CI: form, test, speed, clients-epoll, python, loom, fuzz, walks; by name
            only: miri, clients-uring; ALLOW_MISSING names tools that may be absent
-  golden   write the golden files anew, of policies' misses and of the store's victims; then look
-           at the diff
-  ratchet  writes down the numbers of xtask/ratchets.toml that fell; `anew` writes those that
-           rose, too, for a change whose rise was decided
-  bench    processor time a request, beside redis-server, with the loop on and off
+  golden   rewrites the golden files of policies' misses and of the store's victims; then look at
+           the diff
+  ratchet  writes the numbers of xtask/ratchets.toml that fell; `anew` also writes those that rose,
+           for a change whose rise was decided
+  bench    CPU time per request, compared with redis-server, with the loop on and off
   bench redis [SERVER]
-           the first of these alone, beside redis-server or SERVER, which may be a valkey-server
+           the first of these alone, compared with redis-server or SERVER, such as a valkey-server
   bench tails SERVER
-           latencies beside SERVER at 50 and 80 % of the load that it sustains, with evictions, keys
-           that expire together, and dumps
+           latencies, compared with SERVER, at 50 and 80 % of the load that it sustains, with
+           evictions, keys that expire together, and dumps
   bench threads SERVER [MEMCACHED]
-           processor time a request with one thread and with two, beside SERVER and memcached
+           CPU time per request with one thread and with two, compared with SERVER and memcached
   bench attach mix SERVER MEMORY TRACE TRACE TRACE
-           three tenants played to that server with the module and without: misses and waiting
+           replays three tenants to SERVER with the module and without: misses and waiting
   bench attach instructions|throughput SERVER
-           instructions of a GET (valgrind), or requests a second, with the module and without
+           instructions of a GET (valgrind), or requests per second, with the module and without
   bench attach singles|dlru SERVER TRACE@MEMORY…
-           misses of each trace with the module and without, or with dlru and with each K throughout
+           misses of each trace with the module and without, or with dlru and with each fixed K
   bench store
-           the library beside quick_cache and moka: bytes an entry, operations a second, hits
+           the library compared with quick_cache and moka: bytes per entry, operations per second,
+           hits
   bench policies
-           six orders of eviction: operations a second by threads and hits, GET and SET
+           six orders of eviction: operations per second by threads and hits, GET and SET
   bench evictions
            instructions, cache misses and time of the store's evictions (valgrind)
   bench hits
-           instructions and cache misses of a hit, beside quick_cache and moka (valgrind)
+           instructions and cache misses of a hit, compared with quick_cache and moka (valgrind)
   bench memcached [S]
-           a memcached with lama attached beside its own page mover: misses within S seconds (600);
-           the memcached of the PATH, or the one that MEMCACHED names
+           a memcached with lama attached, compared with its own page mover: misses within S seconds
+           (600); the memcached in PATH, or the one that MEMCACHED names
   bench lhd TRACE…
-           miss ratios of the store's LHD beside the simulator's
+           miss ratios of the store's LHD, compared with the simulator's
   curves DIR [N]
            errors of the curve models on the first N requests (300000) of the traces in DIR
   live NAME|all [--quick] [--rounds N] [--traces DIR] [--peer NAME=COMMAND]
            the papers' live experiments with PostgreSQL, MariaDB, and the redis-server,
-           valkey-server and memcached of the PATH; minutes a round with --quick
+           valkey-server and memcached in PATH; a round takes minutes with --quick
   race [TRACE] [--libcachesim PATH]
-           requests a second of the simulator's policies, beside libCacheSim's `cachesim` at PATH
+           requests per second of the simulator's policies, compared with libCacheSim's `cachesim`
+           at PATH
   soak [S] [shift|rough]
-           S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
-           changes the sizes every 20 seconds and compares hits with those of fresh servers;
+           S seconds (600) of mixed writes at three times maxmemory, and checks of its limits;
+           `shift` changes the sizes every 20 seconds and compares hits with those of new servers;
            `rough` adds slow readers, writes that are refused, and scripts that are killed
   soak attach SERVER [S] [plain]
-           random commands to that server with the module under valgrind, S seconds (1800): nothing
-           is found, and what is resident does not grow; `plain` without valgrind
+           random commands to SERVER with the module under valgrind, S seconds (1800): valgrind must
+           find no error, and resident memory must not grow; `plain` runs without valgrind
   suites valkey|memcached|redis-py|ioredis CHECKOUT [UNIT…]
-           that server's own tests against this one, out of a checkout of its source (or
-           VALKEY_CHECKOUT, MEMCACHED_CHECKOUT); minutes
+           runs that project's own tests against this server, from a checkout of its source (or
+           VALKEY_CHECKOUT, MEMCACHED_CHECKOUT); takes minutes
   parsers [S]
-           mutated requests for each of the server's parsers, side by side, until each had S seconds
-           (1800) of processor time
+           mutated requests for each of the server's parsers, all at once, until each had S seconds
+           (1800) of CPU time
   crowd    10 000 idle and 1 000 busy connections (after `ulimit -n 20000`), a value of 512 MB
   dist [--musl]
-           the binaries that are shipped, their symbols apart, asked for a PONG, with manual pages
-           and completions; --musl: static
+           builds the binaries to ship, with separate symbols, manual pages and completions, and
+           sends a PING to the server; --musl: static
            (rustup target add x86_64-unknown-linux-musl, apt-get install musl-tools)
   deb [try]
-           the Debian package (cargo install cargo-deb); `try` installs, starts, upgrades and purges
-           it in a clean Debian (debootstrap, as root)
+           builds the Debian package (cargo install cargo-deb); `try` installs, starts, upgrades and
+           purges it in a clean Debian (debootstrap, as root)
   image [FOLDER]
-           an OCI archive of the static binaries, or those of a folder, made without a daemon
-  walks    follows the walks of CONTRIBUTING in a copy of the tree, each checked by Cargo; minutes
+           an OCI archive of the static binaries, or of those in a folder, made without a daemon
+  walks    follows the walks of CONTRIBUTING in a copy of the tree; Cargo checks each; takes minutes
   publish [verify]
-           what would go to crates.io, under names that are free there, packed and not sent;
-           `verify` builds each of it
+           packs the crates for crates.io, under names that are free there, and sends nothing;
+           `verify` builds each of them
   miri     the store's unsafe code under Miri (rustup toolchain install nightly -c miri,rust-src)
-  loom     the store's locks and counters under every order of two threads
+  loom     the store's locks and counters in every order of two threads
   deny     licences, sources and known faults of all dependencies (cargo install cargo-deny)
   tsan [N] N calls (10000000) of two threads to the store under ThreadSanitizer (nightly)
-  fuzz [S] the store and a map that plays along, S seconds (60) (nightly, cargo install cargo-fuzz)
+  fuzz [S] compares the store with a map, S seconds (60) (nightly, cargo install cargo-fuzz)
 ";
 
 fn main() -> Result<()> {
@@ -170,7 +172,7 @@ fn main() -> Result<()> {
                 run(&format!("{line} {what}"), &[])
             }
             Some(other) => bail!(
-                "'{other}' is not measured: say redis, tails, threads, attach, memcached [S], \
+                "'{other}' is not a benchmark: write redis, tails, threads, attach, memcached [S], \
                  store, policies, evictions, hits, lhd TRACE…, victims TRACE or nothing"
             ),
         },
@@ -239,7 +241,7 @@ fn deny() -> Result<()> {
     if answers("cargo deny fetch db") {
         run("cargo deny check advisories", &[])
     } else {
-        eprintln!("skipped: the list of advisories cannot be fetched from here");
+        eprintln!("skipped: the list of advisories could not be fetched");
         Ok(())
     }
 }
@@ -255,12 +257,12 @@ fn answers(line: &str) -> bool {
 fn run(line: &str, environment: &[(&str, &str)]) -> Result<()> {
     eprintln!("→ {line}");
     let mut words = line.split(' ');
-    let program = words.next().context("an empty command line")?;
+    let program = words.next().context("the command line is empty")?;
     let status = Command::new(program)
         .args(words)
         .envs(environment.iter().copied())
         .status()
-        .with_context(|| format!("{program} could not be started: is it installed?"))?;
+        .with_context(|| format!("could not start {program}: is it installed?"))?;
     if !status.success() {
         bail!("`{line}` failed ({status})");
     }

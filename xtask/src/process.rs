@@ -28,13 +28,13 @@ impl Process {
         let program = command.get_program().to_string_lossy().into_owned();
         let child = command.stdout(Stdio::null()).spawn();
         let child =
-            child.with_context(|| format!("{program} could not be started: is it here?"))?;
+            child.with_context(|| format!("could not start {program}: is it installed?"))?;
         let mut process = Self { child, port };
         let begun = Instant::now();
         while TcpStream::connect(process.address()).is_err() {
             ensure!(begun.elapsed() < PATIENCE, "{program} does not answer on port {port}");
             let ended = process.child.try_wait()?;
-            ensure!(ended.is_none(), "{program} ended at once: see its words");
+            ensure!(ended.is_none(), "{program} ended at once: see its output");
             thread::sleep(Duration::from_millis(50));
         }
         Ok(process)

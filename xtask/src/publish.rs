@@ -17,7 +17,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let is_verified = match words.next().as_deref() {
         None => false,
         Some("verify") => true,
-        Some(other) => bail!("'{other}' is not known: say verify or nothing"),
+        Some(other) => bail!("'{other}' is unknown: write verify or nothing"),
     };
     let tree = crate::ship::target()?.join("published");
     crate::tree::copy(crate::ship::root(), &tree)?;
@@ -28,7 +28,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     if !is_verified {
         cargo.arg("--no-verify");
     }
-    ensure!(cargo.status()?.success(), "it cannot be published: see above");
+    ensure!(cargo.status()?.success(), "the crates cannot be published: see above");
     fs::remove_dir_all(&tree)?;
     Ok(())
 }

@@ -121,8 +121,8 @@ fn grid(program: &str, file: &Path, sizes: &[u64]) -> Result<()> {
 /// Runs both commands in turn.
 fn beside(program: &str, file: &Path, size: u64) -> Result<()> {
     println!(
-        "| policy, {size} bytes | beside its | M/s: ours | its | ratio | CPU s: ours | its | \
-              ratio | misses: ours | its |"
+        "| policy, {size} bytes | its policy | M/s: ours | its | ratio | CPU s: ours | its | ratio \
+         | misses: ours | its |"
     );
     println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|");
     let mut laps = vec![vec![]; PAIRS.len()];
@@ -150,7 +150,10 @@ fn beside(program: &str, file: &Path, size: u64) -> Result<()> {
 
 /// Runs our command alone, and prints every policy relative to LRU.
 fn alone(file: &Path, size: u64) -> Result<()> {
-    println!("| policy, {size} bytes | M/s | of our lru | libCacheSim's own, of its lru |");
+    println!(
+        "| policy, {size} bytes | M/s | relative to our lru | libCacheSim's own, relative to its \
+         lru |"
+    );
     println!("|---|--:|--:|--:|");
     let mut laps = vec![vec![]; PAIRS.len()];
     for _ in 0..ROUNDS {
@@ -170,7 +173,8 @@ fn our_lap(file: &Path, policy: &str, size: u64) -> Result<Lap> {
     let runs = ours(file, policy, &size.to_string())?;
     let cpu = children_cpu()? - before;
     let run = runs.first().context("larder simulate printed no run")?;
-    let figure = |name: &str| run[name].as_f64().with_context(|| format!("a run without {name}"));
+    let figure =
+        |name: &str| run[name].as_f64().with_context(|| format!("there is no run of {name}"));
     Ok(Lap { rate: figure("requests_per_second")? / 1e6, cpu, miss_ratio: figure("miss_ratio")? })
 }
 
@@ -185,7 +189,8 @@ fn their_lap(program: &str, file: &Path, policy: &str, size: u64) -> Result<Lap>
     let text = cachesim(program, file, policy, &size.to_string())?;
     let cpu = children_cpu()? - before;
     let after = |label: &str| -> Result<f64> {
-        let rest = text.rsplit_once(label).with_context(|| format!("no '{label}' in: {text}"))?.1;
+        let rest =
+            text.rsplit_once(label).with_context(|| format!("there is no '{label}' in: {text}"))?.1;
         let end = rest.find([',', ' ']).unwrap_or(rest.len());
         Ok(rest[..end].trim().parse()?)
     };
@@ -194,24 +199,25 @@ fn their_lap(program: &str, file: &Path, policy: &str, size: u64) -> Result<Lap>
 
 fn cachesim(program: &str, file: &Path, policies: &str, sizes: &str) -> Result<String> {
     // cachesim writes a file of results into its working directory.
-    let folder = file.parent().context("a file without a folder")?;
+    let folder = file.parent().context("the file has no folder")?;
     let words = [path(file)?, "oracleGeneral", policies, sizes, "--num-thread", "1"];
-    let program = fs::canonicalize(program).with_context(|| format!("{program} is not there"))?;
+    let program = fs::canonicalize(program).with_context(|| format!("there is no {program}"))?;
     let output = output(Command::new(program).args(words).current_dir(folder))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Seconds of processor time of all commands that have ended, in steps of 10 ms.
 fn children_cpu() -> Result<f64> {
-    let text = fs::read_to_string("/proc/self/stat").context("/proc is needed")?;
-    let fields: Vec<_> = text.rsplit_once(')').context("a short stat")?.1.split(' ').collect();
+    let text = fs::read_to_string("/proc/self/stat").context("this needs /proc")?;
+    let fields: Vec<_> =
+        text.rsplit_once(')').context("/proc/…/stat is too short")?.1.split(' ').collect();
     // Fields 16 and 17 of the line; the first field here is the third there, after a blank.
     let ticks: u64 = fields[14].parse::<u64>()? + fields[15].parse::<u64>()?;
     Ok(ticks as f64 / 100.0)
 }
 
 fn output(command: &mut Command) -> Result<Output> {
-    let output = command.output().with_context(|| format!("{command:?} could not be started"))?;
+    let output = command.output().with_context(|| format!("could not start {command:?}"))?;
     ensure!(
         output.status.success(),
         "{command:?} failed: {}",
@@ -225,7 +231,7 @@ fn larder() -> Result<PathBuf> {
 }
 
 fn path(path: &Path) -> Result<&str> {
-    path.to_str().context("a path that is no text")
+    path.to_str().context("the path is not text")
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -188,17 +188,24 @@ fn play(seconds: u64, manner: Manner) -> Result<()> {
     println!("written                        {:>12.1} x limit", share(load.written.load(Relaxed)));
     println!("accounted bytes, highest       {:>12.4} x limit", share(peaks.used));
     println!("resident memory, highest       {:>12.4} x limit", share(peaks.resident));
-    println!("machine stood still, longest   {:>12.1} s", peaks.standstill.as_secs_f64());
+    println!("longest stall of the machine   {:>12.1} s", peaks.standstill.as_secs_f64());
     println!("accounted after FLUSHALL       {after:>12} bytes");
     println!("connections left               {clients:>12} (1 is this one)");
     let lost = if shift { compare(&load, &peaks)? } else { 0.0 };
-    ensure!(peaks.used <= LIMIT, "accounted bytes passed the limit by {}", peaks.used - LIMIT);
+    ensure!(
+        peaks.used <= LIMIT,
+        "the accounted bytes exceeded the limit by {}",
+        peaks.used - LIMIT
+    );
     let beside = if manner == Manner::Rough { ROUGH } else { 0 };
     let resident = share(peaks.resident.saturating_sub(beside));
-    ensure!(resident <= 1.05, "resident memory passed 1.05 x the limit and {beside} bytes");
+    ensure!(resident <= 1.05, "the resident memory exceeded 1.05 x the limit and {beside} bytes");
     ensure!(clients == 1, "{clients} connections are left open");
     ensure!(share(after) < 0.01, "{after} bytes are still accounted after FLUSHALL");
-    ensure!(lost <= POINTS_MAX, "hits stayed {lost:.1} points below those of a fresh server");
+    ensure!(
+        lost <= POINTS_MAX,
+        "hits stayed {lost:.1} percentage points below those of a fresh server"
+    );
     Ok(())
 }
 
@@ -368,7 +375,7 @@ impl Client {
         let mut missing = vec![];
         for &key in keys {
             let first = self.line()?;
-            match first.strip_prefix('$').context("no string")?.parse::<i64>()? {
+            match first.strip_prefix('$').context("the reply is not a string")?.parse::<i64>()? {
                 -1 => missing.push(key),
                 length => {
                     self.value.resize(length as usize + 2, 0);

@@ -13,7 +13,7 @@ pub(crate) fn copy(root: &Path, to: &Path) -> Result<()> {
     // git lists a removed file until the removal is committed.
     for name in String::from_utf8(listed.stdout)?.lines().filter(|name| root.join(name).is_file()) {
         let place = to.join(name);
-        fs::create_dir_all(place.parent().context("a file lies in a folder")?)?;
+        fs::create_dir_all(place.parent().context("a file has no folder")?)?;
         fs::copy(root.join(name), place)?;
     }
     Ok(())

@@ -79,13 +79,13 @@ fn changed(walk: &Walk, read: impl Fn(&str) -> Result<String>) -> Result<BTreeMa
     for change in &walk.changes {
         match change {
             Change::Copy { from, to } => {
-                ensure!(read(to).is_err(), "{to} is there already");
+                ensure!(read(to).is_err(), "{to} already exists");
                 files.insert(to.clone(), read(from)?);
                 copy = Some(to.clone());
             }
             Change::Becomes { old, new } => {
-                let to = copy.as_ref().context("nothing was copied in which it could become")?;
-                let text = files.get_mut(to).context("the copy is gone")?;
+                let to = copy.as_ref().context("no line was copied that could be replaced")?;
+                let text = files.get_mut(to).context("the copy is missing")?;
                 ensure!(text.contains(old), "{to} has no {old}");
                 *text = text.replace(old, new);
             }
@@ -102,7 +102,7 @@ fn changed(walk: &Walk, read: impl Fn(&str) -> Result<String>) -> Result<BTreeMa
         }
     }
     if files.is_empty() {
-        bail!("it changes nothing");
+        bail!("the replacement changes nothing");
     }
     Ok(files)
 }

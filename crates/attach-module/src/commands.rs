@@ -28,7 +28,7 @@ pub(crate) enum CommandAnswer {
 /// # Errors
 /// A sentence that names the fix.
 pub(crate) fn answer(words: &[String], exchange: &Exchange) -> Result<CommandAnswer, String> {
-    let [name, arguments @ ..] = words else { return Err("a command has a name".to_owned()) };
+    let [name, arguments @ ..] = words else { return Err("a command needs a name".to_owned()) };
     let name = name.to_ascii_lowercase();
     let as_json = arguments.last().is_some_and(|last| last.eq_ignore_ascii_case("json"));
     let arguments = &arguments[..arguments.len() - usize::from(as_json)];
@@ -37,7 +37,7 @@ pub(crate) fn answer(words: &[String], exchange: &Exchange) -> Result<CommandAns
     }
     let shown = exchange.shown();
     if shown.report.server.now_unix_s == 0 {
-        return Err("the module has just been loaded: ask again in a second".to_owned());
+        return Err("the module was just loaded: ask again in a second".to_owned());
     }
     match (name.trim_start_matches("larder."), arguments) {
         // A panic on request, for the tests of the module's behaviour after a bug.
@@ -66,15 +66,15 @@ fn form(name: &str) -> &'static str {
     match name {
         "curve" => "write the name of a tenant, and JSON for a document",
         "advise" => "write nothing or the name of a tenant, and JSON for a document",
-        "history" => "write nothing or how far back, as 10m or 2h, and JSON for a document",
-        _ => "write nothing behind it, or JSON for a document",
+        "history" => "write nothing or how far back, such as 10m or 2h, and JSON for a document",
+        _ => "write nothing after it, or JSON for a document",
     }
 }
 
 fn known<'a>(report: &'a Report, name: &str) -> Result<&'a report::Tenant, String> {
     report.tenant(name).ok_or_else(|| {
         let names: Vec<_> = report.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
-        format!("there is no tenant '{name}': there are {}", names.join(", "))
+        format!("there is no tenant '{name}': the tenants are {}", names.join(", "))
     })
 }
 
@@ -98,7 +98,7 @@ fn plan_document(shown: &PilotResults) -> Value {
 fn plan(shown: &PilotResults) -> Vec<String> {
     let mut text = vec![format!("The module: {}.", shown.state)];
     let Some(status) = &shown.status else {
-        text.push(format!("recipe {}: nothing is planned", shown.report.server.recipe));
+        text.push(format!("recipe {}: it makes no plans", shown.report.server.recipe));
         return text;
     };
     text.push(plans::headline(status));
@@ -113,9 +113,9 @@ fn curve(shown: &PilotResults, name: &str, as_json: bool) -> Result<CommandAnswe
         return Ok(CommandAnswer::Document(json!({"tenant": name, "curve": tenant.curve})));
     }
     if tenant.curve.is_none() {
-        return Err("too little was seen of this tenant: its curve needs some thousand reads of \
-                    sampled keys"
-            .to_owned());
+        return Err(
+            "too few reads of this tenant were sampled: its curve needs some thousand".to_owned()
+        );
     }
     Ok(CommandAnswer::Lines(say::curve(&shown.report, tenant)))
 }
@@ -161,7 +161,7 @@ fn back(text: &str) -> Result<u64, String> {
         _ => None,
     };
     let seconds = number.parse::<u64>().ok().zip(scale).and_then(|(n, scale)| n.checked_mul(scale));
-    seconds.ok_or_else(|| format!("'{text}' is no length of time: write 600, 10m, 2h or 1d"))
+    seconds.ok_or_else(|| format!("'{text}' is not a time span: write 600, 10m, 2h or 1d"))
 }
 
 #[cfg(test)]

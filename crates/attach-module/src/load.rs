@@ -130,7 +130,7 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
     if count > 0 {
         context.log(
             "larder: loadmodule takes no arguments: write larder.tenants, larder.recipe and \
-             larder.act as lines of their own",
+             larder.act on lines of their own",
         );
         return ERR;
     }
@@ -155,7 +155,7 @@ fn load(context: Context<'_>) -> bool {
     let module = Module::new(Box::new(Timer), detached, exchange.clone(), databases);
     module.eye.untouching.learn(&context.clients().unwrap_or_default());
     let Ok(thread) = pilot::start(exchange) else {
-        context.log("larder: the system gives no thread: raise its limit of processes");
+        context.log("larder: the system started no thread: raise its limit of processes");
         return false;
     };
     let loaded =

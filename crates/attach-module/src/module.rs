@@ -228,15 +228,15 @@ impl Module {
         } else if !act {
             ActingState::Observing
         } else if !recipe.steers() {
-            ActingState::Held("recipe static plans nothing: set larder.recipe")
+            ActingState::Held("recipe static makes no plans: set larder.recipe")
         } else if memory.limit == 0 {
-            ActingState::Held("there is no limit to divide: set maxmemory")
+            ActingState::Held("there is no memory limit to divide: set maxmemory")
         } else if memory.policy == "noeviction" {
             ActingState::Held("maxmemory-policy noeviction keeps every key: set allkeys-lru")
         } else if !context.is_serving_master() {
             ActingState::Held("this server is a replica or is loading")
         } else if !self.is_counted() {
-            ActingState::Held("the keys of the tenants are being counted")
+            ActingState::Held("it is still counting the keys of the tenants")
         } else {
             ActingState::Acting
         };
@@ -284,10 +284,10 @@ impl Hand {
     pub(crate) fn says(&self) -> String {
         match &*self.state.borrow() {
             ActingState::Observing => {
-                "it observes only: CONFIG SET larder.act yes lets it act".to_owned()
+                "it only observes: CONFIG SET larder.act yes lets it act".to_owned()
             }
             ActingState::Acting => "it acts".to_owned(),
-            ActingState::Held(why) => format!("it observes only, for {why}"),
+            ActingState::Held(why) => format!("it only observes, because {why}"),
         }
     }
 }

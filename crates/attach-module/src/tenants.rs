@@ -102,19 +102,19 @@ pub(crate) fn parse(text: &str) -> Result<Vec<TenantConfig>, String> {
     for line in text.split([';', '\n']).map(str::trim).filter(|line| !line.is_empty()) {
         let line = line.strip_prefix("tenant ").unwrap_or(line);
         let words = wire::resp::split_line(line.as_bytes())
-            .ok_or_else(|| format!("'{line}' has an open quote: close it"))?;
+            .ok_or_else(|| format!("'{line}' has an unclosed quote: close it"))?;
         let words: Vec<_> =
             words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
         let tenant = TenantConfig::parse(&words)?;
         let name = &tenant.name;
         if tenant.is_private() {
             return Err(format!(
-                "tenant {name}: this server tells nobody's user or port: write match prefix P or \
-                 match db N"
+                "tenant {name}: this server does not report a client's user or port: write match \
+                 prefix P or match db N"
             ));
         }
         if all.iter().any(|known| known.name == *name) {
-            return Err(format!("tenant {name} has two lines: write its matches in one"));
+            return Err(format!("tenant {name} has two lines: put all its matches into one"));
         }
         all.push(tenant);
     }

@@ -233,7 +233,7 @@ mod tests {
             to
         };
         for (piece, pause, why) in [
-            (&[b'r'; 1 << 13][..], Duration::ZERO, "more than 1 MiB"),
+            (&[b'r'; 1 << 13][..], Duration::ZERO, "longer than 1 MiB"),
             (b"r", Duration::from_millis(5), "within 0.2 s"),
         ] {
             let bounds = Bounds { bytes: 1 << 20, time: Duration::from_millis(200) };

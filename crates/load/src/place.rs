@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(read("memcached://[::1]").address().port, 11_211);
         for (url, fix) in [
             ("cache:6379", "redis://host"),
-            ("ann:secret@cache:6379", "'cache:6379' is no URL"),
+            ("ann:secret@cache:6379", "'cache:6379' is not a URL"),
             ("rediss://cache", "tunnel"),
             ("http://cache", "memcached://"),
             ("memcached://", "memcached://["),

@@ -106,7 +106,7 @@ mod tests {
         for (text, answer) in [
             ("lfru", "klru"),
             ("klru:q=3", "k=5"),
-            ("klru:-3", "k is a whole number from 1 to 65536"),
+            ("klru:-3", "k must be a whole number from 1 to 65536"),
             ("klru:nan", "from 1 to 65536"),
             ("klru:2.5", "a whole number"),
             ("klru:", "from 1 to 65536"),

@@ -451,7 +451,7 @@ fn what_it_says_when_there_is_nothing_to_say() {
         (&["LARDER", "CURVE"], "wrong number of arguments"),
         (&["LARDER", "PLAN", "XML"], "syntax error"),
         (&["LARDER", "PLAN", "JSON", "JSON"], "syntax error"),
-        (&["CONFIG", "SET", "recipe", "kredis:epoch=never"], "epoch is a number"),
+        (&["CONFIG", "SET", "recipe", "kredis:epoch=never"], "epoch must be a number"),
         (&["CONFIG", "SET", "recipe", "magic"], "static, "),
     ] {
         match client.ask(words) {

@@ -118,7 +118,7 @@ impl Client {
                 return Ok(value.parse()?);
             }
         }
-        bail!("INFO larder does not say what is sampled")
+        bail!("INFO larder does not report sampled keys")
     }
 }
 
@@ -145,7 +145,7 @@ fn count(program: &str, module: Option<&str>) -> Result<(f64, f64)> {
     let sampled = if module.is_some() { client.sampled()? } else { 0.0 };
     let mut zero = Command::new("callgrind_control");
     let zero = zero.args(["-z", &server.child.id().to_string()]).output();
-    let zero = zero.context("callgrind_control could not be started")?;
+    let zero = zero.context("could not start callgrind_control")?;
     ensure!(zero.status.success(), "{}", String::from_utf8_lossy(&zero.stderr));
     client.get(COUNTED)?;
     client.stream.write_all(b"SHUTDOWN NOSAVE\r\n")?;
@@ -213,11 +213,11 @@ pub(super) fn throughput(mut words: impl Iterator<Item = String>) -> Result<()> 
     let rounds = (0..ROUNDS).map(|_| round(&program)).collect::<Result<Vec<_>>>()?;
     let requests = (BURST * DEPTH) as f64 * BURSTS as f64;
     let [_, alone, _] = quartiles(rounds.iter().map(|took| requests / took[0].0).collect());
-    println!("{alone:.0} requests a second without the module; ratios of {ROUNDS} rounds:");
-    for (name, at) in [("another without it", 1), ("with it", 2)] {
+    println!("{alone:.0} requests per second without the module; ratios of {ROUNDS} rounds:");
+    for (name, at) in [("another without the module", 1), ("with the module", 2)] {
         let rates = rounds.iter().map(|took| took[0].0 / took[at].0).collect();
         let times = rounds.iter().map(|took| took[at].1 / took[0].1).collect();
-        for (what, all) in [("requests a second", rates), ("processor time", times)] {
+        for (what, all) in [("requests per second", rates), ("CPU time", times)] {
             let [first, median, third] = quartiles(all);
             println!("{name:<20} {what:<20} {median:.3}, quartiles {first:.3} to {third:.3}");
         }
@@ -237,9 +237,9 @@ pub(super) fn instructions(mut words: impl Iterator<Item = String>) -> Result<()
     let (many, sampled) = with("kredis")?;
     let each = (many - none) / sampled.max(f64::MIN_POSITIVE);
     let one = none + each / SAMPLED;
-    for (name, taken) in [("nothing is sampled", none), ("one key in 128 is", one)] {
+    for (name, taken) in [("no key is sampled", none), ("one key in 128 is sampled", one)] {
         println!("{name:<30} {taken:>12.0} {:>+7.1} %", 100.0 * (taken / alone - 1.0));
     }
-    println!("{:<30} {each:>12.0}  ({sampled:.3} were)", "a sampled key, beside that");
+    println!("{:<30} {each:>12.0}  ({sampled:.3} were)", "additional cost of a sampled key");
     Ok(())
 }

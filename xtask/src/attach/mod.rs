@@ -44,7 +44,7 @@ fn start(words: &[&str], settings: &str, module: Option<&str>) -> Result<Process
     }
     let file = std::env::temp_dir().join(format!("larder-attach-{port}.conf"));
     fs::write(&file, lines)?;
-    let [program, arguments @ ..] = words else { bail!("there is no program to start") };
+    let [program, arguments @ ..] = words else { bail!("no program to start") };
     let process = Process::start(Command::new(program).args(arguments).arg(&file), port)?;
     let _ = fs::remove_file(file);
     Ok(process)

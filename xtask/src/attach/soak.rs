@@ -185,7 +185,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let is_plain = arguments.next().is_some_and(|word| word == "plain");
     let life = if is_plain { LIFE / 6 } else { LIFE };
     let module = built("liblarder_module.so")?;
-    let module = module.to_str().context("the folder's name is no text")?;
+    let module = module.to_str().context("the folder's name is not text")?;
     let log = std::env::temp_dir().join(format!("larder-memcheck-{}", std::process::id()));
     let file = format!("--log-file={}", log.display());
     let leaks = "--leak-check=full";
@@ -251,19 +251,19 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let text = if is_plain { None } else { Some(fs::read_to_string(&log)?) };
     let (count, of_module) = text.as_deref().map_or((0, vec![]), findings);
     println!("commands sent                         {sent:>10} in {seconds} s");
-    println!("loaded anew                           {loads:>10} times");
-    println!("keys evicted, samples, at most a life {evicted:>10} {samples:>10}");
+    println!("module loaded again                   {loads:>10} times");
+    println!("keys evicted, samples, most per load  {evicted:>10} {samples:>10}");
     println!("resident in the second quarter        {:>10.1} MiB", early / 1_048_576.0);
     println!("resident in the last quarter          {:>10.1} MiB", late / 1_048_576.0);
-    println!("findings of valgrind                  {count:>10}");
+    println!("errors found by valgrind              {count:>10}");
     println!("of these with the module in the stack {:>10}", of_module.len());
     for block in &of_module {
         println!("\n{block}");
     }
     let is_whole = text.is_none_or(|text| text.contains("ERROR SUMMARY"));
-    ensure!(is_whole, "valgrind did not end: see {}", log.display());
-    ensure!(of_module.is_empty(), "valgrind found something: see {}", log.display());
-    ensure!(evicted > 0 && samples > 0, "the module did nothing");
-    ensure!(late <= GROWTH_MAX * early, "what is resident grew by {:.3}", late / early);
+    ensure!(is_whole, "valgrind did not finish: see {}", log.display());
+    ensure!(of_module.is_empty(), "valgrind found errors: see {}", log.display());
+    ensure!(evicted > 0 && samples > 0, "the module did no work");
+    ensure!(late <= GROWTH_MAX * early, "resident memory grew by {:.3}", late / early);
     Ok(())
 }

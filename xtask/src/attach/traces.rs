@@ -96,7 +96,7 @@ pub(super) fn dlru(words: impl Iterator<Item = String>) -> Result<()> {
         let mut servers = FIXED.map(fixed).to_vec();
         servers.push((memory.clone(), Some(DLRU)));
         let found = beside(&program, &trace, &servers)?;
-        let (attached, fixed) = found.split_last().context("nothing was played")?;
+        let (attached, fixed) = found.split_last().context("no trace was replayed")?;
         let best = fixed.iter().copied().fold(f64::INFINITY, f64::min);
         let shown: Vec<_> = fixed.iter().map(|ratio| format!("{ratio:>8.4}")).collect();
         let ratio = attached / best;

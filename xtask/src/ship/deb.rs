@@ -21,7 +21,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let is_tried = match words.next().as_deref() {
         None => false,
         Some("try") => true,
-        Some(other) => bail!("'{other}' is no step of the package: say try or nothing"),
+        Some(other) => bail!("'{other}' is not a step of the package: write try or nothing"),
     };
     if !answers("cargo deb --version") {
         eprintln!("skipped: cargo-deb is not installed (cargo install cargo-deb --locked)");
@@ -35,7 +35,9 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
         return Ok(());
     }
     if !answers("debootstrap --version") || !answers("unshare --pid --fork --mount-proc true") {
-        eprintln!("skipped: debootstrap is not installed, or this user may not make a root");
+        eprintln!(
+            "skipped: debootstrap is not installed, or this user may not use unshare and chroot"
+        );
         return Ok(());
     }
     installed(&package, &self::package("2")?)
@@ -79,7 +81,7 @@ fn installed(older: &Path, newer: &Path) -> Result<()> {
         .env("DEBIAN_FRONTEND", "noninteractive")
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
         .status()?;
-    ensure!(status.success(), "the package does not do what it promises: see above");
+    ensure!(status.success(), "the package failed its trial: see above");
     fs::remove_dir_all(&tried)?;
     Ok(())
 }

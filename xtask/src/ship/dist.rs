@@ -50,7 +50,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let is_static = match words.next().as_deref() {
         None => false,
         Some("--musl") => true,
-        Some(other) => bail!("'{other}' is not built: say --musl or nothing"),
+        Some(other) => bail!("'{other}' is unknown: write --musl or nothing"),
     };
     let folder = target()?.join("shipped").join(if is_static { "musl" } else { "gnu" });
     let binaries = parted(&build(is_static)?, &folder)?;
@@ -58,7 +58,10 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     for (binary, (.., most)) in binaries.iter().zip(PROGRAMS) {
         let bytes = fs::metadata(binary)?.len();
         println!("{}: {:.1} MB", binary.display(), bytes as f64 / 1e6);
-        ensure!(bytes <= most, "{bytes} bytes are more than the {most} that may be shipped");
+        ensure!(
+            bytes <= most,
+            "{bytes} bytes are more than the limit of {most} for a shipped binary"
+        );
     }
     println!("{}: manual pages and completions", pages()?.display());
     Ok(())
@@ -93,7 +96,7 @@ fn own_linker() -> Result<String> {
     let told = Command::new("rustc").args(["--print", "sysroot", "--print", "host-tuple"]).output();
     let told = String::from_utf8(told.context("rustc is not installed")?.stdout)?;
     let Some((sysroot, host)) = told.trim().split_once('\n') else {
-        bail!("rustc does not say where it lies: {told:?}");
+        bail!("rustc does not print its folder: {told:?}");
     };
     let folder = Path::new(sysroot).join("lib/rustlib").join(host).join("bin/gcc-ld");
     ensure!(folder.join("ld.lld").exists(), "there is no linker in {}", folder.display());
@@ -138,6 +141,6 @@ fn asked(binary: &Path) -> Result<()> {
     let server = Process::start(&mut serve, port)?;
     let pong = Command::new(binary).args(["ping", "--port", &text]).output()?;
     drop(server);
-    ensure!(pong.stdout == b"PONG\n", "it answers no PING: {pong:?}");
+    ensure!(pong.stdout == b"PONG\n", "the server does not answer PING: {pong:?}");
     Ok(())
 }

@@ -18,9 +18,9 @@ pub(crate) fn pages() -> Result<PathBuf> {
     let folder = root().join("target/pages");
     // A removed command must leave no page.
     let _ = fs::remove_dir_all(&folder);
-    let made = folder.to_str().context("a folder that is no text")?;
+    let made = folder.to_str().context("the folder's path is not text")?;
     crate::run("cargo test --quiet -p larder --bin larder manual", &[("LARDER_PAGES", made)])?;
-    ensure!(folder.join("man/larder.1").is_file(), "no manual page was made");
+    ensure!(folder.join("man/larder.1").is_file(), "no manual page was written");
     Ok(folder)
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn target() -> Result<PathBuf> {
         .args(["metadata", "--no-deps", "--format-version=1"])
         .current_dir(root())
         .output()
-        .context("cargo could not be started")?;
+        .context("could not start cargo")?;
     let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout)?;
     let folder = metadata["target_directory"].as_str().context("cargo names no target folder")?;
     Ok(folder.into())

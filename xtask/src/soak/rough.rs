@@ -80,7 +80,7 @@ fn endless(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
         runs.stream.write_all(format!("*3\r\n{command}").as_bytes())?;
         // A kill may hit the script of another client, behind which this script begins.
         runs.stream.set_read_timeout(Some(RUNS))?;
-        let (begun, mut reply) = (Instant::now(), Err(anyhow!("it was not killed")));
+        let (begun, mut reply) = (Instant::now(), Err(anyhow!("the script was not killed")));
         while reply.is_err() && begun.elapsed() < ANSWERS_WITHIN {
             thread::sleep(RUNS);
             let asked = Instant::now();

@@ -52,9 +52,8 @@ pub(super) fn run(checkout: &Path, folder: &Path, files: &[String]) -> Result<()
     let lists = lists(LIST);
     let built = checkout.join("memcached");
     let original = if built.is_file() { fs::canonicalize(built)? } else { "memcached".into() };
-    let original =
-        ORIGINAL.replace("ORIGINAL", original.to_str().context("a path that is no text")?);
-    let ours = OURS.replace("LARDER", larder()?.to_str().context("a path that is no text")?);
+    let original = ORIGINAL.replace("ORIGINAL", original.to_str().context("the path is not text")?);
+    let ours = OURS.replace("LARDER", larder()?.to_str().context("the path is not text")?);
     for (name, text) in [("original", &original), ("ours", &ours)] {
         let folder = folder.join(name);
         copy(&checkout.join("t"), &folder.join("t"))?;
@@ -83,7 +82,7 @@ pub(super) fn run(checkout: &Path, folder: &Path, files: &[String]) -> Result<()
         let mut pairs = original.iter().zip(&ours);
         let first = pairs.find(|(original, ours)| original.0 != ours.0);
         let (passed, all) = (ours.iter().filter(|case| case.0).count(), original.len());
-        let first = first.map_or("they are not as many", |(_, ours)| ours.1.as_str());
+        let first = first.map_or("the numbers of cases differ", |(_, ours)| ours.1.as_str());
         differ.push(format!("{name}: {passed} of {all} pass; the first that differs: {first}"));
     }
     let left_out = |is_file: bool| -> usize {
@@ -122,7 +121,7 @@ fn play(folder: &Path, file: &str) -> Result<Cases> {
         .stdout(File::create(&printed)?)
         .stderr(Stdio::null())
         .status()
-        .context("timeout could not be started")?;
+        .context("could not start timeout")?;
     let text = fs::read(&printed)?;
     Ok(String::from_utf8_lossy(&text).lines().filter_map(case).collect())
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     };
     let given = words.next().or_else(|| std::env::var(variable).ok());
     let Some(checkout) = given.map(PathBuf::from).filter(|path| path.is_dir()) else {
-        println!("skipped: no checkout at {variable}, and none was named: {USAGE}");
+        println!("skipped: {variable} names no checkout, nor does the command line: {USAGE}");
         return Ok(());
     };
     let is_there = |program: &&str| {

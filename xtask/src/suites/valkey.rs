@@ -71,7 +71,7 @@ pub(super) fn run(checkout: &Path, folder: &Path, units: &[String]) -> Result<()
     let programs = folder.join("src");
     fs::create_dir_all(&programs)?;
     let larder = larder()?;
-    let server = SERVER.replace("LARDER", larder.to_str().context("a path that is no text")?);
+    let server = SERVER.replace("LARDER", larder.to_str().context("the path is not text")?);
     script(&programs.join("valkey-server"), &server)?;
     for program in ["valkey-cli", "valkey-benchmark"] {
         let built = checkout.join("src").join(program);
@@ -122,7 +122,7 @@ fn play_all(folder: &Path, unit: &str, mut skipped: Vec<String>) -> Result<Outco
         fs::write(folder.join("skip"), skipped.join("\n"))?;
         let mut outcome = play(folder, unit)?;
         let Some(name) = outcome.hung.take().filter(|_| hung.len() < HANGS_MAX) else {
-            outcome.failed.extend(hung.iter().map(|name| format!("{name}: it hangs")));
+            outcome.failed.extend(hung.iter().map(|name| format!("{name}: the unit hangs")));
             return Ok(outcome);
         };
         skipped.push(name.clone());
@@ -139,7 +139,7 @@ fn play(folder: &Path, unit: &str) -> Result<Outcome> {
         // Cases go on after an error.
         .args(["--durable", "--ignore-digest", "--timeout", SILENCE])
         .output()
-        .context("tclsh could not be started")?;
+        .context("could not start tclsh")?;
     let text = String::from_utf8_lossy(&output.stdout);
     if let Ok(kept) = std::env::var("SUITE_LOG") {
         fs::write(format!("{kept}-{}", unit.replace('/', "-")), text.as_bytes())?;
@@ -175,7 +175,7 @@ fn read(text: &str) -> Outcome {
         }
     }
     if is_late && outcome.hung.is_none() {
-        outcome.failed.push("it hangs between two cases".into());
+        outcome.failed.push("the suite hangs between two cases".into());
     }
     outcome
 }

@@ -100,7 +100,7 @@ fn bounds_are_kept_and_errors_name_the_fix() {
     let answer = plan(&words).unwrap();
     assert!(budget(&answer.tenants[0]) >= 1 << 20 && budget(&answer.tenants[1]) <= 512 << 10);
     for (words, fix) in [
-        (vec![MIX, "--memory", "2mb", "--min", "web=1mb"], "the traces have 1, 2"),
+        (vec![MIX, "--memory", "2mb", "--min", "web=1mb"], "the tenants of the traces are 1, 2"),
         (vec![MIX, "--memory", "2mb", "--min", "1mb"], "TENANT=VALUE"),
         (vec![MIX, "--memory", "lots"], "512mb"),
         (vec![MIX, "--memory", "0%"], "not a share"),

@@ -29,21 +29,21 @@ impl fmt::Display for Error {
         match self {
             Self::Refused(Refusal::TooLarge { need, limit }) => write!(
                 f,
-                "the entry needs {need} and may have {limit}: raise the cache's capacity or split \
-                 the value"
+                "the entry needs {need}, more than the limit of {limit}: raise the cache's \
+                 capacity or split the value"
             ),
             Self::Refused(Refusal::TooLong { need, limit }) => {
-                write!(f, "the value has {need} and may have {limit}: split it")
+                write!(f, "the value has {need}, more than the limit of {limit}: split it")
             }
             Self::Refused(Refusal::Full) => {
                 f.write_str("the cache is full and nothing may be evicted: raise its capacity")
             }
             Self::Recipe(sentence) => f.write_str(sentence),
-            Self::Parts => f.write_str("a cache has at most 65535 parts: name fewer"),
+            Self::Parts => f.write_str("a cache has at most 65535 parts: use fewer"),
             Self::Thread(error) => write!(
                 f,
-                "the maintenance thread was not started ({error}): build without `maintained` and \
-                 call `maintain` from a thread of yours"
+                "could not start the maintenance thread ({error}): build without `maintained` and \
+                 call `maintain` from a thread of your own"
             ),
         }
     }

@@ -160,7 +160,8 @@ impl Flight {
     fn wait(&self) -> Option<Vec<u8>> {
         assert!(
             self.leader != thread::current().id(),
-            "a fetch asks for the key that it fetches, and would wait for itself: let it use `get`"
+            "the fetch of a key requests the same key, and would wait for itself: use `get` in the \
+             fetch"
         );
         let is_under_way = |state: &mut FlightState| matches!(state, FlightState::UnderWay);
         let state = self.ends.wait_while(lock(&self.state), is_under_way);

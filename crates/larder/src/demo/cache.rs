@@ -57,14 +57,15 @@ impl Cache {
         self.link.put(&["LARDER", "TENANTS", "JSON"]);
         self.link.flush()?;
         let text = self.link.reply(|reply| reply.as_bytes().map(<[u8]>::to_vec))?;
-        let text = text.context("LARDER TENANTS did not answer with text")?;
+        let text = text.context("the answer of LARDER TENANTS is not text")?;
         let rows: Value = serde_json::from_slice(&text)?;
         let holding = |name: &String| {
             let rows = rows.as_array().into_iter().flatten();
             let row = rows.into_iter().find(|row| row["name"] == *name.as_str());
             let number = |key: &str| row.and_then(|row| row[key].as_u64());
             let bytes = number("used");
-            let bytes = bytes.ok_or_else(|| anyhow!("LARDER TENANTS lacks tenant {name}"))?;
+            let bytes = bytes
+                .ok_or_else(|| anyhow!("the answer of LARDER TENANTS has no tenant {name}"))?;
             Ok(Holding { bytes })
         };
         self.names.iter().map(holding).collect()

@@ -42,11 +42,11 @@ pub(crate) struct Args {
 ///
 /// # Errors
 /// An error that says what went wrong and names the fix.
-#[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
+#[expect(clippy::needless_pass_by_value, reason = "all subcommands have the same signature")]
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let requests = args.requests()?;
     let mut screen = Screen::new(args.json);
-    let folder = tempfile::tempdir().context("the demo needs a folder for its objects")?;
+    let folder = tempfile::tempdir().context("could not create a folder for the demo's objects")?;
     let objects = Arc::new(values(folder.path()));
     let mut workload = if args.traces.is_empty() {
         Workload::built_in(requests, args.seed)
@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let share = Bytes((workload.footprint.as_f64() * workload.memory_share) as u64);
     let memory = args.memory.unwrap_or_else(|| share.max(least));
     if memory < least {
-        bail!("a memory of {memory} holds next to nothing: give it at least {least}");
+        bail!("--memory {memory} is too small for the demo: give it at least {least}");
     }
     screen.say(&introduction(&workload, memory));
     let [plain, tuned] = serve_both(&workload, &objects, memory, args.seed, screen)?;
@@ -77,7 +77,7 @@ impl Args {
     fn requests(&self) -> anyhow::Result<u64> {
         let requests = self.requests.unwrap_or((self.seconds * RATE) as u64);
         if requests < 1_000 {
-            bail!("{requests} requests say nothing: choose at least 1000, or a second");
+            bail!("{requests} requests are too few: choose at least 1000, or a run of a second");
         }
         Ok(requests)
     }
@@ -92,9 +92,9 @@ fn introduction(workload: &Workload, memory: Bytes) -> String {
         .collect();
     let [plain, tuned] = RECIPES;
     let text = format!(
-        "{} requests of {} tenants, who wait for a miss as long as it says: {}. \
-         A cache of {memory} for {} of objects, over a file: plain (recipe {plain}), and tuned \
-         beside it (recipe {tuned}). The first {:.0} % of each run warm up and are not counted.",
+        "{} requests of {} tenants, each with its miss cost: {}. Two caches of {memory} each, for \
+         {} of objects in files: a plain one (recipe {plain}) and a tuned one (recipe {tuned}). \
+         The first {:.0} % of each run warm the caches up and are not counted.",
         workload.requests,
         workload.tenants.len(),
         tenants.join(", "),

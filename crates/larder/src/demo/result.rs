@@ -148,10 +148,9 @@ impl DemoOutput {
         line(f, "all", ["", &gets.to_string(), &a, &b, &c, &d, &e, &g])?;
         writeln!(
             f,
-            "\ncosts   what a miss of this tenant waits for: its backend is that far away\n\
-             missed  reads that found nothing, of a hundred\n\
-             waited  misses times costs: counted, so a busy machine does not change it\n\
-             memory  what the tenant held at the end"
+            "\ncosts   the time that a miss of this tenant takes, set by its backend\nmissed  \
+             reads that missed, in per cent\nwaited  misses times costs, from counts: a busy \
+             machine does not change it\nmemory  the memory that the tenant held at the end"
         )
     }
 
@@ -168,7 +167,7 @@ impl DemoOutput {
         };
         let (gained, gave) = (names(1.0), names(-1.0));
         (!gained.is_empty() && !gave.is_empty()).then(|| {
-            format!("Memory went from {} to {}, in MiB.", gave.join(", "), gained.join(", "))
+            format!("Memory moved from {} to {}, in MiB.", gave.join(", "), gained.join(", "))
         })
     }
 
@@ -185,15 +184,15 @@ impl DemoOutput {
         let (plain, tuned) = (&self.r#static, &self.auto);
         let us = |value: f64| Format::Micros.show(value);
         let mut text = format!(
-            "With the same memory and the same requests, recipe auto waits {:.1} s for misses \
-             where a plain cache waits {:.1} s: {}.",
+            "With the same memory and the same requests, clients wait {:.1} s for misses with \
+             recipe auto and {:.1} s with a plain cache: {}.",
             tuned.waited_s,
             plain.waited_s,
             less(plain.waited_s, tuned.waited_s)
         );
         let _ = write!(
             text,
-            " Timed on this machine, a request took {} in the mean and not {}: {}.",
+            " On this machine a request took {} on average instead of {}: {}.",
             us(tuned.latency_us.mean),
             us(plain.latency_us.mean),
             less(plain.latency_us.mean, tuned.latency_us.mean)
@@ -202,8 +201,8 @@ impl DemoOutput {
         if slow > HITS_ALIKE * fast {
             let _ = write!(
                 text,
-                " But half of its hits took {} and half of the plain cache's {}: something else \
-                 kept the machine busy in one of the runs, so believe what was counted.",
+                " But the median hit took {} with recipe auto and {} with the plain cache: \
+                 something else kept the machine busy during one of the runs, so trust the counts.",
                 us(tuned.hit_us),
                 us(plain.hit_us)
             );
@@ -224,7 +223,7 @@ impl fmt::Display for DemoOutput {
             writeln!(f, "{}", wrapped(&moves))?;
         }
         writeln!(f, "{}\n", wrapped(&self.verdict()))?;
-        write!(f, "Next, with requests of your own: larder demo --trace FILE [--trace FILE ...]")
+        write!(f, "Next, with your own requests: larder demo --trace FILE [--trace FILE ...]")
     }
 }
 
@@ -309,14 +308,14 @@ mod tests {
             answer(run(2_500, 400.0, 60.0, EVEN), tuned).to_string().replace('\n', " ")
         };
         let calm = text(320.0, 62.0);
-        assert!(
-            calm.contains("waits 8.0 s for misses where a plain cache waits 10.0 s: 20.0 % less")
-        );
-        assert!(calm.contains("320 µs in the mean and not 400 µs: 20.0 % less"), "{calm}");
-        assert!(!calm.contains("believe"), "{calm}");
+        assert!(calm.contains(
+            "8.0 s for misses with recipe auto and 10.0 s with a plain cache: 20.0 % less"
+        ));
+        assert!(calm.contains("320 µs on average instead of 400 µs: 20.0 % less"), "{calm}");
+        assert!(!calm.contains("trust"), "{calm}");
         let busy = text(900.0, 200.0);
         assert!(busy.contains("20.0 % less") && busy.contains("125.0 % more"), "{busy}");
-        assert!(busy.contains("hits took 200 µs") && busy.contains("believe what was counted"));
+        assert!(busy.contains("median hit took 200 µs") && busy.contains("trust the counts"));
         let worse = answer(run(2_000, 300.0, 60.0, EVEN), run(2_200, 330.0, 60.0, EVEN));
         assert!(worse.to_string().contains("10.0 % more"), "{worse}");
     }

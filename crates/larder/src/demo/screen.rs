@@ -110,7 +110,7 @@ fn block(recipe: &str, names: &[String], progress: &Progress, holdings: &[Holdin
 /// A run's progress in one line, cut to the width of a terminal where there are many tenants.
 fn line(recipe: &str, names: &[String], progress: &Progress) -> String {
     let mut text = head(recipe, progress);
-    text += " · missed % of late:";
+    text += " · recent misses in %:";
     for (name, recent) in names.iter().zip(&progress.tenants) {
         let _ = write!(text, " {name} {:.0}", 100.0 * recent.miss_ratio);
     }
@@ -144,7 +144,7 @@ mod tests {
         let words: Vec<_> = web.split_whitespace().collect();
         assert_eq!(words, ["web", "7", "0.250", "400", "µs", "2", "MiB"]);
         let text = line("auto", &names, &progress);
-        assert!(text.starts_with("auto  25 %, warming up · missed % of late: web 25"), "{text}");
+        assert!(text.starts_with("auto  25 %, warming up · recent misses in %: web 25"), "{text}");
         let many = vec!["somebody".to_owned(); 40];
         let progress = Progress { tenants: vec![recent; 40], ..progress };
         let text = line("auto", &many, &progress);

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 const HEAD: &str = "\
 # Commands
 
-Made from the code. *words* are those of a call, the command's own among them; `+` stands for any
-number more. *since* is the version of Redis that had it first.
-[Compatibility](compatibility.md) has what Redis and memcached have beside these, and
-[differences](differences.md) what differs. A server says the same of itself: `COMMAND DOCS`.
+The code writes this page. *words* is the number of words in a call, including the command's own;
+`+` allows any larger number. *since* is the first version of Redis with the command.
+[Compatibility](compatibility.md) lists the commands of Redis and memcached and whether Larder has
+them, and [differences](differences.md) what differs. `COMMAND DOCS` gives the same answers.
 ";
 
 pub(super) fn pages() -> Vec<Page> {

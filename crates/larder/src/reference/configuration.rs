@@ -5,29 +5,29 @@ use server::Settings;
 use server::config::directive::{self, Directive, When};
 
 const FILE_HEAD: &str = "\
-# Settings of larder, in the manner of redis.conf. What stands here behind a single # is the
-# default: take the # away to set another value. Only maxmemory is set. `larder serve PATH` reads a
-# file, `--NAME VALUE` and LARDER_CONFIG_NAME set one, and CONFIG SET changes while it runs what is
-# not said to be of the start.
+# Settings of Larder, in the format of redis.conf. A line behind a single # shows a default: remove
+# the # to set another value. This file sets only maxmemory. `larder serve PATH` reads the file;
+# `--NAME VALUE` and LARDER_CONFIG_NAME set single values. CONFIG SET changes a running server,
+# except for the settings marked *Only at start*.
 ";
 
 const PAGE_HEAD: &str = "\
 # Directives
 
-Made from the code. They stand in a file (`larder serve PATH`), on the command line (`--maxmemory
-1gb`), in the environment (`LARDER_CONFIG_MAXMEMORY=1gb`), and are changed by `CONFIG SET` unless
-they are of the start.
+The code writes this page. Set a directive in a file (`larder serve PATH`), on the command line
+(`--maxmemory 1gb`) or in the environment (`LARDER_CONFIG_MAXMEMORY=1gb`). `CONFIG SET` changes it
+in a running server, unless the page says *only at start*.
 ";
 
 /// The only line of the file that is in force: a package must not start a cache that fills the
 /// machine.
 const MEMORY: &str = "\
-## A service starts with a limit: 80% of what the machine or the container has.
+## A service starts with a limit: 80% of the memory of the machine or the container.
 maxmemory auto
 ";
 
 /// Words for defaults that depend on the machine.
-const OF_THE_MACHINE: &[(&str, &str)] = &[("io-threads", "the cores")];
+const OF_THE_MACHINE: &[(&str, &str)] = &[("io-threads", "the number of cores")];
 
 pub(super) fn pages() -> Vec<Page> {
     vec![page("packaging/larder.conf", file()), page("docs/configuration.md", text())]
@@ -46,7 +46,7 @@ fn file() -> String {
         text.push('\n');
         text.push_str(&wrapped(directive.doc, "## ", 93));
         if directive.when == When::Start {
-            text.push_str("## Of the start.\n");
+            text.push_str("## Only at start.\n");
         }
         let default = default_of(directive);
         let mut lines = default.lines().peekable();
@@ -71,7 +71,7 @@ fn text() -> String {
             "" => "nothing".to_owned(),
             _ => format!("`{}`", default.replace('\n', "`, `")),
         };
-        let when = if directive.when == When::Start { ", of the start" } else { "" };
+        let when = if directive.when == When::Start { ", only at start" } else { "" };
         text.extend(["\n**`", directive.name, "`** (default ", &default, when, ")  \n"]);
         text.push_str(&wrapped(directive.doc, "", 98));
     }

@@ -7,8 +7,8 @@ use trace::{format, synth};
 const HEAD: &str = "\
 # Formats of traces
 
-The code writes this page. Larder recognises a format by its first bytes after decompression (zstd
-or gzip, recognised likewise), or by the ending of the file's name; `--format` names it. Each reader
+The code writes this page. Larder recognises a format by its first bytes, after decompression of
+zstd and gzip, or by the ending of the file's name; `--format` names it. Each reader
 says which units it assumes. `--block-size 4kb` splits requests for ranges (msr, vscsi, arc, ibm)
 into blocks; as whole objects, overlapping ranges would share nothing. If a trace encodes operations
 as numbers, state their meaning: `--ops 0=get,1=set`. Unpack xz and bzip2 files first:

@@ -174,10 +174,10 @@ fn what_a_change_did_is_measured_and_kept() {
         history.changes().filter(|change| change.kind == ChangeKind::Load).collect();
     let [load] = &loads[..] else { panic!("{loads:?}") };
     assert!(load.unix_s.abs_diff(begin + 499) <= 10, "{load:?}");
-    assert!(load.text.starts_with("search's load is 2.3 times"), "{load:?}");
+    assert!(load.text.starts_with("search's load rose to 2.3 times"), "{load:?}");
     let last = told.last().unwrap();
     assert!(last.contains("jobs 66 % → 7"), "{last}");
-    assert!(last.contains("waiting 810 ms → 1.1 s a second"), "{last}");
+    assert!(last.contains("waiting 810 ms → 1.1 s per second"), "{last}");
     // From the first report on, the sentence is the same.
     let sentence = "search's load rose to 2.3 times: 350 reads per second, 150 before.";
     assert!(last.contains(sentence), "{last}");

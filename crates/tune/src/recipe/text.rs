@@ -143,15 +143,15 @@ mod tests {
         for (text, names) in [
             ("lama2", "kredis"),
             ("kredis:objective=fame", "hits"),
-            ("kredis:epoch=never", "epoch is a number"),
-            ("kredis:epoch=-1", "epoch is a number"),
-            ("kredis:gain=NaN", "gain is a number"),
-            ("dlru:rate=2", "rate is a number"),
+            ("kredis:epoch=never", "epoch must be a number"),
+            ("kredis:epoch=-1", "epoch must be a number"),
+            ("kredis:gain=NaN", "gain must be a number"),
+            ("dlru:rate=2", "rate must be a number"),
             ("kredis:colour=red", "objective, model"),
             ("static:model=krr", "not a setting"),
             ("kredis:model=guess", "kaet"),
             ("kredis:k=7", "8"),
-            ("kredis:epoch=1:epoch=2", "epoch is said twice"),
+            ("kredis:epoch=1:epoch=2", "gives epoch twice"),
             ("kredis:planner=oracle", "manual"),
         ] {
             assert!(parse(text).unwrap_err().contains(names), "{text}");

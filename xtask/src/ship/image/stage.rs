@@ -20,10 +20,11 @@ pub(super) struct Stage {
 impl Stage {
     /// Reads the stage. An unknown instruction is refused, because the image would lack its effect.
     pub(super) fn read(dockerfile: &str) -> Result<Self> {
-        let (_, last) = dockerfile.rsplit_once("\nFROM ").context("there is no last stage")?;
+        let (_, last) =
+            dockerfile.rsplit_once("\nFROM ").context("the Dockerfile has no last stage")?;
         let mut lines = last.lines();
         let base = lines.next().unwrap_or_default();
-        ensure!(base == "scratch", "the image has one layer, so it cannot stand on {base}");
+        ensure!(base == "scratch", "the image has one layer, so {base} cannot be its base");
         let mut stage = Self::default();
         for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -36,11 +37,11 @@ impl Stage {
                 "ENTRYPOINT" => stage.entrypoint = serde_json::from_str(rest)?,
                 "CMD" => stage.command = serde_json::from_str(rest)?,
                 "LABEL" => {
-                    let (name, value) = rest.split_once('=').context("a label without a value")?;
+                    let (name, value) = rest.split_once('=').context("a label has no value")?;
                     stage.labels.insert(name.to_owned(), serde_json::from_str(value)?);
                 }
                 "HEALTHCHECK" => stage.health = health(rest)?,
-                other => bail!("{other} of the Dockerfile is not known here"),
+                other => bail!("the Dockerfile's {other} is not supported here"),
             }
         }
         Ok(stage)
@@ -48,7 +49,7 @@ impl Stage {
 }
 
 fn health(text: &str) -> Result<Value> {
-    let (options, command) = text.split_once("CMD ").context("a check of health has a CMD")?;
+    let (options, command) = text.split_once("CMD ").context("a health check needs a CMD")?;
     let mut test = vec!["CMD".to_owned()];
     test.extend(serde_json::from_str::<Vec<String>>(command)?);
     let mut health = json!({ "Test": test });
@@ -61,7 +62,8 @@ fn health(text: &str) -> Result<Value> {
             };
             Some((name, value.strip_suffix('s')?.parse::<u64>().ok()?))
         });
-        let (name, seconds) = seconds.with_context(|| format!("{option} is not known here"))?;
+        let (name, seconds) =
+            seconds.with_context(|| format!("the option {option} is not supported here"))?;
         health[name] = (seconds * 1_000_000_000).into();
     }
     Ok(health)

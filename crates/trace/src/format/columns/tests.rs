@@ -45,9 +45,9 @@ fn a_header_is_understood_and_said() {
 #[test]
 fn a_header_without_key_or_size_is_an_error() {
     for (text, parts) in [
-        ("time,url,bytes\n0,a,5\n", ["the key", "url (not known)"]),
-        ("key,length\na,5\n", ["the size", "length (not known)"]),
-        ("a,b\n", ["the key", "a (not known)"]),
+        ("time,url,bytes\n0,a,5\n", ["the key", "url (unknown)"]),
+        ("key,length\na,5\n", ["the size", "length (unknown)"]),
+        ("a,b\n", ["the key", "a (unknown)"]),
         ("0,1\n", ["first line", "--columns time,key,size"]),
     ] {
         let error = open(text, &ReadOptions::default()).err().unwrap();
