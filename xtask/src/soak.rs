@@ -192,14 +192,10 @@ fn play(seconds: u64, manner: Manner) -> Result<()> {
     println!("accounted after FLUSHALL       {after:>12} bytes");
     println!("connections left               {clients:>12} (1 is this one)");
     let lost = if shift { compare(&load, &peaks)? } else { 0.0 };
-    ensure!(
-        peaks.used <= LIMIT,
-        "the accounted bytes exceeded the limit by {}",
-        peaks.used - LIMIT
-    );
+    ensure!(peaks.used <= LIMIT, "accounted bytes exceeded the limit by {}", peaks.used - LIMIT);
     let beside = if manner == Manner::Rough { ROUGH } else { 0 };
     let resident = share(peaks.resident.saturating_sub(beside));
-    ensure!(resident <= 1.05, "the resident memory exceeded 1.05 x the limit and {beside} bytes");
+    ensure!(resident <= 1.05, "resident memory exceeded 1.05 x the limit and {beside} bytes");
     ensure!(clients == 1, "{clients} connections are left open");
     ensure!(share(after) < 0.01, "{after} bytes are still accounted after FLUSHALL");
     ensure!(
