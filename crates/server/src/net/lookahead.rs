@@ -32,10 +32,15 @@ impl Lookahead {
 }
 
 /// The keys to prefetch.
-#[derive(Default)]
 pub(super) struct Keys {
     found: [(TenantId, u64); KEYS],
     seen: usize,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self { found: [(0, 0); KEYS], seen: 0 }
+    }
 }
 
 impl Keys {
@@ -72,7 +77,7 @@ fn text_key(bytes: &[u8]) -> Option<&[u8]> {
 
 #[inline(never)]
 fn look(store: &Store, session: &Session, bytes: &[u8]) -> usize {
-    let mut keys: [(TenantId, u64); KEYS] = Default::default();
+    let mut keys: [(TenantId, u64); KEYS] = [(0, 0); KEYS];
     let mut seen = 0;
     for (known, word) in keys.iter_mut().zip(second_words(bytes)) {
         let key = store.key(session.owners.of(word), session.db, word);

@@ -5,8 +5,9 @@
 //! arrays that clients usually send. It ends at any other input, because no result depends on it.
 
 /// The second words of the commands at the front of `bytes`, as far as commands have one.
+#[inline]
 pub fn second_words(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    Glance(bytes).flatten()
+    Glance(bytes)
 }
 
 struct Glance<'a>(&'a [u8]);
@@ -40,14 +41,14 @@ impl<'a> Glance<'a> {
 }
 
 impl<'a> Iterator for Glance<'a> {
-    type Item = Option<&'a [u8]>;
+    type Item = &'a [u8];
 
     #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let count = self.number(b'*')?;
-        self.word()?;
-        if count < 2 {
-            return Some(None);
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let mut count = 0;
+        while count < 2 {
+            count = self.number(b'*')?;
+            self.word()?;
         }
         let second = self.word()?;
         for _ in 2..count {
@@ -57,7 +58,7 @@ impl<'a> Iterator for Glance<'a> {
                 break;
             }
         }
-        Some(Some(second))
+        Some(second)
     }
 }
 
