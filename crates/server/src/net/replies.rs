@@ -11,7 +11,8 @@ use wire::resp::Encoder;
 
 /// Replies are sent early once they have this many bytes.
 pub(super) const WRITE_EARLY: usize = 256 << 10;
-/// The bytes of replies that may wait, or be sent in one turn. Beyond this, the client is throttled.
+/// The bytes of replies that may wait, or be sent in one turn. Beyond this, the client is
+/// throttled.
 pub(super) const REPLIES_MAX: usize = 1 << 20;
 /// The bytes of replies that `client-output-buffer-limit` does not count. In Redis each client has
 /// a buffer of this size in any case. So a small reply never disconnects a client, however low the

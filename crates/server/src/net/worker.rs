@@ -1,7 +1,7 @@
 //! A worker: one thread with one event loop, and the connections that it was handed.
 //!
-//! The loop waits by a [`Driver`], which owns the sockets. The input of one wait is handled in small
-//! batches across connections. First the worker prefetches the key of each connection's first
+//! The loop waits by a [`Driver`], which owns the sockets. The input of one wait is handled in
+//! small batches across connections. First the worker prefetches the key of each connection's first
 //! command. Then it runs each connection's complete commands in order, and replies. With epoll a
 //! reply is written at once. With io_uring the replies of all connections are sent together when
 //! the next wait begins. A single request waits for no other.

@@ -2,4 +2,7 @@
 
 pub(crate) mod collection;
 pub(crate) mod hash;
+mod kind;
+mod rank;
+mod step;
 pub(crate) mod text_value;

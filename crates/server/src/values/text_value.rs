@@ -14,23 +14,11 @@
 //! contents. A flagged string shows its data to Redis' commands, and keeps its flags when they
 //! change it. Hashes (`hash/`) and other collections (`collection/`) have kinds of their own.
 
+use super::kind;
+pub(crate) use super::kind::{FLAGGED, HASH, HASH_TREE, LIST, SET, STRING, WRONG_TYPE, ZSET};
 use base::hash;
 use std::borrow::Cow;
 use store::{Change, Item};
-
-/// Plain bytes.
-pub(crate) const STRING: u8 = 0;
-/// Bytes with a head.
-pub(crate) const FLAGGED: u8 = 1;
-/// Fields and their values.
-pub(crate) const HASH: u8 = 2;
-/// Fields and their values, in a tree.
-pub(crate) const HASH_TREE: u8 = HASH | store::TREE;
-/// Elements in order, members, and members in the order of scores (`collection/`). The bit of trees
-/// marks their form as a tree.
-pub(crate) const LIST: u8 = 3;
-pub(crate) const SET: u8 = 4;
-pub(crate) const ZSET: u8 = 5;
 
 /// The head has flags.
 const HAS_FLAGS: u8 = 1;
@@ -40,10 +28,6 @@ const STALE: u8 = 2;
 const TOKEN_SENT: u8 = 4;
 /// The head has the count of reads of the earlier values.
 const HAS_READS: u8 = 8;
-
-/// The error of a command for one type if the key holds another type.
-pub(crate) const WRONG_TYPE: &str =
-    "WRONGTYPE Operation against a key holding the wrong kind of value";
 
 /// A string, as memcached's protocol sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,7 +163,7 @@ pub(crate) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
 
 /// The reply of TYPE.
 pub(crate) fn type_name(item: &Item<'_>) -> &'static str {
-    crate::values::collection::type_name(item.kind).unwrap_or("string")
+    kind::type_name(item.kind).unwrap_or("string")
 }
 
 /// A string without data that is neither stale nor being fetched.

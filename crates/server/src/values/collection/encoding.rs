@@ -9,7 +9,7 @@ use super::shape::Shape;
 use super::view::View;
 use super::zset::{SCORE, Zset};
 use crate::values::hash;
-use crate::values::text_value::{LIST, SET, ZSET};
+use crate::values::kind::{LIST, SET, ZSET};
 use std::collections::BTreeMap;
 use store::{Item, TREE, Tree};
 use wire::resp::parse_integer;

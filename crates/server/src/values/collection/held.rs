@@ -3,7 +3,7 @@
 use super::flat::{self, Flat};
 use super::shape::Shape;
 use super::view::View;
-use crate::values::text_value::WRONG_TYPE;
+use crate::values::kind::WRONG_TYPE;
 use store::{Change, Edit, Error, TREE, Tree};
 
 /// A collection that is being changed.

@@ -2,7 +2,7 @@
 
 use super::held::Held;
 use super::shape::{Grows, Shape};
-use crate::values::text_value::LIST;
+use crate::values::kind::LIST;
 use store::Error;
 
 /// The shape of lists: the kind of their items, and how elements are added.

@@ -29,8 +29,9 @@ mod shape;
 mod view;
 pub(crate) mod zset;
 
+pub(crate) use super::step::STEP_ELEMENTS;
 pub(crate) use encoding::encoding;
 pub(crate) use held::{Held, change};
 pub(crate) use saved::{copied, flat, gather, grown};
-pub(crate) use shape::{FLAT_MAX, STEP_ELEMENTS, Shape, type_name};
+pub(crate) use shape::{FLAT_MAX, Shape};
 pub(crate) use view::View;

@@ -3,10 +3,11 @@
 use super::flat as pieces;
 use super::list::List;
 use super::set::Set;
-use super::shape::{FLAT_MAX, Grows, OnItsWay, STEP_ELEMENTS, Shape};
+use super::shape::{FLAT_MAX, Grows, OnItsWay, Shape};
 use super::zset::Zset;
 use crate::values::hash;
-use crate::values::text_value::{HASH, LIST, SET, ZSET};
+use crate::values::kind::{HASH, LIST, SET, ZSET};
+use crate::values::step::STEP_ELEMENTS;
 use std::borrow::Cow;
 use store::{DetachedTree, Entry, Error, Item, Key, Now, SMALL_TREE, Store, TREE, Tree};
 

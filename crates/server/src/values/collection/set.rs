@@ -2,9 +2,10 @@
 
 use super::flat;
 use super::held::Held;
-use super::shape::{Grows, Shape, by_member};
+use super::shape::{Grows, Shape};
 use super::view::View;
-use crate::values::text_value::SET;
+use crate::values::kind::SET;
+use crate::values::rank::by_member;
 use std::cmp::Ordering;
 use store::{Error, Probe};
 

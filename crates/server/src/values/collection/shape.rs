@@ -1,14 +1,10 @@
 //! The differences between lists, sets and sorted sets, and the trees that they are written to.
 
-use crate::values::hash;
-use crate::values::text_value::{HASH, LIST, SET, ZSET};
-use store::{DetachedTree, Edit, Entry, Error, Key, Now, Probe, TREE, Tree};
+use store::{DetachedTree, Edit, Entry, Error, Key, Now, Probe, Tree};
 
 /// Bytes beyond which a collection of several elements is a tree. Up to here a write copies the
 /// collection.
 pub(crate) const FLAT_MAX: usize = 4 << 10;
-/// Elements and bytes after which a command releases the lock.
-pub(crate) use crate::values::hash::{STEP_BYTES, STEP_FIELDS as STEP_ELEMENTS};
 
 /// The properties of a kind of collection: sets, lists or sorted sets.
 pub(crate) trait Shape {
@@ -24,14 +20,6 @@ pub(crate) trait Shape {
     fn first(_: &Tree) -> u64 {
         0
     }
-}
-
-/// The lowest rank in the order of scores. The ranks below it are hashes of members.
-pub(super) const BY_SCORE: u32 = 1 << 31;
-
-/// The rank of a member: the upper 31 bits of its hash.
-pub(super) fn by_member(member: &[u8]) -> u32 {
-    hash::rank(member) >> 1
 }
 
 /// A tree to which entries are added: a tree alone, one of an item, or one that is still being
@@ -79,16 +67,5 @@ impl Grows for OnItsWay<'_, '_> {
 
     fn push(&mut self, body: &[u8]) -> Result<(), Error> {
         self.loose.push(self.key, self.now, Entry { rank: 0, dies: None, body })
-    }
-}
-
-/// The name of a kind in the reply of TYPE, with or without the bit of trees; `None` for strings.
-pub(crate) const fn type_name(kind: u8) -> Option<&'static str> {
-    match kind & !TREE {
-        HASH => Some("hash"),
-        LIST => Some("list"),
-        SET => Some("set"),
-        ZSET => Some("zset"),
-        _ => None,
     }
 }

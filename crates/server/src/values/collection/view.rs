@@ -1,7 +1,9 @@
 //! A collection to read.
 
 use super::flat;
-use super::shape::{BY_SCORE, STEP_BYTES, Shape, by_member};
+use super::shape::Shape;
+use crate::values::rank::{BY_SCORE, by_member};
+use crate::values::step::STEP_BYTES;
 use store::{Item, TREE, Tree};
 
 /// A collection to read.

@@ -17,9 +17,11 @@
 
 use super::flat;
 use super::held::Held;
-use super::shape::{BY_SCORE, Grows, Shape, by_member};
+use super::shape::{Grows, Shape};
 use super::view::View;
-use crate::values::text_value::ZSET;
+use crate::values::kind::ZSET;
+use crate::values::rank::{BY_SCORE, by_member};
+use crate::values::step::STEP_ELEMENTS;
 use std::cmp::Ordering;
 use store::{Edit, Error, Probe, Tree};
 
@@ -228,7 +230,7 @@ pub(crate) fn remove_span(held: &mut Held<'_, '_, '_>, position: u64, count: u64
         Held::Flat(flat) => return flat.remove_span(position, count),
         Held::Tree(edit) => {
             let view = edit.tree().map_or(View::EMPTY, View::Tree);
-            let most = count.min(super::STEP_ELEMENTS as u64);
+            let most = count.min(STEP_ELEMENTS as u64);
             view.walk::<Zset>(position, most, |body| {
                 bodies.push(body.to_vec());
                 true

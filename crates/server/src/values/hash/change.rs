@@ -3,7 +3,7 @@
 use super::layout::{body, ends, life, note, probe};
 use super::packed::Packed;
 use super::view::View;
-use crate::values::text_value::{HASH, HASH_TREE, WRONG_TYPE};
+use crate::values::kind::{HASH, HASH_TREE, WRONG_TYPE};
 use store::{Change, Edit, Error};
 
 /// A hash that is being changed.

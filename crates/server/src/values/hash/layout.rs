@@ -2,26 +2,13 @@
 
 use super::packed;
 use crate::text::varint::{put_len, take_len};
-use crate::values::text_value::HASH_TREE;
+use crate::values::kind::HASH_TREE;
+use crate::values::rank::rank;
 use std::cmp::Ordering;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::LazyLock;
 use store::{Change, Item, Probe};
 
 /// Bytes beyond which a hash of several fields is a tree. Up to here a write copies the hash.
 pub(crate) const PACKED_MAX: usize = 4 << 10;
-/// Fields and bytes after which a command releases the lock.
-pub(crate) const STEP_FIELDS: usize = 128;
-pub(crate) const STEP_BYTES: usize = 64 << 10;
-
-/// The seed for hashes of names. It differs in every run, so nobody can choose names with close
-/// ranks.
-pub(super) static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
-
-/// The rank of a field in the order of a tree; also that of a set's member.
-pub(crate) fn rank(name: &[u8]) -> u32 {
-    base::hash::bytes(*SEED, name) as u32
-}
 
 /// The name and the value in an entry's body.
 pub(super) fn parts(mut body: &[u8]) -> (&[u8], &[u8]) {

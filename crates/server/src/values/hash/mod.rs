@@ -30,7 +30,8 @@ mod packed;
 mod saved;
 mod view;
 
+pub(crate) use super::step::{STEP_BYTES, STEP_ELEMENTS as STEP_FIELDS};
 pub(crate) use change::{Hash, change};
-pub(crate) use layout::{STEP_BYTES, STEP_FIELDS, ends, life, live_until, note, rank};
+pub(crate) use layout::{ends, life, live_until, note};
 pub(crate) use saved::{flat, gather, grown};
 pub(crate) use view::{Field, View};

@@ -15,7 +15,7 @@
 use super::layout::{PACKED_MAX, body, ends, probe, some_life};
 use super::view::Field as View;
 use crate::text::varint::{put_len, take_len};
-use crate::values::text_value::HASH;
+use crate::values::kind::HASH;
 use std::borrow::Cow;
 use store::{Change, Item, Tree};
 

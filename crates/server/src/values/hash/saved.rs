@@ -1,9 +1,10 @@
 //! Hashes that change their form: to one piece, as they are saved, and to a tree.
 
-use super::layout::{PACKED_MAX, STEP_FIELDS, body, life, probe};
+use super::layout::{PACKED_MAX, body, life, probe};
 use super::packed;
 use super::view::{View, field};
-use crate::values::text_value::HASH;
+use crate::values::kind::HASH;
+use crate::values::step::STEP_ELEMENTS;
 use store::{Item, SMALL_TREE};
 
 /// A hash as one piece of memory, as it is saved, of any form and length. `None` for a large tree:
@@ -33,7 +34,7 @@ pub(crate) fn gather(
         let step = store.peek(key, now, |item| {
             let writer = writer.get_or_insert_with(|| packed::Writer::new(life(item)));
             let view = View::of(item)?;
-            Some(view.walk(from, STEP_FIELDS, now.unix_ms, |field| writer.add(field)))
+            Some(view.walk(from, STEP_ELEMENTS, now.unix_ms, |field| writer.add(field)))
         });
         next = step.flatten()?;
     }

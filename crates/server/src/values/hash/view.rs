@@ -1,8 +1,10 @@
 //! A hash to read, in one piece or in a tree.
 
-use super::layout::{STEP_BYTES, parts, probe, rank};
+use super::layout::{parts, probe};
 use super::packed;
-use crate::values::text_value::{HASH, HASH_TREE};
+use crate::values::kind::{HASH, HASH_TREE};
+use crate::values::rank::rank;
+use crate::values::step::STEP_BYTES;
 use store::{Entry, Item, Tree};
 
 /// A hash to read.
