@@ -184,7 +184,8 @@ mod tests {
         let peer: Peer = "valkey=/opt/valkey-server --io-threads 2".parse().unwrap();
         assert_eq!((peer.name.as_str(), peer.kind), ("valkey", Kind::Redis));
         assert_eq!(peer.command, ["/opt/valkey-server", "--io-threads", "2"]);
-        for (text, fix) in [("redis", "NAME=COMMAND"), ("redis=", "NAME=COMMAND"), ("ks=k", "write")]
+        for (text, fix) in
+            [("redis", "NAME=COMMAND"), ("redis=", "NAME=COMMAND"), ("ks=k", "write")]
         {
             assert!(text.parse::<Peer>().unwrap_err().contains(fix), "{text}");
         }
