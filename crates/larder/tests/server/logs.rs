@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Makes the server log a text with what could break a line.
 fn log_a_text(server: &Server) {
     let mut client = Client::new(server.addr());
-    client.ask(r#"EVAL "redis.log(redis.LOG_WARNING, 'a\n\"b\" level=error')" 0"#);
+    client.ask(r#"EVAL "redis.log(redis.LOG_WARNING, 'a\\n\"b\" level=error')" 0"#);
 }
 
 /// The lines of a file, once one of them has `words`.
