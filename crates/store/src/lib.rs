@@ -4,14 +4,14 @@
 //! call receives the time, so the behaviour depends only on the calls. `store/store.rs` has the
 //! calls on one key, and describes the locks.
 //!
-//! A call goes down a staircase, one floor a folder. A file imports from lower floors
-//! only, except that files of `room` extend the type `Shard`:
+//! A call goes down a staircase, one floor a folder. A file imports from lower floors only:
 //!
 //! ```text
 //!   store      the interface: calls on one key, walks, settings, reports
-//!   shard      the data that a lock guards, and the order of a write
-//!   room       memory for a write: pools, victims, dead items
-//!   contents   items of tenants, with the counters that follow them
+//!   shard      what a lock guards: contents and room; the order of a write
+//!   room       memory for a write: pools, victims, dead items; `Room::reserve` is the way to it
+//!   contents   items of tenants, with the counters that follow them; `Contents` finds, puts an
+//!              item into reserved room, and takes it out
 //!   learning   samples, costs of misses, lifetimes, evicted keys
 //!   items      one item; tables, pages, trees, the timing wheel
 //!   sync  bytes    locks and atomics; counters of bytes and the types of calls

@@ -1,6 +1,7 @@
 //! The bytes of one tenant in all shards, its bounds, and the times of its fetches.
 
 use crate::Bounds;
+use crate::bytes::freed::Freed;
 use crate::bytes::measured::{Measured, SLOTS};
 use crate::sync::shim::{AtomicBool, AtomicU64, Mutex, Padded, try_add};
 use std::sync::Arc;
@@ -113,11 +114,19 @@ impl Account {
         }
     }
 
+    /// Gives `bytes` back, for the store's counter to follow.
+    #[inline]
+    pub(crate) fn release(&self, bytes: u64) -> Freed {
+        self.give(bytes);
+        Freed::new(bytes)
+    }
+
     /// Gives `bytes` back in favour of another tenant, or nothing if the min forbids it.
     #[inline]
-    pub(crate) fn try_give(&self, bytes: u64) -> bool {
+    pub(crate) fn try_release(&self, bytes: u64) -> Option<Freed> {
         let min = self.min.load(Relaxed);
         let above = |used: u64| used.checked_sub(bytes).filter(|&rest| rest >= min);
-        self.used.0.fetch_update(Relaxed, Relaxed, above).is_ok()
+        let given = self.used.0.fetch_update(Relaxed, Relaxed, above);
+        given.is_ok().then(|| Freed::new(bytes))
     }
 }

@@ -3,6 +3,7 @@
 //! So the counters are never below the actual use. A counter that never exceeds its limit keeps the
 //! memory within it, whatever the threads do in between.
 
+use crate::bytes::freed::Freed;
 use crate::sync::shim::{AtomicU64, Padded, try_add};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -89,6 +90,12 @@ impl Memory {
         if bytes > 0 {
             self.used.0.fetch_sub(bytes, Relaxed);
         }
+    }
+
+    /// Takes back bytes that no write uses.
+    #[inline]
+    pub(crate) fn take_back(&self, freed: Freed) {
+        self.give(freed.into_bytes());
     }
 }
 

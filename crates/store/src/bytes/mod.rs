@@ -6,6 +6,7 @@
 pub(crate) mod account;
 pub(crate) mod config;
 pub(crate) mod error;
+pub(crate) mod freed;
 pub(crate) mod key;
 pub(crate) mod measured;
 pub(crate) mod memory;

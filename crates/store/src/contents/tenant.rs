@@ -2,6 +2,7 @@
 //! [`TenantShard`] with the items.
 
 use crate::bytes::account::Account;
+use crate::bytes::freed::Freed;
 use crate::bytes::stats::{Counters, Len};
 use crate::contents::dump_index::DumpIndex;
 use crate::items::item::{Owned, Ref};
@@ -84,15 +85,15 @@ impl TenantShard {
         self.pages.write(&item.parts([item.value(), more], expires), item.stamps())
     }
 
-    /// Replaces an item by one with the same key; its tree stays. Returns the bytes that are free
-    /// now.
-    pub(crate) fn exchange(&mut self, place: Slot, hash: u64, item: Owned) -> u64 {
+    /// Replaces an item by one with the same key; its tree stays.
+    pub(crate) fn exchange(&mut self, place: Slot, hash: u64, item: Owned) -> Freed {
         let new = self.chunk_of(item.view());
         let old = self.table.swap(place, hash, item);
         let class = old.view().stamps().penalty_class();
         self.class_leaves(class, self.chunk_of(old.view()));
         self.class_enters(class, new);
-        self.pages.free(old)
+        let bytes = self.pages.free(old);
+        self.account.release(bytes)
     }
 
     /// Moves an item to another page of its class that has room.
@@ -173,11 +174,11 @@ impl TenantShard {
         self.class_leaves(class, before);
     }
 
-    /// Discards the tree of an item of this class; the item stays. Returns the bytes that are free
-    /// now.
-    pub(crate) fn discard_tree(&mut self, class: u8, number: u32) -> u64 {
+    /// Discards the tree of an item of this class; the item stays.
+    pub(crate) fn discard_tree(&mut self, class: u8, number: u32) -> Freed {
         let bytes = self.trees.get(number).map_or(0, Tree::bytes);
         self.class_leaves(class, bytes);
-        self.trees.discard(number)
+        let bytes = self.trees.discard(number);
+        self.account.release(bytes)
     }
 }

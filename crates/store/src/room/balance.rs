@@ -13,10 +13,11 @@
 //! the sweep visits, so that quiet classes take part.
 
 use crate::Now;
+use crate::contents::contents::Contents;
 use crate::items::pages::pages::Pages;
 use crate::items::pages::size_class::{Move, SizeClass, SizeClassStats};
 use crate::room::budget::{Around, RoomRequest};
-use crate::shard::shard::Shard;
+use crate::room::room::Room;
 use base::{Bytes, TenantId};
 use policy::rank::Lessons;
 use policy::rank::balance::{BETTER_BY_AGE, BETTER_LEARNT, BETTER_WATCHED, Class, giver, receiver};
@@ -68,34 +69,34 @@ impl Pages {
     }
 }
 
-impl Shard {
-    fn holds(&self, of: SizeClass) -> Option<u64> {
-        let held = &self.tenants.get(usize::from(of.tenant))?.pages.held;
-        (of.class < held.len()).then(|| held[of.class].bytes)
-    }
+/// Bytes of the pages of a class, if there is such a class.
+fn bytes_of(contents: &Contents, of: SizeClass) -> Option<u64> {
+    let held = &contents.tenants.get(usize::from(of.tenant))?.pages.held;
+    (of.class < held.len()).then(|| held[of.class].bytes)
+}
 
+impl Room {
     /// Whether there is a page to take, and the receiving class may have it.
-    pub(crate) fn can_move(&self, step: &Move) -> bool {
+    pub(crate) fn can_move(contents: &Contents, step: &Move) -> bool {
         let Move { from, to, .. } = *step;
         // The giving tenant keeps its min, and the receiving one stays within its max.
         let bounds_allow = |page: u64| {
-            let [donor, receiver] =
-                [from, to].map(|of| &self.tenants[usize::from(of.tenant)].account);
+            let [donor, receiver] = [from, to].map(|of| &contents.tenant(of.tenant).account);
             from.tenant == to.tenant
                 || donor.loose() >= page && receiver.used() + page <= receiver.max()
         };
-        let Some(receiver) = self.tenants.get(usize::from(to.tenant)) else { return false };
+        let Some(receiver) = contents.tenants.get(usize::from(to.tenant)) else { return false };
         let page = receiver.pages.classes.page_of(to.class);
         from != to
-            && self.holds(to).is_some()
-            && self.holds(from).is_some_and(|bytes| bytes >= page)
+            && bytes_of(contents, to).is_some()
+            && bytes_of(contents, from).is_some_and(|bytes| bytes >= page)
             && bounds_allow(page)
     }
 
     /// The move of a page to the class at `to`, from the best of several classes with these
     /// statistics.
     fn donor_of(
-        &self,
+        contents: &Contents,
         all: &[SizeClass],
         mut known: Vec<Class>,
         to: usize,
@@ -103,45 +104,58 @@ impl Shard {
     ) -> Option<Move> {
         let step = |from: usize| Move { from: all[from], to: all[to], pages: 1 };
         for (at, class) in known.iter_mut().enumerate() {
-            class.may_give = self.can_move(&step(at));
+            class.may_give = Self::can_move(contents, &step(at));
         }
         giver(&known, to, better).map(step)
     }
 
     /// Moves as many pages as are due, from the class whose victims are worth least to the one
     /// whose victims are worth most. Returns whether any page moved.
-    pub(crate) fn balance(&mut self, around: &Around<'_>, now: Now) -> bool {
+    pub(crate) fn balance(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        now: Now,
+    ) -> bool {
         // Checked before any tenant is looked at, because there may be thousands.
-        if self.tick < self.balance_at {
+        if contents.clock.tick < self.balance_at {
             return false;
         }
-        let items = self.tenants.iter().map(|tenant| tenant.table.len() as u64).sum::<u64>();
+        let items = contents.tenants.iter().map(|tenant| tenant.table.len() as u64).sum::<u64>();
         let every = BALANCE_EVERY.max(items / BALANCE_PART);
-        let due = (self.tick - self.balanced) / every;
-        self.balance_at = if due == 0 { self.balanced } else { self.tick } + every;
+        let due = (contents.clock.tick - self.balanced) / every;
+        self.balance_at = if due == 0 { self.balanced } else { contents.clock.tick } + every;
         if due == 0 {
             return false;
         }
-        self.balanced = self.tick;
+        self.balanced = contents.clock.tick;
         let most = due.min((BALANCE_MOST / around.budget.page()).max(1));
         let mut moved = false;
         for pool in 0..self.pools.len() {
-            moved |= self.balance_pool(around, pool, most, now);
+            moved |= self.balance_pool(contents, around, pool, most, now);
         }
         moved
     }
 
     /// Balances the tenants of a pool, with up to `most` pages.
-    fn balance_pool(&mut self, around: &Around<'_>, pool: usize, most: u64, now: Now) -> bool {
-        let ((all, evict), better) = (self.look_at_victims(pool, now), self.better(pool));
+    fn balance_pool(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        pool: usize,
+        most: u64,
+        now: Now,
+    ) -> bool {
+        let ((all, evict), better) = (self.look_at_victims(contents, pool, now), self.better(pool));
         let mut moved = false;
         for _ in 0..most {
             let looks = all.iter().zip(&evict);
-            let known: Vec<_> = looks.map(|(&of, &evicts)| self.class_state(of, evicts)).collect();
+            let known: Vec<_> =
+                looks.map(|(&of, &evicts)| self.class_state(contents, of, evicts)).collect();
             let Some(to) = receiver(&known) else { break };
-            let step = self.donor_of(&all, known, to, better);
+            let step = Self::donor_of(contents, &all, known, to, better);
             let Some(step) = step else { break };
-            self.move_page(around, &step, &request_of(&step, now));
+            self.move_page(contents, around, &step, &request_of(&step, now));
             moved = true;
         }
         moved
@@ -161,6 +175,7 @@ impl Shard {
     /// last look. Returns whether a page moved.
     pub(crate) fn try_gain_page(
         &mut self,
+        contents: &mut Contents,
         around: &Around<'_>,
         to: SizeClass,
         want: &RoomRequest,
@@ -168,7 +183,7 @@ impl Shard {
         if !around.budget.balances() {
             return false;
         }
-        let pages = &mut self.tenants[usize::from(to.tenant)].pages;
+        let pages = &mut contents.tenant_mut(to.tenant).pages;
         let every = ASKS_EVERY.max(u64::from(pages.classes.slots(to.class)) / ASKS_PART);
         let Some(held) = pages.held.get_mut(to.class) else { return false };
         if held.evicted - held.asked < every {
@@ -176,21 +191,27 @@ impl Shard {
         }
         held.asked = held.evicted;
         let pool = self.pools.pool_of(to.tenant);
-        let all = self.classes_of(pool, Some(to.tenant));
+        let all = self.classes_of(contents, pool, Some(to.tenant));
         let Some(at) = all.iter().position(|&of| of == to) else { return false };
-        let known: Vec<_> = all.iter().map(|&of| self.asked(of, true, want.now)).collect();
-        let step = self.donor_of(&all, known, at, self.better(pool));
+        let known: Vec<_> =
+            all.iter().map(|&of| self.asked(contents, of, true, want.now)).collect();
+        let step = Self::donor_of(contents, &all, known, at, self.better(pool));
         if let Some(step) = &step {
-            self.move_page(around, step, want);
+            self.move_page(contents, around, step, want);
         }
         step.is_some()
     }
 
     /// The classes with pages of a pool's tenants; with many tenants, of some of them and of `own`.
-    fn classes_of(&mut self, pool: usize, own: Option<TenantId>) -> Vec<SizeClass> {
+    fn classes_of(
+        &mut self,
+        contents: &mut Contents,
+        pool: usize,
+        own: Option<TenantId>,
+    ) -> Vec<SizeClass> {
         let mut tenants: Vec<_> = self.pools.tenants_of(pool).collect();
         if tenants.len() > TENANTS_MAX {
-            let first = self.prng.below(tenants.len() as u64) as usize;
+            let first = contents.clock.prng.below(tenants.len() as u64) as usize;
             tenants.rotate_left(first);
             tenants.truncate(TENANTS_MAX);
             let own = own.filter(|own| !tenants.contains(own));
@@ -198,7 +219,7 @@ impl Shard {
         }
         let mut all = vec![];
         for at in tenants {
-            let classes = self.tenants[usize::from(at)].pages.with_pages();
+            let classes = contents.tenant(at).pages.with_pages();
             all.extend(classes.map(|class| SizeClass { tenant: at, class }));
         }
         all
@@ -208,17 +229,22 @@ impl Shard {
     /// evictions a victim is chosen but not evicted. Large items never count as evicting, so that
     /// their class gets no page here: it takes its memory from the class whose memory is worth
     /// least.
-    fn look_at_victims(&mut self, pool: usize, now: Now) -> (Vec<SizeClass>, Vec<bool>) {
-        let all = self.classes_of(pool, None);
+    fn look_at_victims(
+        &mut self,
+        contents: &mut Contents,
+        pool: usize,
+        now: Now,
+    ) -> (Vec<SizeClass>, Vec<bool>) {
+        let all = self.classes_of(contents, pool, None);
         let mut evict = vec![];
         for &of in &all {
-            let pages = &mut self.tenants[usize::from(of.tenant)].pages;
+            let pages = &mut contents.tenant_mut(of.tenant).pages;
             let is_chunk = of.class < pages.classes.large();
             let held = &mut pages.held[of.class];
             let evicts = held.evicted > held.balanced;
             held.balanced = held.evicted;
             if !evicts && held.items > 0 {
-                self.probe_victim(of.tenant, of.class, now);
+                self.probe_victim(contents, of.tenant, of.class, now);
             }
             evict.push(evicts && is_chunk);
         }
@@ -226,19 +252,19 @@ impl Shard {
     }
 
     /// The statistics of a class. If too few victims are known, more are chosen but not evicted.
-    fn asked(&mut self, of: SizeClass, evicts: bool, now: Now) -> Class {
+    fn asked(&mut self, contents: &mut Contents, of: SizeClass, evicts: bool, now: Now) -> Class {
         for _ in 0..FAKES {
-            let known = self.class_state(of, evicts);
+            let known = self.class_state(contents, of, evicts);
             if known.is_known() || known.pages == 0 {
                 return known;
             }
-            self.probe_victim(of.tenant, of.class, now);
+            self.probe_victim(contents, of.tenant, of.class, now);
         }
-        self.class_state(of, evicts)
+        self.class_state(contents, of, evicts)
     }
 
-    pub(crate) fn class_state(&self, of: SizeClass, evicts: bool) -> Class {
-        let pages = &self.tenants[usize::from(of.tenant)].pages;
+    pub(crate) fn class_state(&self, contents: &Contents, of: SizeClass, evicts: bool) -> Class {
+        let pages = &contents.tenant(of.tenant).pages;
         let (held, slots) = (&pages.held[of.class], u64::from(pages.classes.slots(of.class)));
         let pages = held.pages.len() as u64;
         let free = (slots * pages - held.items) as f64 / slots as f64;
@@ -247,27 +273,35 @@ impl Shard {
         Class { pages, free, evicts, victims, may_give: true }
     }
 
-    pub(crate) fn move_page(&mut self, around: &Around<'_>, step: &Move, want: &RoomRequest) {
+    pub(crate) fn move_page(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        step: &Move,
+        want: &RoomRequest,
+    ) {
         let Move { from, to, .. } = *step;
-        let receiver = &self.tenants[usize::from(to.tenant)].pages;
+        let receiver = &contents.tenant(to.tenant).pages;
         let (page, cost) = (receiver.classes.page_of(to.class), receiver.class_cost(to.class));
-        let mut freed = self.shrink_by_a_page(from, want);
-        while freed < page + cost {
-            match self.take_page(from, want) {
-                0 => break,
-                bytes => freed += bytes,
+        let need = page + cost;
+        let mut freed = self.shrink_by_a_page(contents, from, want);
+        while freed.bytes() < need {
+            let more = self.take_page(contents, from, want);
+            if more.is_nothing() {
+                break;
             }
+            freed += more;
         }
-        let tenant = &mut self.tenants[usize::from(to.tenant)];
+        let tenant = contents.tenant_mut(to.tenant);
         // The class of large items keeps no spare pages: it takes free memory.
         let is_chunk = to.class < tenant.pages.classes.large();
-        if is_chunk && freed >= page + cost && tenant.account.try_take(page + cost) {
+        if is_chunk && freed.bytes() >= need && tenant.account.try_take(need) {
             if tenant.pages.add_page(to.class, page) {
-                freed -= page + cost;
+                freed = freed.without(need);
             } else {
-                tenant.account.give(page + cost);
+                tenant.account.give(need);
             }
         }
-        around.budget.memory.give(freed);
+        around.budget.memory.take_back(freed);
     }
 }

@@ -1,10 +1,13 @@
 //! A request for room, the limits that every write respects, and the shards beside the locked one.
 
-use crate::Now;
+use crate::bytes::freed::Freed;
 use crate::bytes::memory::Memory;
+use crate::contents::contents::Contents;
+use crate::contents::need::Need;
 use crate::contents::tenant::TenantShard;
 use crate::sync::shim::{AtomicBool, AtomicU64};
-use base::TenantId;
+use crate::{Error, Now};
+use base::{Bytes, TenantId};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The memory of the whole store, and its limits.
@@ -12,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 pub(crate) struct Budget {
     pub(crate) memory: Memory,
     /// Bytes of the longest value.
-    pub(crate) value_max: AtomicU64,
+    value_max: AtomicU64,
     /// Length of the longest page of a fitted class, in bytes.
     pub(crate) page_max: u64,
     /// Bytes of a page of most classes.
@@ -60,6 +63,51 @@ impl Budget {
     pub(crate) const fn fixed_bytes(&self, tenants: usize) -> u64 {
         (tenants * self.shards) as u64 * TenantShard::fixed_bytes()
     }
+
+    /// Changes the length of the longest value.
+    pub(crate) fn set_value_max(&self, bytes: u64) {
+        self.value_max.store(bytes, Relaxed);
+    }
+
+    /// Bytes of the longest value.
+    #[inline]
+    pub(crate) fn value_max(&self) -> u64 {
+        self.value_max.load(Relaxed)
+    }
+
+    /// Refuses a value that is longer than allowed.
+    #[inline]
+    pub(crate) fn check_value(&self, len: usize) -> Result<(), Error> {
+        let (len, limit) = (len as u64, self.value_max());
+        if len > limit {
+            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
+        }
+        Ok(())
+    }
+
+    /// Refuses a write that would evict items in vain, because an item can never have `need` bytes.
+    /// Only writes that are large compared to the limit can fail after evictions, so only those are
+    /// checked. It is called before any eviction for any step of the write.
+    pub(crate) fn check_fit(
+        &self,
+        contents: &Contents,
+        tenant: TenantId,
+        need: u64,
+    ) -> Result<(), Error> {
+        let tenants = &contents.tenants;
+        let max = contents.tenant(tenant).account.max();
+        let effective = self.memory.effective();
+        if need < max.min(effective) / 16 {
+            return Ok(());
+        }
+        let most = effective.saturating_sub(self.fixed_bytes(tenants.len())).min(max);
+        if need > most {
+            return Err(Error::TooLarge { need: Bytes(need), limit: Bytes(most) });
+        }
+        let others = tenants.iter().enumerate().filter(|(at, _)| *at != tenant as usize);
+        let protected: u64 = others.map(|(_, tenant)| tenant.account.protected()).sum();
+        if need > most.saturating_sub(protected) { Err(Error::Full) } else { Ok(()) }
+    }
 }
 
 /// The surroundings of a locked shard.
@@ -81,16 +129,28 @@ pub(crate) struct RoomRequest {
     pub(crate) now: Now,
 }
 
+impl RoomRequest {
+    /// The request of a write.
+    pub(crate) const fn of(need: &Need, now: Now) -> Self {
+        Self { tenant: Some(need.tenant), own: false, pinned: need.pinned, now }
+    }
+
+    /// The only tenant whose items may be evicted, if only one's may be.
+    pub(crate) fn own_tenant(&self) -> Option<TenantId> {
+        self.tenant.filter(|_| self.own)
+    }
+}
+
 /// The other shards, as sources of room. The caller holds the shard at `at`; `first` is random.
 pub(crate) trait OtherShards {
     /// The shard that holds most, of some starting at a random one, if it holds enough more than
     /// the shard at `at` to give a page.
     fn richer(&self, at: usize, first: usize) -> Option<usize>;
 
-    /// Evicts a page in another shard, if its lock is free now. Returns its bytes.
-    fn try_evict_at(&self, other: usize, want: &RoomRequest) -> u64;
+    /// Evicts a page in another shard, if its lock is free now.
+    fn try_evict_at(&self, other: usize, want: &RoomRequest) -> Freed;
 
-    /// Evicts a page in any shard except the one at `at`. Returns its bytes; 0 if nothing in any
-    /// shard may be evicted.
-    fn evict_elsewhere(&self, at: usize, first: usize, want: &RoomRequest) -> u64;
+    /// Evicts a page in any shard except the one at `at`. Nothing is free afterwards if nothing in
+    /// any shard may be evicted.
+    fn evict_elsewhere(&self, at: usize, first: usize, want: &RoomRequest) -> Freed;
 }

@@ -6,7 +6,6 @@
 //!
 //! A rank that needs more data than the tags hold reads the items, a line or two for each.
 
-use crate::Evictor;
 use crate::bytes::config::Evictable;
 use crate::items::item::Ref;
 use crate::items::pages::class::Class;
@@ -18,6 +17,7 @@ use crate::items::pages::victim::{PageSlot, Victim};
 use crate::room::lowest;
 use crate::room::lowest::{Sorted, least};
 use base::{Prng, TenantId, Tick};
+use policy::Evictor;
 use policy::rank::{Stamps, Tag};
 
 /// Number of candidates from which on tags are drawn by lines.

@@ -4,15 +4,16 @@
 //! above its budget. Victims of such a class count as worth less, so that pages move away from the
 //! sizes that it has. A dead item that is drawn is removed at once, whatever its rank.
 
+use crate::bytes::freed::Freed;
 use crate::bytes::measured::SLOTS;
-use crate::contents::exit::Exit;
+use crate::contents::clock::Clock;
+use crate::contents::contents::Contents;
 use crate::items::pages::size_class::SizeClass;
 use crate::items::pages::victim::Victim;
 use crate::items::table::bucket::address_of;
-use crate::items::table::item_table::Slot;
 use crate::room::budget::{Around, RoomRequest};
 use crate::room::choose::VictimQuery;
-use crate::shard::shard::Shard;
+use crate::room::room::Room;
 use crate::{Evictable, Now};
 use base::TenantId;
 use smallvec::SmallVec;
@@ -27,73 +28,87 @@ const OVERDRAWN: i32 = 8;
 
 const OVERDRAWN_MAX: f64 = 16.0;
 
-impl Shard {
+impl Room {
     /// Evicts items of a class from their chunks: one, and with it a few more that were chosen
     /// ahead, for the writes to come. Reaching an item takes most of the time of an eviction.
     /// Returns whether there was one.
     pub(crate) fn evict_some(
         &mut self,
+        contents: &mut Contents,
         around: &Around<'_>,
         at: TenantId,
         class: usize,
         want: &RoomRequest,
     ) -> bool {
         let mut gone = 0;
-        while let Some(bytes) = self.evict_one(at, class, want) {
-            self.give(&around.budget.memory, at, bytes);
+        while let Some(freed) = self.evict_one(contents, at, class, want) {
+            around.budget.memory.take_back(freed);
             self.eviction_times.victim();
             gone += 1;
-            let pages = &self.tenants[usize::from(at)].pages;
-            if !pages.may_evict_along(class, gone, self.pools.evictor(at), self.reader_slot) {
+            let (pages, evictor) = (&contents.tenant(at).pages, self.pools.evictor(at));
+            if !pages.may_evict_along(class, gone, evictor, contents.clock.reader_slot) {
                 break;
             }
         }
         gone > 0
     }
 
-    /// Evicts the item of a class that is worth least, if there is one. Returns the bytes of
-    /// buckets that are free now.
-    fn evict_one(&mut self, at: TenantId, class: usize, want: &RoomRequest) -> Option<u64> {
-        let chosen = self.choose(at, class, want)?;
-        Some(self.evict(at, class, &chosen))
+    /// Evicts the item of a class that is worth least, if there is one.
+    fn evict_one(
+        &mut self,
+        contents: &mut Contents,
+        at: TenantId,
+        class: usize,
+        want: &RoomRequest,
+    ) -> Option<Freed> {
+        let chosen = self.choose(contents, at, class, want)?;
+        Some(self.evict(contents, at, class, &chosen))
     }
 
     /// Evicts the least valuable items of a class, until the others fit in one page fewer. The
-    /// items on the page that is cleared need not be the least valuable. Returns the bytes of
-    /// buckets that are free now; the account has them back already.
-    pub(crate) fn shrink_by_a_page(&mut self, of: SizeClass, want: &RoomRequest) -> u64 {
-        let mut bytes = 0;
+    /// items on the page that is cleared need not be the least valuable.
+    pub(crate) fn shrink_by_a_page(
+        &mut self,
+        contents: &mut Contents,
+        of: SizeClass,
+        want: &RoomRequest,
+    ) -> Freed {
+        let mut freed = Freed::NOTHING;
         for _ in 0..RESCUED_MAX {
-            if self.tenants[usize::from(of.tenant)].pages.fits_a_page_less(of.class) {
+            if contents.tenant(of.tenant).pages.fits_a_page_less(of.class) {
                 break;
             }
-            let Some(freed) = self.evict_one(of.tenant, of.class, want) else { break };
-            bytes += freed;
+            match self.evict_one(contents, of.tenant, of.class, want) {
+                Some(more) => freed += more,
+                None => break,
+            }
         }
-        self.tenants[usize::from(of.tenant)].account.give(bytes);
-        bytes
+        freed
     }
 
     /// The penalty classes from which to evict, in this order, each with its bytes divided by its
     /// budget. Empty if pools are not penalty classes.
-    fn penalties(&mut self, at: TenantId) -> SmallVec<[(u8, f64); SLOTS]> {
+    fn penalties(&mut self, contents: &Contents, at: TenantId) -> SmallVec<[(u8, f64); SLOTS]> {
         if !self.pools.are_classes() {
             return SmallVec::new();
         }
         let mut all = self.pools.classes(&mut self.order);
-        let tenant = &self.tenants[usize::from(at)];
+        let tenant = contents.tenant(at);
         all.retain(|(class, _)| tenant.has_class(*class));
         all
     }
 
     pub(crate) fn choose(
         &mut self,
+        contents: &mut Contents,
         at: TenantId,
         class: usize,
         want: &RoomRequest,
     ) -> Option<Victim> {
-        let penalties = self.penalties(at);
-        let Self { pools, tenants, prng, tick, seed, draws, reader_slot, evictable, .. } = self;
+        let penalties = self.penalties(contents, at);
+        let Self { pools, candidates, evictable, .. } = self;
+        let seed = contents.seed();
+        let Contents { tenants, clock: Clock { tick, reader_slot, prng }, .. } = contents;
         let tenant = &mut tenants[usize::from(at)];
         if *evictable != Evictable::Any && tenant.len(None).expires == 0 {
             return None;
@@ -106,43 +121,55 @@ impl Shard {
             reader_slot: *reader_slot,
             unix_ms: want.now.unix_ms,
             pinned: address_of(want.pinned),
-            seed: *seed,
+            seed,
             evictable: *evictable,
         };
         for (penalty, _) in penalties {
             choice.only = Some(penalty);
-            let chosen = tenant.pages.choose(class, &choice, prng, draws);
+            let chosen = tenant.pages.choose(class, &choice, prng, candidates);
             if chosen.is_some() {
                 return chosen;
             }
         }
         choice.only = None;
-        let chosen = tenant.pages.choose(class, &choice, prng, draws);
+        let chosen = tenant.pages.choose(class, &choice, prng, candidates);
         tenant.pages.prefetch_queued(class, *reader_slot, &tenant.table);
         chosen
     }
 
     /// Chooses a victim of a class without evicting it, to learn what the memory of a quiet class
     /// is worth.
-    pub(crate) fn probe_victim(&mut self, tenant: TenantId, class: usize, now: Now) {
+    pub(crate) fn probe_victim(
+        &mut self,
+        contents: &mut Contents,
+        tenant: TenantId,
+        class: usize,
+        now: Now,
+    ) {
         let want = RoomRequest { tenant: Some(tenant), own: true, pinned: 0, now };
-        if let Some(chosen) = self.choose(tenant, class, &want) {
-            self.note_worth(tenant, class, &chosen);
+        if let Some(chosen) = self.choose(contents, tenant, class, &want) {
+            self.note_worth(contents, tenant, class, &chosen);
         }
     }
 
     /// Records what a victim is worth if it was chosen by its rank: the rank itself if ranks are
     /// worth per byte, otherwise the negative age.
-    pub(crate) fn note_worth(&mut self, at: TenantId, class: usize, chosen: &Victim) {
+    pub(crate) fn note_worth(
+        &mut self,
+        contents: &mut Contents,
+        at: TenantId,
+        class: usize,
+        chosen: &Victim,
+    ) {
         let Some(rank) = chosen.rank else { return };
         let worth = if self.pools.evictor(at).rank.is_worth() {
             f64::from(rank)
         } else {
-            let pages = &self.tenants[usize::from(at)].pages;
+            let pages = &contents.tenant(at).pages;
             let Some(stamps) = pages.stamps_of(class, chosen) else { return };
-            -f64::from(stamps.age(self.tick)) * self.overdrawn(stamps.penalty_class())
+            -f64::from(stamps.age(contents.clock.tick)) * self.overdrawn(stamps.penalty_class())
         };
-        self.tenants[usize::from(at)].pages.note_victim(class, worth);
+        contents.tenant_mut(at).pages.note_victim(class, worth);
     }
 
     /// The factor by which the bytes of a penalty class, compared to its budget, count against its
@@ -156,28 +183,15 @@ impl Shard {
         share.powi(OVERDRAWN).clamp(1.0 / OVERDRAWN_MAX, OVERDRAWN_MAX)
     }
 
-    /// Evicts an item, which frees its chunk. Returns the bytes of buckets that are free now, for
-    /// the caller to give back.
-    pub(crate) fn evict(&mut self, at: TenantId, class: usize, chosen: &Victim) -> u64 {
-        self.note_worth(at, class, chosen);
-        let place = self.place_of(at, class, chosen);
-        self.remember(at, place);
-        let exit = if chosen.is_dead { Exit::Expired } else { Exit::Evicted };
-        let (item, bytes) = self.take_out(at, place, exit);
-        let tenant = &mut self.tenants[usize::from(at)];
-        tenant.pages.vacate_in(class, chosen.page, item, !chosen.is_dead);
-        tenant.counters.expired_for_room += u64::from(chosen.is_dead);
-        bytes
-    }
-
-    /// The place in the table of a chosen item.
-    fn place_of(&self, at: TenantId, class: usize, chosen: &Victim) -> Slot {
-        let tenant = &self.tenants[usize::from(at)];
-        let anew = || {
-            let met = tenant.pages.met(class, chosen.page, chosen.slot, self.seed, 0)?;
-            tenant.table.find_address(met.hash, met.addr)
-        };
-        let place = tenant.table.find_address(chosen.hash, chosen.addr).or_else(anew);
-        place.expect("every item in a page is in the table")
+    /// Evicts an item, which frees its chunk.
+    pub(super) fn evict(
+        &mut self,
+        contents: &mut Contents,
+        at: TenantId,
+        class: usize,
+        chosen: &Victim,
+    ) -> Freed {
+        self.note_worth(contents, at, class, chosen);
+        contents.take_victim(at, class, chosen)
     }
 }

@@ -4,12 +4,16 @@
 //! least. Its items move to free chunks of their class, or are evicted.
 
 use crate::Now;
+use crate::bytes::freed::Freed;
+use crate::contents::clock::Clock;
+use crate::contents::contents::Contents;
 use crate::contents::tenant::TenantShard;
 use crate::items::pages::size_class::SizeClass;
 use crate::items::table::bucket::address_of;
 use crate::room::budget::RoomRequest;
 use crate::room::evict_tree::TreeTurn;
-use crate::shard::shard::Shard;
+use crate::room::expire::expire;
+use crate::room::room::Room;
 use base::TenantId;
 
 /// Pages of a class that are compared to find the one with the fewest items.
@@ -26,18 +30,17 @@ enum FloorRule {
     InAnyCase,
 }
 
-impl Shard {
+impl Room {
     /// Evicts a page or a large item, or a collection if no page may be evicted. Items that are due
-    /// to expire come first. Returns the bytes that are free now, which stay reserved in the
-    /// store's memory for the caller; 0 if nothing here may be evicted.
-    pub(crate) fn evict_page(&mut self, want: &RoomRequest) -> u64 {
-        let freed = self.expire(want);
-        if freed > 0 {
+    /// to expire come first. Nothing is free afterwards if nothing here may be evicted.
+    pub(crate) fn evict_page(&mut self, contents: &mut Contents, want: &RoomRequest) -> Freed {
+        let freed = expire(contents, want);
+        if !freed.is_nothing() {
             return freed;
         }
         let first = self.pools.first(&mut self.order, want);
-        let freed = self.evict_page_of(first, want, FloorRule::IfAboveMin);
-        if freed > 0 {
+        let freed = self.evict_page_of(contents, first, want, FloorRule::IfAboveMin);
+        if !freed.is_nothing() {
             return freed;
         }
         // Nothing of that pool may be evicted here.
@@ -45,37 +48,44 @@ impl Shard {
         let others = all.iter().filter(|&&pool| pool != first);
         let mut others = others.map(|&pool| (pool, FloorRule::IfAboveMin)).collect::<Vec<_>>();
         others.extend(all.iter().map(|&pool| (pool, FloorRule::InAnyCase)));
-        let mut freed = others.into_iter().map(|(pool, own)| self.evict_page_of(pool, want, own));
-        match freed.find(|&freed| freed > 0) {
+        let mut freed =
+            others.into_iter().map(|(pool, own)| self.evict_page_of(contents, pool, want, own));
+        match freed.find(|freed| !freed.is_nothing()) {
             Some(freed) => freed,
-            None => self.evict_tree(want, TreeTurn::Always),
+            None => self.evict_tree(contents, want, TreeTurn::Always),
         }
     }
 
     /// Evicts a page or a large item of a pool's tenants, from the class whose memory is worth
     /// least. So large items compete with all small ones.
-    fn evict_page_of(&mut self, pool: usize, want: &RoomRequest, own: FloorRule) -> u64 {
-        let mut donors = self.donors(pool, want, own);
+    fn evict_page_of(
+        &mut self,
+        contents: &mut Contents,
+        pool: usize,
+        want: &RoomRequest,
+        own: FloorRule,
+    ) -> Freed {
+        let mut donors = self.donors(contents, pool, want, own);
         while !donors.is_empty() {
-            let from = donors.swap_remove(self.least(&donors, want.now));
-            let buckets = self.shrink_by_a_page(from, want);
-            let freed = buckets + self.take_page(from, want);
-            if freed > 0 {
+            let from = donors.swap_remove(self.least(contents, &donors, want.now));
+            let mut freed = self.shrink_by_a_page(contents, from, want);
+            freed += self.take_page(contents, from, want);
+            if !freed.is_nothing() {
                 return freed;
             }
         }
-        0
+        Freed::NOTHING
     }
 
     /// The index of the class whose memory is worth least. For a quiet class a victim is chosen to
     /// find out.
-    fn least(&mut self, donors: &[SizeClass], now: Now) -> usize {
+    fn least(&mut self, contents: &mut Contents, donors: &[SizeClass], now: Now) -> usize {
         let mut least = (f64::INFINITY, 0);
         for (at, &of) in donors.iter().enumerate() {
-            if self.tenants[usize::from(of.tenant)].pages.is_quiet(of.class) {
-                self.probe_victim(of.tenant, of.class, now);
+            if contents.tenant_mut(of.tenant).pages.is_quiet(of.class) {
+                self.probe_victim(contents, of.tenant, of.class, now);
             }
-            let loss = self.class_state(of, false).loss();
+            let loss = self.class_state(contents, of, false).loss();
             if loss < least.0 {
                 least = (loss, at);
             }
@@ -85,8 +95,15 @@ impl Shard {
 
     /// The classes of a pool's tenants that may lose a page. With many tenants, only some are
     /// considered.
-    fn donors(&mut self, pool: usize, want: &RoomRequest, own: FloorRule) -> Vec<SizeClass> {
-        let Self { pools, tenants, prng, .. } = self;
+    fn donors(
+        &mut self,
+        contents: &mut Contents,
+        pool: usize,
+        want: &RoomRequest,
+        own: FloorRule,
+    ) -> Vec<SizeClass> {
+        let pools = &self.pools;
+        let Contents { tenants, clock: Clock { prng, .. }, .. } = contents;
         let may_lose = |tenant: TenantId| {
             let TenantShard { account, pages, .. } = &tenants[usize::from(tenant)];
             let is_loose = match want.tenant {
@@ -110,56 +127,65 @@ impl Shard {
         donors
     }
 
-    /// Takes a page or a large item from a class. Returns the bytes that are free now, 0 for none.
-    pub(crate) fn take_page(&mut self, of: SizeClass, want: &RoomRequest) -> u64 {
-        let Some(index) = self.victim_page(of, want) else { return 0 };
-        let tenant = &self.tenants[usize::from(of.tenant)];
-        if !tenant.pages.may_go(of.class, index, self.evictable) {
-            return 0;
+    /// Takes a page or a large item from a class, if one may be taken.
+    pub(crate) fn take_page(
+        &mut self,
+        contents: &mut Contents,
+        of: SizeClass,
+        want: &RoomRequest,
+    ) -> Freed {
+        let Some(index) = self.victim_page(contents, of, want) else { return Freed::NOTHING };
+        let TenantShard { pages, account, .. } = contents.tenant(of.tenant);
+        if !pages.may_go(of.class, index, self.evictable) {
+            return Freed::NOTHING;
         }
-        let bytes = tenant.pages.bytes_of(of.class, index);
-        if want.tenant == Some(of.tenant) {
-            tenant.account.give(bytes);
-        } else if !tenant.account.try_give(bytes) {
-            // Other shards have taken the bytes that it could spare.
-            return 0;
-        }
-        let buckets = self.clear(of, index, want.now);
-        let tenant = &mut self.tenants[usize::from(of.tenant)];
-        tenant.account.give(buckets);
-        buckets + tenant.pages.release(of.class, index)
+        let bytes = pages.bytes_of(of.class, index);
+        let is_own = want.tenant == Some(of.tenant);
+        let page = if is_own { Some(account.release(bytes)) } else { account.try_release(bytes) };
+        // Otherwise other shards have taken the bytes that it could spare.
+        let Some(mut freed) = page else { return Freed::NOTHING };
+        freed += self.clear(contents, of, index, want.now);
+        let released = contents.tenant_mut(of.tenant).pages.release(of.class, index);
+        debug_assert_eq!(released, bytes, "a page keeps its length");
+        freed
     }
 
     /// The page of a class to evict: of some pages the one with the fewest items; for large items
     /// the one that is worth least.
-    fn victim_page(&mut self, of: SizeClass, want: &RoomRequest) -> Option<usize> {
-        let pages = &self.tenants[usize::from(of.tenant)].pages;
+    fn victim_page(
+        &mut self,
+        contents: &mut Contents,
+        of: SizeClass,
+        want: &RoomRequest,
+    ) -> Option<usize> {
+        let Contents { tenants, clock: Clock { prng, .. }, .. } = contents;
+        let pages = &tenants[usize::from(of.tenant)].pages;
         if of.class != pages.classes().large() {
-            return pages.emptiest(of.class, PAGES_TRIED, address_of(want.pinned), &mut self.prng);
+            return pages.emptiest(of.class, PAGES_TRIED, address_of(want.pinned), prng);
         }
-        let chosen = self.choose(of.tenant, of.class, want)?;
+        let chosen = self.choose(contents, of.tenant, of.class, want)?;
         // A dead item is worth nothing.
-        self.note_worth(of.tenant, of.class, &chosen);
+        self.note_worth(contents, of.tenant, of.class, &chosen);
         Some(chosen.page)
     }
 
     /// Clears a page of its items. An item moves to a free chunk of its class if there is one, and
-    /// is evicted otherwise. Returns the bytes of buckets that are free now.
-    fn clear(&mut self, of: SizeClass, index: usize, now: Now) -> u64 {
-        let (at, class) = (usize::from(of.tenant), of.class);
-        let mut bytes = 0;
-        self.tenants[at].pages.close(class, index);
-        for slot in 0..self.tenants[at].pages.classes().slots(class) {
-            let pages = &self.tenants[at].pages;
-            let met = pages.met(class, index, slot, self.seed, now.unix_ms);
+    /// is evicted otherwise.
+    fn clear(&mut self, contents: &mut Contents, of: SizeClass, index: usize, now: Now) -> Freed {
+        let (at, class, seed) = (of.tenant, of.class, contents.seed());
+        let mut freed = Freed::NOTHING;
+        contents.tenant_mut(at).pages.close(class, index);
+        for slot in 0..contents.tenant(at).pages.classes().slots(class) {
+            let tenant = contents.tenant_mut(at);
+            let met = tenant.pages.met(class, index, slot, seed, now.unix_ms);
             let Some(chosen) = met else { continue };
-            if !chosen.is_dead && pages.takes_another(class) {
-                self.tenants[at].moves(class, index, &chosen);
+            if !chosen.is_dead && tenant.pages.takes_another(class) {
+                tenant.moves(class, index, &chosen);
             } else {
-                bytes += self.evict(of.tenant, class, &chosen);
-                self.tenants[at].pages.close(class, index);
+                freed += self.evict(contents, at, class, &chosen);
+                contents.tenant_mut(at).pages.close(class, index);
             }
         }
-        bytes
+        freed
     }
 }

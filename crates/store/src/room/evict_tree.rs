@@ -4,6 +4,9 @@
 //! evicted in proportion to their share of it. Of some trees drawn at random, the one whose item
 //! has the lowest rank is evicted; the rank counts all of its bytes.
 
+use crate::bytes::freed::Freed;
+use crate::contents::clock::Clock;
+use crate::contents::contents::Contents;
 use crate::contents::exit::Exit;
 use crate::contents::tenant::TenantShard;
 use crate::items::item::Ref;
@@ -11,7 +14,7 @@ use crate::items::table::item_table::Slot;
 use crate::items::trees::tree::Tree;
 use crate::items::trees::trees::{has_tree, number};
 use crate::room::budget::RoomRequest;
-use crate::shard::shard::Shard;
+use crate::room::room::Room;
 use base::{TenantId, Tick};
 
 /// How often a collection is evicted when memory is needed.
@@ -23,46 +26,38 @@ pub(crate) enum TreeTurn {
     Always,
 }
 
-impl Shard {
-    /// Frees a few leaves of dying trees for a write that needs room. Returns the bytes that are
-    /// free now; the account has them back already.
-    pub(crate) fn free_leaves(&mut self, want: &RoomRequest) -> u64 {
-        if !self.has_trees {
-            return 0;
-        }
-        let own = want.tenant.filter(|_| want.own);
-        for (at, tenant) in self.tenants.iter_mut().enumerate() {
-            if own.is_none_or(|own| usize::from(own) == at) {
-                let freed = tenant.trees.take_apart();
-                if freed > 0 {
-                    tenant.account.give(freed);
-                    return freed;
-                }
-            }
-        }
-        0
-    }
-
-    /// Evicts a collection of the pool that gives first, if one should be evicted. Returns the
-    /// bytes that are free now; the account has them back already.
-    pub(crate) fn evict_tree(&mut self, want: &RoomRequest, often: TreeTurn) -> u64 {
-        if !self.has_trees {
-            return 0;
+impl Room {
+    /// Evicts a collection of the pool that gives first, if one should be evicted.
+    pub(crate) fn evict_tree(
+        &mut self,
+        contents: &mut Contents,
+        want: &RoomRequest,
+        often: TreeTurn,
+    ) -> Freed {
+        if !contents.has_trees() {
+            return Freed::NOTHING;
         }
         let pool = self.pools.first(&mut self.order, want);
-        let Some((at, place)) = self.choose_tree(pool, want, often) else { return 0 };
-        let freed = self.remove(at, place, Exit::Evicted);
-        freed + self.free_leaves(want)
+        match self.choose_tree(contents, pool, want, often) {
+            Some((at, place)) => {
+                let mut freed = contents.take_out(at, place, Exit::Evicted);
+                freed += contents.free_leaves(want.own_tenant());
+                freed
+            }
+            None => Freed::NOTHING,
+        }
     }
 
     /// The collection of a pool to evict, if any.
     fn choose_tree(
         &mut self,
+        contents: &mut Contents,
         pool: usize,
         want: &RoomRequest,
         often: TreeTurn,
     ) -> Option<(TenantId, Slot)> {
-        let Self { pools, tenants, prng, tick, evictable, .. } = self;
+        let Self { pools, evictable, .. } = self;
+        let Contents { tenants, clock: Clock { tick, prng, .. }, .. } = contents;
         let may_lose = |&tenant: &TenantId| {
             let TenantShard { account, trees, .. } = &tenants[usize::from(tenant)];
             let is_own = want.tenant == Some(tenant);

@@ -10,7 +10,6 @@
 //! Each shard counts under its own lock, and [`Store::pauses`] merges the counts.
 
 use crate::Now;
-use crate::shard::shard::Shard;
 use base::histogram::{BUCKETS, bucket, left_edge, width};
 use std::collections::VecDeque;
 
@@ -161,33 +160,33 @@ impl EvictionTimes {
         self.last.victims += 1;
     }
 
+    /// Begins to make room for the operation with this count of accesses; false if it is made
+    /// already.
+    pub(super) fn begin(&mut self, tick: u64) -> bool {
+        if self.is_open {
+            return false;
+        }
+        if self.last.tick != tick {
+            self.close();
+            self.last.tick = tick;
+        }
+        self.is_open = true;
+        true
+    }
+
+    /// Ends to make room, which took this time.
+    pub(super) fn end(&mut self, nanos: u64, now: Now) {
+        self.last.nanos += nanos;
+        self.last.unix_ms = now.unix_ms;
+        self.is_open = false;
+    }
+
     /// Counts the last operation that made room, which is over.
     pub(crate) fn close(&mut self) {
         let last = std::mem::take(&mut self.last);
         if last.victims > 0 {
             self.all.add(last);
         }
-    }
-}
-
-impl Shard {
-    /// Makes room by `make`, and measures the time.
-    pub(crate) fn timed<R>(&mut self, now: Now, make: impl FnOnce(&mut Self) -> R) -> R {
-        if self.eviction_times.is_open {
-            return make(self);
-        }
-        if self.eviction_times.last.tick != self.tick {
-            self.eviction_times.close();
-            self.eviction_times.last.tick = self.tick;
-        }
-        self.eviction_times.is_open = true;
-        let began = (self.nanos)();
-        let made = make(self);
-        let last = &mut self.eviction_times.last;
-        last.nanos += (self.nanos)().saturating_sub(began);
-        last.unix_ms = now.unix_ms;
-        self.eviction_times.is_open = false;
-        made
     }
 }
 

@@ -9,11 +9,12 @@
 //! many counters, it sorts again only once in several evictions, so that the cost of an eviction
 //! does not depend on their number.
 
+use crate::Pool;
 use crate::bytes::account::Account;
 use crate::bytes::measured::SLOTS;
 use crate::room::budget::RoomRequest;
-use crate::{Evictor, Pool};
 use base::{Prng, TenantId};
+use policy::Evictor;
 use policy::rank::{Learnt, Lessons};
 use smallvec::SmallVec;
 use std::sync::Arc;

@@ -19,7 +19,6 @@
 //! Each reader slot of a shard, which is nearly each thread, has rounds of its own: lines that a
 //! thread has prefetched are in the cache of its processor, and far from the others.
 
-use crate::Evictor;
 use crate::items::pages::class::Class;
 use crate::items::pages::eviction_pool::pooled;
 use crate::items::pages::eviction_pool::{EvictionPool, LINES, MANY, NOBODY, Next, QUEUE};
@@ -28,6 +27,7 @@ use crate::items::pages::victim::Victim;
 use crate::items::table::item_table::ItemTable;
 use crate::room::choose::{Candidates, VictimQuery};
 use base::Prng;
+use policy::Evictor;
 
 /// Most evictions that are made together, and the number of victims that are prefetched ahead.
 const TOGETHER: usize = 4;

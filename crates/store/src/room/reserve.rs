@@ -22,115 +22,219 @@
 //! Evicted bytes stay reserved until the write has them, so no other thread can take them first. A
 //! write that evicts as much as it needs does not change the store's counter.
 
+use crate::bytes::freed::Freed;
+use crate::contents::contents::Contents;
+use crate::contents::need::{Need, Reserved};
 use crate::items::pages::size_class::SizeClass;
-use crate::items::table::item_table::Slot;
 use crate::room::budget::{Around, RoomRequest};
 use crate::room::evict_tree::TreeTurn;
-use crate::shard::shard::Shard;
-use crate::{Error, Key, Now};
-use base::{Bytes, TenantId};
+use crate::room::expire::{expire, expire_for_chunk};
+use crate::room::room::Room;
+use crate::room::tailor::tailor_class;
+use crate::{Error, Now};
+use base::TenantId;
 
 /// A check whether another shard holds more happens once in this many evictions.
 const LOOK_EVERY: u64 = 16;
 
-impl Shard {
-    /// Whether there is a free chunk for an item of these contents.
+impl Room {
+    /// Reserves the room that a write needs, by evictions if there is none. On failure nothing is
+    /// reserved.
     #[inline]
-    pub(crate) fn has_chunk(&self, tenant: TenantId, contents: u64) -> bool {
-        self.tenants[usize::from(tenant)].pages.has_room(contents)
-    }
-
-    /// Does the work of [`Shard::chunk_room`] while the item at `place` is being written. The item
-    /// is spared. Returns its place, which evictions may change.
-    pub(crate) fn reserve_pinned(
+    pub(crate) fn reserve(
         &mut self,
+        contents: &mut Contents,
         around: &Around<'_>,
-        key: &Key,
-        place: Slot,
-        contents: u64,
+        need: &Need,
         now: Now,
-    ) -> Result<Slot, Error> {
-        let tenant = &self.tenants[usize::from(key.tenant)];
-        let (word, item) = (tenant.table.word(place), tenant.table.get(place));
-        if !self.has_chunk(key.tenant, contents) {
-            // The item stays until the new one is written.
-            let (held, need) = (tenant.charge_of(item), tenant.pages.classes().charge(contents));
-            self.check_item(around, key.tenant, held, need)?;
+    ) -> Result<Reserved, Error> {
+        if need.expiry {
+            self.reserve_expiry(contents, around, need, now)?;
         }
-        self.chunk_room(around, key.tenant, contents, word, now)?;
-        let place = self.tenants[usize::from(key.tenant)].table.find_word(key.hash, word);
-        Ok(place.expect("an item that is spared stays"))
+        let mut bytes = need.bytes;
+        match (need.place, need.chunk) {
+            (None, Some(chunk)) => bytes = self.reserve_item(contents, around, need, chunk, now)?,
+            (Some(_), Some(chunk)) => self.reserve_copy(contents, around, need, chunk, now)?,
+            (_, None) if need.is_charged => self.reserve_charged(contents, around, need, now)?,
+            (_, None) if bytes > 0 => self.make_room(contents, around, need, bytes, now)?,
+            (_, None) => {}
+        }
+        let place = match need.place {
+            Some(_) if need.expiry || need.chunk.is_some() => Some(contents.spared(need)),
+            place => place,
+        };
+        Ok(Reserved { place, bytes })
     }
 
-    /// Ensures that there is a free chunk, or a run, for an item of these contents. The item whose
-    /// [word](crate::items::table::item_table::ItemTable::word) is `pinned` stays.
-    pub(crate) fn chunk_room(
+    /// Ensures that the tenant's wheel can take one more entry.
+    fn reserve_expiry(
         &mut self,
+        contents: &mut Contents,
         around: &Around<'_>,
-        tenant: TenantId,
-        contents: u64,
-        pinned: usize,
+        need: &Need,
         now: Now,
     ) -> Result<(), Error> {
-        if self.has_chunk(tenant, contents) {
-            return Ok(());
+        let cost = contents.tenant(need.tenant).wheel_cost();
+        if cost > 0 {
+            self.make_room(contents, around, need, cost, now)?;
+            around.budget.memory.take_back(contents.widen_wheel(need.tenant, cost));
         }
-        self.timed(now, |shard| shard.clear_chunk(around, tenant, contents, pinned, now))
+        Ok(())
     }
 
-    /// Does the work of [`Shard::chunk_room`] if no chunk is free.
+    /// Reserves a chunk for a new item, and its place in the table. Returns the bytes reserved for
+    /// the table.
+    fn reserve_item(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        need: &Need,
+        chunk: u64,
+        now: Now,
+    ) -> Result<u64, Error> {
+        let mut reserved = 0;
+        // Evictions may change the need of the table, and evictions for the table may take away
+        // chunks.
+        let made = loop {
+            let table = contents.tenant(need.tenant).table.insert_cost(need.hash);
+            if table < reserved {
+                // Evictions freed so much that the table need not grow; a page may need these
+                // bytes.
+                contents.give(&around.budget.memory, need.tenant, reserved - table);
+                reserved = table;
+            }
+            if !contents.has_chunk(need.tenant, chunk)
+                && let Err(error) = self.reserve_chunk(contents, around, need, chunk, now)
+            {
+                break Err(error);
+            }
+            let table = contents.tenant(need.tenant).table.insert_cost(need.hash);
+            if table <= reserved {
+                break Ok(());
+            }
+            if let Err(error) = self.make_room(contents, around, need, table - reserved, now) {
+                break Err(error);
+            }
+            reserved = table;
+        };
+        if let Err(error) = made {
+            around.budget.memory.take_back(contents.release_unwritten(need.tenant));
+            contents.give(&around.budget.memory, need.tenant, reserved);
+            return Err(error);
+        }
+        Ok(reserved)
+    }
+
+    /// Reserves a chunk for a copy of the written item, which stays until the copy is written.
+    fn reserve_copy(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        need: &Need,
+        chunk: u64,
+        now: Now,
+    ) -> Result<(), Error> {
+        if contents.has_chunk(need.tenant, chunk) {
+            return Ok(());
+        }
+        let tenant = contents.tenant(need.tenant);
+        let held = tenant.charge_of(tenant.table.get(contents.spared(need)));
+        let bytes = held.saturating_add(tenant.pages.classes().charge(chunk));
+        around.budget.check_fit(contents, need.tenant, bytes)?;
+        self.reserve_chunk(contents, around, need, chunk, now)
+    }
+
+    /// Reserves bytes only in a tenant's account, for bytes that another tenant is charged so far.
+    /// The store's counter does not change.
+    fn reserve_charged(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        need: &Need,
+        now: Now,
+    ) -> Result<(), Error> {
+        if contents.tenant(need.tenant).account.try_take(need.bytes) {
+            return Ok(());
+        }
+        let own = RoomRequest { own: true, ..RoomRequest::of(need, now) };
+        let freed = self.timed(contents, now, |room, contents| {
+            room.evict_own(contents, around, &own, need.tenant, need.bytes)
+        })?;
+        around.budget.memory.take_back(freed);
+        Ok(())
+    }
+
+    /// Ensures that there is a free chunk, or a run, for an item with `bytes` bytes of contents.
+    fn reserve_chunk(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        need: &Need,
+        bytes: u64,
+        now: Now,
+    ) -> Result<(), Error> {
+        self.timed(contents, now, |room, contents| {
+            room.clear_chunk(contents, around, need, bytes, now)
+        })
+    }
+
+    /// Does the work of [`Room::reserve_chunk`].
     #[cold]
     fn clear_chunk(
         &mut self,
+        contents: &mut Contents,
         around: &Around<'_>,
-        tenant: TenantId,
-        contents: u64,
-        pinned: usize,
+        need: &Need,
+        bytes: u64,
         now: Now,
     ) -> Result<(), Error> {
-        if pinned == 0 {
-            self.tailor_class(around, tenant, contents);
-            if self.has_chunk(tenant, contents) {
+        let tenant = need.tenant;
+        if need.pinned == 0 {
+            tailor_class(contents, around, tenant, bytes);
+            if contents.has_chunk(tenant, bytes) {
                 return Ok(());
             }
         }
-        let pages = &self.tenants[usize::from(tenant)].pages;
-        let (class, page) = (pages.classes().of(contents), pages.page_for(contents));
-        let need = page + pages.class_cost(class);
+        let pages = &contents.tenant(tenant).pages;
+        let (class, page) = (pages.classes().of(bytes), pages.page_for(bytes));
+        let cost = page + pages.class_cost(class);
         let is_chunk = class != pages.classes().large();
-        let want = RoomRequest { tenant: Some(tenant), own: false, pinned, now };
-        self.release_unwritten(around, tenant);
-        if self.expire_for_chunk(around, tenant, contents, &want) {
+        let want = RoomRequest::of(need, now);
+        around.budget.memory.take_back(contents.release_unwritten(tenant));
+        if expire_for_chunk(contents, around, tenant, bytes, &want) {
             return Ok(());
         }
-        if is_chunk && self.is_full(around, tenant, need) && !self.is_poor(around) {
-            let gains = self.try_gain_page(around, SizeClass { tenant, class }, &want);
-            if gains && self.has_chunk(tenant, contents) {
+        if is_chunk
+            && self.is_full(contents, around, tenant, cost)
+            && !self.is_poor(contents, around)
+        {
+            let gains = self.try_gain_page(contents, around, SizeClass { tenant, class }, &want);
+            if gains && contents.has_chunk(tenant, bytes) {
                 self.eviction_times.victim();
                 return Ok(());
             }
-            if self.evict_some(around, tenant, class, &want) {
+            if self.evict_some(contents, around, tenant, class, &want) {
                 return Ok(());
             }
         }
-        self.make_room(around, tenant, need, pinned, now)?;
-        if self.tenants[usize::from(tenant)].pages.add_page(class, page) {
+        self.make_room(contents, around, need, cost, now)?;
+        if contents.tenant_mut(tenant).pages.add_page(class, page) {
             return Ok(());
         }
-        self.give(&around.budget.memory, tenant, need);
+        contents.give(&around.budget.memory, tenant, cost);
         Err(Error::Full)
-    }
-
-    /// Gives back the page of a large item that was not written in the end.
-    pub(crate) fn release_unwritten(&mut self, around: &Around<'_>, tenant: TenantId) {
-        let bytes = self.tenants[usize::from(tenant)].pages.release_unwritten();
-        self.give(&around.budget.memory, tenant, bytes);
     }
 
     /// Whether the tenant can only get a page from itself, or from pools that are within their
     /// budgets.
-    fn is_full(&mut self, around: &Around<'_>, tenant: TenantId, need: u64) -> bool {
-        let account = &self.tenants[usize::from(tenant)].account;
+    fn is_full(
+        &mut self,
+        contents: &Contents,
+        around: &Around<'_>,
+        tenant: TenantId,
+        need: u64,
+    ) -> bool {
+        let account = &contents.tenant(tenant).account;
         if account.max() < account.used() + need {
             return true;
         }
@@ -140,77 +244,48 @@ impl Shard {
     }
 }
 
-impl Shard {
-    /// Reserves `need` bytes for a write of the tenant, and evicts if necessary.
+impl Room {
+    /// Reserves `bytes` bytes for a write of the tenant, and evicts if necessary.
     #[inline]
-    pub(crate) fn make_room(
+    fn make_room(
         &mut self,
+        contents: &mut Contents,
         around: &Around<'_>,
-        tenant: TenantId,
-        need: u64,
-        pinned: usize,
+        need: &Need,
+        bytes: u64,
         now: Now,
     ) -> Result<(), Error> {
         let memory = &around.budget.memory;
-        if memory.try_take(need) {
-            if self.tenants[tenant as usize].account.try_take(need) {
+        if memory.try_take(bytes) {
+            if contents.tenant(need.tenant).account.try_take(bytes) {
                 return Ok(());
             }
-            memory.give(need);
+            memory.give(bytes);
         }
-        let want = RoomRequest { tenant: Some(tenant), own: false, pinned, now };
-        self.timed(now, |shard| shard.evict_for(around, want, tenant, need))
-    }
-
-    /// Reserves `need` bytes only in a tenant's account, for bytes that another tenant is charged
-    /// so far. The store's counter does not change.
-    pub(crate) fn make_room_within(
-        &mut self,
-        around: &Around<'_>,
-        tenant: TenantId,
-        need: u64,
-        pinned: usize,
-        now: Now,
-    ) -> Result<(), Error> {
-        if self.tenants[tenant as usize].account.try_take(need) {
-            return Ok(());
-        }
-        let own = RoomRequest { tenant: Some(tenant), own: true, pinned, now };
-        let freed = self.timed(now, |shard| shard.evict_own(around, &own, tenant, need))?;
-        around.budget.memory.give(freed);
-        Ok(())
-    }
-
-    /// Refuses a write that keeps `held` bytes of an item and adds `need` more, if an item can
-    /// never have that many. It is called before any eviction for any step of the write.
-    pub(crate) fn check_item(
-        &self,
-        around: &Around<'_>,
-        tenant: TenantId,
-        held: u64,
-        need: u64,
-    ) -> Result<(), Error> {
-        self.check_fit(around, tenant, held.saturating_add(need))
+        let want = RoomRequest::of(need, now);
+        self.timed(contents, now, |room, contents| {
+            room.evict_for(contents, around, &want, need.tenant, bytes)
+        })
     }
 
     /// Reserves `need` bytes in a tenant's account, and evicts its own items for it. Returns the
-    /// bytes that are free now, which stay reserved in the store's memory.
+    /// bytes of these items.
     fn evict_own(
         &mut self,
+        contents: &mut Contents,
         around: &Around<'_>,
         own: &RoomRequest,
         tenant: TenantId,
         need: u64,
-    ) -> Result<u64, Error> {
-        let mut credit = 0;
-        while !self.tenants[tenant as usize].account.try_take(need) {
-            match self.evict_anywhere(around, own) {
-                0 => {
-                    around.budget.memory.give(credit);
-                    return Err(Error::Full);
-                }
-                freed => credit += freed,
+    ) -> Result<Freed, Error> {
+        let mut credit = Freed::NOTHING;
+        while !contents.tenant(tenant).account.try_take(need) {
+            let freed = self.evict_anywhere(contents, around, own);
+            if freed.is_nothing() {
+                around.budget.memory.take_back(credit);
+                return Err(Error::Full);
             }
+            credit += freed;
         }
         Ok(credit)
     }
@@ -218,114 +293,104 @@ impl Shard {
     #[cold]
     fn evict_for(
         &mut self,
+        contents: &mut Contents,
         around: &Around<'_>,
-        want: RoomRequest,
+        want: &RoomRequest,
         tenant: TenantId,
         need: u64,
     ) -> Result<(), Error> {
         let memory = &around.budget.memory;
-        self.check_fit(around, tenant, need)?;
-        if self.release_idle(memory) > 0 && memory.try_take(need) {
+        around.budget.check_fit(contents, tenant, need)?;
+        let idle = contents.release_idle();
+        let had_idle = !idle.is_nothing();
+        memory.take_back(idle);
+        if had_idle && memory.try_take(need) {
             // Pages without items are freed before any item is evicted.
-            if self.tenants[tenant as usize].account.try_take(need) {
+            if contents.tenant(tenant).account.try_take(need) {
                 return Ok(());
             }
             memory.give(need);
         }
         // Evicted bytes stay reserved, so that no other thread can take them before this write
         // does.
-        let mut credit =
-            self.evict_own(around, &RoomRequest { own: true, ..want }, tenant, need)?;
-        while credit < need && !memory.try_take(need - credit) {
-            match self.evict_anywhere(around, &want) {
-                0 => {
-                    self.tenants[tenant as usize].account.give(need);
-                    memory.give(credit);
-                    return Err(Error::Full);
-                }
-                freed => credit += freed,
+        let own = RoomRequest { own: true, ..*want };
+        let mut credit = self.evict_own(contents, around, &own, tenant, need)?;
+        while credit.bytes() < need && !memory.try_take(need - credit.bytes()) {
+            let freed = self.evict_anywhere(contents, around, want);
+            if freed.is_nothing() {
+                contents.tenant(tenant).account.give(need);
+                memory.take_back(credit);
+                return Err(Error::Full);
             }
+            credit += freed;
         }
-        memory.give(credit.saturating_sub(need));
+        memory.take_back(credit.without(need));
         // After a limit was lowered, each write also reduces the memory in use a little.
         if memory.excess() > 0 {
-            let freed = self.evict_page(&want);
-            if freed > 0 {
+            let freed = self.evict_page(contents, want);
+            if !freed.is_nothing() {
                 self.eviction_times.victim();
             }
-            memory.give(freed);
+            memory.take_back(freed);
         }
         Ok(())
     }
 
     /// Evicts a page, here or in a shard that holds more and is free.
-    fn evict_anywhere(&mut self, around: &Around<'_>, want: &RoomRequest) -> u64 {
-        let freed = self.evict_somewhere(around, want);
-        if freed > 0 {
+    fn evict_anywhere(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        want: &RoomRequest,
+    ) -> Freed {
+        let freed = self.evict_somewhere(contents, around, want);
+        if !freed.is_nothing() {
             self.eviction_times.victim();
         }
         freed
     }
 
-    fn evict_somewhere(&mut self, around: &Around<'_>, want: &RoomRequest) -> u64 {
-        let freed = self.expire(want);
-        if freed > 0 {
+    fn evict_somewhere(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        want: &RoomRequest,
+    ) -> Freed {
+        let freed = expire(contents, want);
+        if !freed.is_nothing() {
             return freed;
         }
-        let freed = self.evict_tree(want, TreeTurn::ByShare);
-        if freed > 0 {
+        let freed = self.evict_tree(contents, want, TreeTurn::ByShare);
+        if !freed.is_nothing() {
             return freed;
         }
-        if let Some(other) = self.richer(around) {
+        if let Some(other) = self.richer(contents, around) {
             let freed = around.others.try_evict_at(other, want);
-            if freed > 0 {
+            if !freed.is_nothing() {
                 return freed;
             }
         }
-        match self.evict_page(want) {
-            0 if self.pools.evict() => {
-                let first = self.prng.below(256) as usize;
-                around.others.evict_elsewhere(self.at, first, want)
-            }
-            freed => freed,
+        let freed = self.evict_page(contents, want);
+        if freed.is_nothing() && self.pools.evict() {
+            let first = contents.clock.prng.below(256) as usize;
+            return around.others.evict_elsewhere(self.at, first, want);
         }
+        freed
     }
 
     /// Another shard that holds enough more to give room. Each shard has the same share of the
     /// keys, so each should have the same share of the memory. If each made room only for itself,
     /// it would keep the memory that it had when the store filled up, and later lose or gain by
     /// chance.
-    fn richer(&mut self, around: &Around<'_>) -> Option<usize> {
-        let first = self.prng.below(around.budget.shards() as u64) as usize;
+    fn richer(&mut self, contents: &mut Contents, around: &Around<'_>) -> Option<usize> {
+        let first = contents.clock.prng.below(around.budget.shards() as u64) as usize;
         around.others.richer(self.at, first)
     }
 
     /// Whether another shard should make room, checked only now and then.
-    pub(crate) fn is_poor(&mut self, around: &Around<'_>) -> bool {
+    fn is_poor(&mut self, contents: &mut Contents, around: &Around<'_>) -> bool {
         around.budget.shards() > 1
-            && self.prng.below(LOOK_EVERY) == 0
-            && self.richer(around).is_some()
-    }
-
-    /// Refuses a write that would evict items in vain. Only writes that are large compared to the
-    /// limit can fail after evictions, so only those are checked.
-    pub(crate) fn check_fit(
-        &self,
-        around: &Around<'_>,
-        tenant: TenantId,
-        need: u64,
-    ) -> Result<(), Error> {
-        let max = self.tenants[tenant as usize].account.max();
-        let effective = around.budget.memory.effective();
-        if need < max.min(effective) / 16 {
-            return Ok(());
-        }
-        let most = effective.saturating_sub(around.budget.fixed_bytes(self.tenants.len())).min(max);
-        if need > most {
-            return Err(Error::TooLarge { need: Bytes(need), limit: Bytes(most) });
-        }
-        let others = self.tenants.iter().enumerate().filter(|(at, _)| *at != tenant as usize);
-        let protected: u64 = others.map(|(_, tenant)| tenant.account.protected()).sum();
-        if need > most.saturating_sub(protected) { Err(Error::Full) } else { Ok(()) }
+            && contents.clock.prng.below(LOOK_EVERY) == 0
+            && self.richer(contents, around).is_some()
     }
 }

@@ -16,6 +16,7 @@
 //! evicted for a fit: if memory is not free, nothing happens.
 
 use crate::bytes::key::hash_of;
+use crate::contents::contents::Contents;
 use crate::contents::tenant::TenantShard;
 use crate::items::item::Ref;
 use crate::items::pages::arena::Run;
@@ -24,7 +25,6 @@ use crate::items::pages::page::Page;
 use crate::items::pages::pages::Pages;
 use crate::items::pages::size_classes::SizeClasses;
 use crate::room::budget::Around;
-use crate::shard::shard::Shard;
 use base::TenantId;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -139,34 +139,34 @@ impl TenantShard {
     }
 }
 
-impl Shard {
-    /// Fits the class of these contents to its items, if that is worth it and there is memory for
-    /// it. Items may have moved afterwards.
-    pub(crate) fn tailor_class(&mut self, around: &Around<'_>, at: TenantId, contents: u64) {
-        let share = (around.budget.shards() * self.tenants.len()) as u64;
-        let tenant = &mut self.tenants[usize::from(at)];
-        let class = tenant.pages.classes.of(contents);
-        // Counts by class were made with the old charges.
-        let is_counted = self.counts_sizes || tenant.classes.is_some();
-        if !tenant.pages.is_due(class) || is_counted || !around.budget.balances() {
-            return;
-        }
-        let bytes = around.budget.memory.effective().min(tenant.account.max()) / share;
-        let longest = (bytes / PAGES_MIN).min(around.budget.page_max);
-        let Some(classes) = tenant.pages.fitted(class, longest) else { return };
-        let account = &tenant.account;
-        let take = |bytes| {
-            let is_free = around.budget.memory.try_take(bytes);
-            if is_free && !account.try_take(bytes) {
-                around.budget.memory.give(bytes);
-                return false;
-            }
-            is_free
-        };
-        let Some(before) = tenant.pages.exchange(class, &classes, take) else { return };
-        let freed = before.into_iter().map(|page| tenant.empty(page, self.seed)).sum();
-        self.give(&around.budget.memory, at, freed);
+/// Fits the class of an item with `bytes` bytes of contents to the items there, if that is worth it
+/// and there is memory for it. Items may have moved afterwards.
+pub(super) fn tailor_class(contents: &mut Contents, around: &Around<'_>, at: TenantId, bytes: u64) {
+    let Around { budget, .. } = around;
+    let share = (budget.shards() * contents.tenants.len()) as u64;
+    let (seed, counts_sizes) = (contents.seed(), contents.counts_sizes());
+    let tenant = contents.tenant_mut(at);
+    let class = tenant.pages.classes.of(bytes);
+    // Counts by class were made with the old charges.
+    let is_counted = counts_sizes || tenant.classes.is_some();
+    if !tenant.pages.is_due(class) || is_counted || !budget.balances() {
+        return;
     }
+    let most = budget.memory.effective().min(tenant.account.max()) / share;
+    let longest = (most / PAGES_MIN).min(budget.page_max);
+    let Some(classes) = tenant.pages.fitted(class, longest) else { return };
+    let account = &tenant.account;
+    let take = |bytes| {
+        let is_free = budget.memory.try_take(bytes);
+        if is_free && !account.try_take(bytes) {
+            budget.memory.give(bytes);
+            return false;
+        }
+        is_free
+    };
+    let Some(before) = tenant.pages.exchange(class, &classes, take) else { return };
+    let freed = before.into_iter().map(|page| tenant.empty(page, seed)).sum();
+    contents.give(&budget.memory, at, freed);
 }
 
 #[cfg(test)]

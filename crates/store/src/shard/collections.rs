@@ -1,38 +1,41 @@
-//! Collections of a shard: trees that become items, and trees of removed items.
+//! Trees that become items.
 
-use crate::bytes::account::Account;
-use crate::contents::tenant::TenantShard;
+use crate::contents::need::Need;
+use crate::items::item::Parts;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::tree::Tree;
-use crate::items::trees::trees::{TREE, has_tree, number};
+use crate::items::trees::trees::TREE;
 use crate::items::view::Saved;
 use crate::room::budget::Around;
 use crate::shard::shard::Shard;
 use crate::{Change, Error, Key, Now};
 use base::TenantId;
 use base::penalty::CLASSES;
-use std::sync::Arc;
 
 impl Shard {
-    /// The word of the item that a tree of `bytes` bytes replaces, to be spared until then; 0 if
-    /// there is none, or if there cannot be room for both.
-    pub(crate) fn replaced(
+    /// Reserves `step` bytes for a tree that will have at least `all` bytes, and that the item of a
+    /// key will own. The item that the tree replaces is spared, unless there cannot be room for
+    /// both. `is_charged` says that the store's counter has the bytes already.
+    pub(crate) fn reserve_for_tree(
         &mut self,
         around: &Around<'_>,
         key: &Key<'_>,
-        bytes: u64,
+        (all, step): (u64, u64),
+        is_charged: bool,
         now: Now,
-    ) -> Result<usize, Error> {
-        self.check_item(around, key.tenant, 0, bytes)?;
-        let Some(place) = self.find(key, now, &around.budget.memory) else { return Ok(0) };
-        let tenant = &self.tenants[usize::from(key.tenant)];
-        let held = tenant.charge_of(tenant.table.get(place));
-        let fits = self.check_item(around, key.tenant, held, bytes).is_ok();
-        Ok(if fits { tenant.table.word(place) } else { 0 })
+    ) -> Result<(), Error> {
+        let (contents, budget) = (self.contents_mut(), around.budget);
+        budget.check_fit(contents, key.tenant, all)?;
+        let pinned = contents.find(key, now, &budget.memory).map_or(0, |place| {
+            let tenant = contents.tenant(key.tenant);
+            let old = tenant.charge_of(tenant.table.get(place));
+            let both = budget.check_fit(contents, key.tenant, old.saturating_add(all));
+            if both.is_ok() { tenant.table.word(place) } else { 0 }
+        });
+        let need = Need { is_charged, ..Need::bytes(key.tenant, step, pinned) };
+        self.reserve(around, &need, now).map(drop)
     }
-}
 
-impl Shard {
     /// Does the work of [`Shard::load_back`] for a collection whose tree is already charged. On
     /// failure returns the tree, still charged.
     pub(crate) fn load_tree_back(
@@ -44,12 +47,11 @@ impl Shard {
         now: Now,
     ) -> Result<(), (Option<Box<Tree>>, Error)> {
         let bytes = tree.bytes();
-        let number = self.tenants[usize::from(key.tenant)].trees.add(tree, key.hash);
-        self.has_trees = true;
+        let number = self.contents_mut().add_tree(key, tree);
         let value = [&number.to_le_bytes(), saved.value].concat();
         let back = Saved { value: &value, kind: saved.kind | TREE, ..*saved };
         let done = self.load_back(around, key, &back, now);
-        let tenant = &mut self.tenants[usize::from(key.tenant)];
+        let tenant = self.contents_mut().tenant_mut(key.tenant);
         if let Err(error) = done {
             return Err((tenant.trees.take(number), error));
         }
@@ -69,43 +71,51 @@ impl Shard {
         now: Now,
     ) -> Result<(), (Option<Box<Tree>>, Error)> {
         let bytes = tree.bytes();
-        let tenant = &mut self.tenants[usize::from(key.tenant)];
-        let number = tenant.trees.add(tree, key.hash);
-        self.has_trees = true;
+        let number = self.contents_mut().add_tree(key, tree);
         let value = [&number.to_le_bytes(), note].concat();
         let change = Change::Hold { value: value.into(), kind: kind | TREE, expires };
         let done = self.apply(around, key, place, &change, now);
-        let tenant = &mut self.tenants[usize::from(key.tenant)];
+        let contents = self.contents_mut();
         if let Err(error) = done {
-            return Err((tenant.trees.take(number), error));
+            return Err((contents.tenant_mut(key.tenant).trees.take(number), error));
         }
-        let place = tenant.table.find(key.hash, key.db, key.bytes);
-        let class = place.map_or(0, |place| tenant.table.get(place).stamps().penalty_class());
-        tenant.class_enters(class, bytes);
+        let class =
+            contents.place(key).map_or(0, |at| contents.get(key, at).stamps().penalty_class());
+        contents.tenant_mut(key.tenant).class_enters(class, bytes);
         Ok(())
     }
-}
 
-impl Shard {
-    /// Takes the dying trees out, to be freed without the lock.
-    pub(crate) fn take_dying(&mut self) -> Vec<(Arc<Account>, Vec<Tree>)> {
-        if !self.has_trees {
-            return vec![];
-        }
-        let of = |tenant: &mut TenantShard| {
-            (Arc::clone(&tenant.account), std::mem::take(&mut tenant.trees.dying))
-        };
-        let dying = self.tenants.iter_mut().filter(|tenant| !tenant.trees.dying.is_empty());
-        let dying = dying.map(of).collect();
-        self.has_trees = self.tenants.iter().any(|tenant| tenant.trees.held > 0);
-        dying
+    /// Turns a copy back into an item of the same age. It makes room like any write, but does not
+    /// count as a request.
+    pub(crate) fn load_back(
+        &mut self,
+        around: &Around<'_>,
+        key: &Key,
+        saved: &Saved,
+        now: Now,
+    ) -> Result<(), Error> {
+        around.budget.check_value(saved.value.len())?;
+        let (contents, room) = self.parts();
+        // Each is an operation of its own, although it is not an access.
+        room.begin_operation();
+        let stamps = contents.stamps_of_saved(key, saved);
+        let parts = Parts::of(key, saved.value, saved.kind, saved.expires);
+        self.insert(around, key, &parts, stamps, now)
     }
 
-    /// The penalty class of a collection's item, the number of its tree, and its word in the table.
-    pub(crate) fn collection(&self, tenant: TenantId, place: Slot) -> Option<(u8, u32, usize)> {
-        let table = &self.tenants[usize::from(tenant)].table;
-        let item = table.get(place);
-        let is_one = has_tree(item.kind());
-        is_one.then(|| (item.stamps().penalty_class(), number(item.value()), table.word(place)))
+    /// Ensures that the index of a tenant takes a step's items without growing.
+    pub(crate) fn room_in_index(
+        &mut self,
+        around: &Around<'_>,
+        at: TenantId,
+        now: Now,
+    ) -> Result<(), Error> {
+        let (contents, room) = self.parts();
+        if let Some((capacity, bytes)) = contents.need_of_index(at) {
+            room.begin_operation();
+            room.reserve(contents, around, &Need::bytes(at, bytes, 0), now)?;
+            around.budget.memory.take_back(contents.widen_index(at, capacity, bytes));
+        }
+        Ok(())
     }
 }

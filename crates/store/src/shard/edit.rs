@@ -1,13 +1,12 @@
 //! Changes to a collection: one item, with its shard locked.
 
+use crate::contents::need::Need;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::tree::{Probe, Tree};
 use crate::room::budget::Around;
 use crate::shard::shard::Shard;
 use crate::sync::big_reader::Write;
 use crate::{Change, Error, Item, Key, Now};
-use base::Bytes;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Most leaves from which dead entries are removed at once.
 const DEAD_LEAVES: usize = 64;
@@ -48,13 +47,14 @@ impl<'s, 'k> Edit<'s, 'k> {
 impl Edit<'_, '_> {
     /// The item, if there is one.
     pub fn item(&self) -> Option<Item<'_>> {
-        self.place.map(|place| self.shard.view(&self.key, place))
+        self.place.map(|place| self.shard.contents().view(&self.key, place))
     }
 
     /// The item's tree, if it is a collection.
     pub fn tree(&self) -> Option<&Tree> {
-        let trees = &self.shard.tenants[usize::from(self.key.tenant)].trees;
-        self.place.and_then(|place| trees.of(self.shard.get(&self.key, place)))
+        let contents = self.shard.contents();
+        let trees = &contents.tenant(self.key.tenant).trees;
+        self.place.and_then(|place| trees.of(contents.get(&self.key, place)))
     }
 
     /// Makes a change, as [`Store::update`] does with the result of its closure.
@@ -65,8 +65,7 @@ impl Edit<'_, '_> {
     }
 
     fn find(&mut self) {
-        let table = &self.shard.tenants[usize::from(self.key.tenant)].table;
-        self.place = table.find(self.key.hash, self.key.db, self.key.bytes);
+        self.place = self.shard.contents().place(&self.key);
     }
 
     /// Turns the item into a collection, whatever it was before. The value holds `note` after the
@@ -79,15 +78,15 @@ impl Edit<'_, '_> {
         expires: Option<u64>,
     ) -> Result<(), Error> {
         let tree = Box::new(tree);
-        let (shard, tenant) = (&mut *self.shard, usize::from(self.key.tenant));
-        let word = self.place.map_or(0, |place| shard.tenants[tenant].table.word(place));
-        shard.make_room(&self.around, self.key.tenant, tree.bytes(), word, self.now)?;
-        self.find();
         let (around, key, now, bytes) = (self.around, self.key, self.now, tree.bytes());
+        let table = &self.shard.contents().tenant(key.tenant).table;
+        let word = self.place.map_or(0, |place| table.word(place));
+        self.shard.reserve(&around, &Need::bytes(key.tenant, bytes, word), now)?;
+        self.find();
         let noted = (kind, note, expires);
         let made = self.shard.insert_tree(&around, &key, self.place, tree, noted, now);
         if let Err((_, error)) = made {
-            self.shard.give(&around.budget.memory, key.tenant, bytes);
+            self.shard.contents().give(&around.budget.memory, key.tenant, bytes);
             return Err(error);
         }
         self.find();
@@ -98,7 +97,8 @@ impl Edit<'_, '_> {
     /// the first of several steps.
     pub fn check_growth(&self, growth: u64) -> Result<(), Error> {
         let held = self.item().map_or(0, |item| item.charge().0);
-        self.shard.check_item(&self.around, self.key.tenant, held, growth)
+        let need = held.saturating_add(growth);
+        self.around.budget.check_fit(self.shard.contents(), self.key.tenant, need)
     }
 
     /// Changes the note after the tree's number, and the expiry.
@@ -137,22 +137,19 @@ impl Edit<'_, '_> {
     /// `None` if the item is not a collection.
     fn grow<R>(&mut self, len: usize, f: impl FnOnce(&mut Tree) -> R) -> Result<Option<R>, Error> {
         let (around, key, now) = (self.around, self.key, self.now);
-        let limit = around.budget.value_max.load(Relaxed);
-        if len as u64 > limit {
-            return Err(Error::TooLong { need: Bytes(len as u64), limit: Bytes(limit) });
-        }
+        around.budget.check_value(len)?;
         let Some((class, number, word)) = self.collection() else { return Ok(None) };
         let Some(tree) = self.tree() else { return Ok(None) };
         let need = tree.put_cost(len);
-        self.shard.check_item(&around, key.tenant, tree.bytes(), need)?;
-        self.shard.note_change(&key);
-        self.shard.make_room(&around, key.tenant, need, word, now)?;
-        let tenant = &mut self.shard.tenants[usize::from(key.tenant)];
-        self.place = tenant.table.find_word(key.hash, word);
-        let done = tenant.trees.change(number, f);
-        let Some((result, before, after)) = done else { return Ok(None) };
-        tenant.tree_grows(class, before, after);
-        self.shard.give(&around.budget.memory, key.tenant, need + before - after);
+        let all = tree.bytes().saturating_add(need);
+        around.budget.check_fit(self.shard.contents(), key.tenant, all)?;
+        self.shard.contents_mut().note_change(&key);
+        self.shard.reserve(&around, &Need::bytes(key.tenant, need, word), now)?;
+        let contents = self.shard.contents_mut();
+        self.place = contents.tenant(key.tenant).table.find_word(key.hash, word);
+        let done = contents.change_tree(key.tenant, (class, number), need, f);
+        let Some((result, freed)) = done else { return Ok(None) };
+        around.budget.memory.take_back(freed);
         Ok(Some(result))
     }
 
@@ -186,21 +183,20 @@ impl Edit<'_, '_> {
     pub fn written(&mut self) {
         if let Some(item) = self.item() {
             let (contents, expires) = (item.contents, item.expires);
-            self.shard.written(&self.key, self.now, || (contents, expires));
+            self.shard.contents_mut().written(&self.key, self.now, || (contents, expires));
         }
     }
 
     fn collection(&self) -> Option<(u8, u32, usize)> {
-        self.shard.collection(self.key.tenant, self.place?)
+        self.shard.contents().collection(self.key.tenant, self.place?)
     }
 
     fn change<R>(&mut self, f: impl FnOnce(&mut Tree) -> R) -> Option<R> {
         let (class, number, _) = self.collection()?;
-        self.shard.note_change(&self.key);
-        let tenant = &mut self.shard.tenants[usize::from(self.key.tenant)];
-        let (result, before, after) = tenant.trees.change(number, f)?;
-        tenant.tree_grows(class, before, after);
-        self.shard.give(&self.around.budget.memory, self.key.tenant, before - after);
+        let contents = self.shard.contents_mut();
+        contents.note_change(&self.key);
+        let (result, freed) = contents.change_tree(self.key.tenant, (class, number), 0, f)?;
+        self.around.budget.memory.take_back(freed);
         Some(result)
     }
 }

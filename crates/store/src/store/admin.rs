@@ -36,13 +36,13 @@ impl Store {
     /// Changes which items may be evicted.
     pub fn set_evictable(&self, evictable: Evictable) {
         for shard in &self.shards {
-            shard.write_drained().evictable = evictable;
+            shard.write_drained().parts().1.set_evictable(evictable);
         }
     }
 
     /// Changes the length of the longest value, at most 4 GiB - 1. Longer values that exist stay.
     pub fn set_max_item(&self, max: Bytes) {
-        self.budget.value_max.store(max.0.min(u64::from(u32::MAX)), Relaxed);
+        self.budget.set_value_max(max.0.min(u64::from(u32::MAX)));
     }
 
     /// Sets whether large values that may be declined compete with the items that they would evict.
@@ -85,24 +85,16 @@ impl Store {
         let places = self.switch_classes(admin);
         let learnt = Self::learnt(admin);
         let pools = Arc::new(Pools::new(&admin.pools, &admin.accounts, &learnt));
-        for shard in &self.shards {
+        for (shard, held) in self.shards.iter().zip(&self.held) {
             let mut shard = shard.write_drained();
-            for account in admin.accounts.iter().skip(shard.tenants.len()) {
-                let pages = Pages::new(&self.arena, &self.sizes, &self.held[shard.at]);
-                shard.tenants.push(TenantShard::new(Arc::clone(account), pages));
+            let (contents, room) = shard.parts();
+            for account in admin.accounts.iter().skip(contents.tenants.len()) {
+                let pages = Pages::new(&self.arena, &self.sizes, held);
+                contents.tenants.push(TenantShard::new(Arc::clone(account), pages));
             }
-            shard.order.forget();
-            let before = std::mem::replace(&mut shard.pools, Arc::clone(&pools));
-            for (at, tenant) in (0..).zip(&mut shard.tenants) {
-                if !pools.ranks_like(&before, at) {
-                    // A worth per byte cannot be compared with an age.
-                    tenant.pages.forget_victims();
-                }
-            }
-            Self::teach(admin, &mut shard);
-            shard.count_classes(places);
-            let sizes = shard.counts_sizes;
-            shard.set_counts_sizes(sizes);
+            room.set_pools(contents, &pools);
+            Self::teach(admin, contents);
+            contents.count_classes(places);
         }
     }
 
@@ -175,7 +167,9 @@ impl Store {
     /// while fetches are timed ([`Store::set_stopwatch`]).
     pub fn count_sizes(&self, on: bool) {
         if self.counts_sizes.swap(on, Relaxed) != on {
-            self.shards.iter().for_each(|shard| shard.write_drained().set_counts_sizes(on));
+            self.shards.iter().for_each(|shard| {
+                shard.write_drained().contents_mut().set_counts_sizes(on);
+            });
         }
     }
 }

@@ -53,15 +53,8 @@ impl DetachedTree<'_> {
         let mut reserved = 0;
         while reserved < bytes {
             let step = STEP.min(bytes - reserved);
-            let mut shard = store.shard(key);
-            let pinned = shard.replaced(&store.around(), key, held + bytes, now);
-            let room = pinned.and_then(|pinned| {
-                if is_charged {
-                    shard.make_room_within(&store.around(), key.tenant, step, pinned, now)
-                } else {
-                    shard.make_room(&store.around(), key.tenant, step, pinned, now)
-                }
-            });
+            let (around, size) = (store.around(), (held + bytes, step));
+            let room = store.shard(key).reserve_for_tree(&around, key, size, is_charged, now);
             room.map_err(|error| (reserved, error))?;
             reserved += step;
         }
@@ -150,7 +143,7 @@ impl DetachedTree<'_> {
 
 impl Store {
     fn account_of(&self, key: &Key<'_>) -> Arc<Account> {
-        Arc::clone(&self.shard(key).tenants[usize::from(key.tenant)].account)
+        Arc::clone(&self.shard(key).contents().tenant(key.tenant).account)
     }
 
     /// Creates an empty tree for this key.
@@ -179,18 +172,18 @@ impl Store {
         is_wanted: impl FnOnce(&Item<'_>) -> bool,
     ) -> Option<DetachedTree<'_>> {
         let mut shard = self.shard(key);
-        let place = shard.find(key, now, &self.budget.memory)?;
-        let (class, number, _) = shard.collection(key.tenant, place)?;
-        if !is_wanted(&shard.view(key, place)) {
+        let place = shard.contents_mut().find(key, now, &self.budget.memory)?;
+        let (class, number, _) = shard.contents().collection(key.tenant, place)?;
+        if !is_wanted(&shard.contents().view(key, place)) {
             return None;
         }
-        shard.note_change(key);
-        let tenant = &mut shard.tenants[usize::from(key.tenant)];
+        shard.contents_mut().note_change(key);
+        let tenant = shard.contents_mut().tenant_mut(key.tenant);
         let tree = tenant.trees.take(number)?;
         let bytes = tree.bytes();
         tenant.class_leaves(class, bytes);
         let account = Arc::clone(&tenant.account);
-        shard.delete(&self.budget.memory, key, place, now);
+        shard.contents_mut().delete(&self.budget.memory, key, place, now);
         Some(DetachedTree { store: self, account, tree: Some(tree), charged: bytes })
     }
 
@@ -206,15 +199,15 @@ impl Store {
     ) -> Result<bool, Error> {
         loose.go_to(key, now)?;
         let mut shard = self.shard(key);
-        shard.tick += 1;
-        let place = shard.find(key, now, &self.budget.memory);
+        shard.contents_mut().clock.tick += 1;
+        let place = shard.contents_mut().find(key, now, &self.budget.memory);
         if place.is_some() && !replace {
             return Ok(false);
         }
         let Some(tree) = loose.take() else { return Ok(false) };
         let bytes = tree.bytes();
         match shard.insert_tree(&self.around(), key, place, tree, (kind, note, expires), now) {
-            Ok(()) => shard.written_anew(key, now),
+            Ok(()) => shard.contents_mut().written_anew(key, now),
             Err((tree, error)) => {
                 (loose.tree, loose.charged) = (tree, bytes);
                 return Err(error);
@@ -232,11 +225,15 @@ impl Store {
         now: Now,
     ) -> Result<bool, Error> {
         let mut shard = self.shard(key);
-        if !shard.takes_back(key, saved, now) {
+        if !shard.contents().takes_back(key, saved, now) {
             return Ok(false);
         }
-        if let Some(place) = shard.find(key, now, &self.budget.memory) {
-            self.budget.memory.give(shard.remove(key.tenant, place, Exit::Flushed));
+        if let Some(place) = shard.contents_mut().find(key, now, &self.budget.memory) {
+            self.budget.memory.take_back(shard.contents_mut().take_out(
+                key.tenant,
+                place,
+                Exit::Flushed,
+            ));
         }
         loose.load_back(&mut shard, key, saved, now)?;
         Ok(true)
@@ -252,7 +249,9 @@ impl Store {
         now: Now,
     ) -> Result<Loaded, Error> {
         let mut shard = self.shard(key);
-        if let Some(other) = shard.is_wanted_back(&self.around(), key, block, saved, now) {
+        if let Some(other) =
+            shard.contents_mut().is_wanted_back(key, block, saved, now, &self.budget.memory)
+        {
             return Ok(other);
         }
         loose.load_back(&mut shard, key, saved, now)?;

@@ -22,14 +22,15 @@
 //! A step locks one shard and copies a few items, and it never copies a long value.
 
 use crate::bytes::key::hash_of;
+use crate::contents::clock::Clock;
+use crate::contents::contents::{Contents, view};
+use crate::contents::copies::STEP_MAX;
 use crate::contents::dump_index::Loaded;
 use crate::contents::exit::Exit;
 use crate::contents::tenant::TenantShard;
 use crate::items::table::item_table::END;
 use crate::items::trees::trees::SMALL_TREE;
 use crate::items::view::Saved;
-use crate::shard::copies::STEP_MAX;
-use crate::shard::shard::{Shard, view};
 use crate::{Error, Key, Now, ScanItem, Store};
 use base::{Bytes, TenantId};
 
@@ -71,12 +72,13 @@ impl Store {
         let Some(shard) = self.shards.get(at) else { return Ok(None) };
         let next = Ok(Some((at as u64 + 1) << 32));
         let mut shard = shard.write_drained();
-        if shard.tenants.get(usize::from(dump.tenant)).is_none_or(|tenant| tenant.table.len() == 0)
-        {
+        let tenant = shard.contents().tenants.get(usize::from(dump.tenant));
+        if tenant.is_none_or(|tenant| tenant.table.len() == 0) {
             return next;
         }
         shard.room_in_index(&self.around(), dump.tenant, now)?;
-        let Shard { tenants, tick, seed, .. } = &mut *shard;
+        let seed = self.seed;
+        let Contents { tenants, clock: Clock { tick, .. }, .. } = shard.contents_mut();
         let TenantShard { table, pages, trees, away: Some(away), .. } =
             &mut tenants[usize::from(dump.tenant)]
         else {
@@ -85,8 +87,8 @@ impl Store {
         let sizes = pages.classes();
         let (mut copied, mut bytes) = (0, 0);
         for _ in 0..BUCKETS {
-            position = table.walk(*seed, position, |item| {
-                let hash = hash_of(*seed, item.db(), item.key());
+            position = table.walk(seed, position, |item| {
+                let hash = hash_of(seed, item.db(), item.key());
                 let is_wanted = !item.is_dead(now.unix_ms)
                     && item.stamps().age(*tick) >= dump.idle_min
                     && sizes.charge(item.contents()) <= ITEM_MAX
@@ -118,19 +120,23 @@ impl Store {
     /// have changed the key, or the item may no longer be resident.
     pub fn release(&self, key: &Key, block: u64) -> bool {
         let mut shard = self.shard(key);
-        let tenant = &shard.tenants[usize::from(key.tenant)];
+        let tenant = shard.contents().tenant(key.tenant);
         if tenant.away.as_ref().is_none_or(|away| !away.has(key, block)) {
             return false;
         }
         let Some(place) = tenant.table.find(key.hash, key.db, key.bytes) else { return false };
-        self.budget.memory.give(shard.remove(key.tenant, place, Exit::Dumped));
-        shard.shrink(&self.budget.memory, key.tenant);
+        self.budget.memory.take_back(shard.contents_mut().take_out(
+            key.tenant,
+            place,
+            Exit::Dumped,
+        ));
+        shard.contents_mut().shrink(&self.budget.memory, key.tenant);
         true
     }
 
     /// Invalidates the copy of an item in this block, because it was lost or is not wanted.
     pub fn revoke(&self, key: &Key, block: u64) {
-        if let Some(away) = &mut self.shard(key).tenants[usize::from(key.tenant)].away {
+        if let Some(away) = &mut self.shard(key).contents_mut().tenant_mut(key.tenant).away {
             away.take(key, block);
         }
     }
@@ -143,7 +149,9 @@ impl Store {
     /// If there is no room for the item.
     pub fn load(&self, key: &Key, block: u64, saved: &Saved, now: Now) -> Result<Loaded, Error> {
         let mut shard = self.shard(key);
-        if let Some(other) = shard.is_wanted_back(&self.around(), key, block, saved, now) {
+        if let Some(other) =
+            shard.contents_mut().is_wanted_back(key, block, saved, now, &self.budget.memory)
+        {
             return Ok(other);
         }
         shard.load_back(&self.around(), key, saved, now)?;
@@ -155,7 +163,8 @@ impl Store {
         let (mut items, mut bytes) = (0, 0);
         for shard in &self.shards {
             let shard = shard.write_drained();
-            let away = shard.tenants.get(usize::from(tenant)).and_then(|t| t.away.as_ref());
+            let away =
+                shard.contents().tenants.get(usize::from(tenant)).and_then(|t| t.away.as_ref());
             items += away.map_or(0, |away| away.index.len() as u64);
             bytes += away.map_or(0, |away| away.bytes);
         }
@@ -166,8 +175,9 @@ impl Store {
     pub fn forget_away(&self, tenant: TenantId) {
         for shard in &self.shards {
             let mut shard = shard.write_drained();
-            if usize::from(tenant) < shard.tenants.len() {
-                shard.drop_index(&self.around(), tenant);
+            let contents = shard.contents_mut();
+            if usize::from(tenant) < contents.tenants.len() {
+                self.budget.memory.take_back(contents.drop_index(tenant));
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Learning from lifetimes: when, and from which counts. `learning/lifetimes.rs` explains it.
 
 use crate::Store;
+use crate::contents::clock::Clock;
+use crate::contents::contents::Contents;
 use crate::learning::lifetimes::Lifetimes;
 use crate::learning::watching::Watching;
-use crate::shard::shard::Shard;
 use crate::store::store::Admin;
 use crate::sync::shim::lock;
 use base::{Filter, TenantId, Tick};
@@ -33,7 +34,7 @@ impl Store {
         if admin.lifetimes.as_ref().is_some_and(|known| !lifetimes || known.tenants != tenants) {
             let known = admin.lifetimes.take();
             self.budget.memory.give(known.map_or(0, |known| known.bytes));
-            self.shards.iter().for_each(|shard| shard.write_drained().lives = None);
+            self.shards.iter().for_each(|shard| shard.write_drained().contents_mut().lives = None);
         }
         if lifetimes && admin.lifetimes.is_none() {
             let mut known = Lifetimes::new(tenants, self.shards[0].count());
@@ -45,7 +46,7 @@ impl Store {
         if admin.watching.is_some() && !watched {
             let known = admin.watching.take();
             self.budget.memory.give(known.map_or(0, |known| known.bytes()));
-            self.forget_pasts();
+            self.forget_ghosts();
         }
         if learns(Lessons::Watched) && admin.watching.is_none() {
             admin.watching = Some(Watching::new(tenants));
@@ -70,21 +71,21 @@ impl Store {
         }
     }
 
-    /// Prepares a shard for the ranks that learn.
-    pub(crate) fn teach(admin: &Admin, shard: &mut Shard) {
-        shard.renews = admin.pools.iter().any(|pool| pool.evictor.rank.is_of_writes());
-        shard.lessons = None;
+    /// Prepares the contents of a shard for the ranks that learn.
+    pub(crate) fn teach(admin: &Admin, contents: &mut Contents) {
+        contents.renews = admin.pools.iter().any(|pool| pool.evictor.rank.is_of_writes());
+        contents.lessons = None;
         match &admin.lifetimes {
-            None => shard.lives = None,
+            None => contents.lives = None,
             Some(known) => {
-                shard.lives.get_or_insert_with(|| known.lives());
-                shard.lessons = Some(Lessons::Lifetimes);
+                contents.lives.get_or_insert_with(|| known.lives());
+                contents.lessons = Some(Lessons::Lifetimes);
             }
         }
         let watch = admin.watching.as_ref().map_or(Filter::NONE, Watching::filter);
-        shard.tap.set_watch(watch, admin.accounts.len());
+        contents.tap.set_watch(watch, admin.accounts.len());
         if admin.watching.is_some() {
-            shard.lessons = Some(Lessons::Watched);
+            contents.lessons = Some(Lessons::Watched);
         }
     }
 
@@ -92,14 +93,15 @@ impl Store {
     pub(crate) fn learn(&self) {
         let mut admin = lock(&self.admin);
         let Some(lessons) = &mut admin.lifetimes else { return };
-        let requests = self.shards.iter().map(|shard| shard.write_drained().tick).sum();
+        let requests =
+            self.shards.iter().map(|shard| shard.write_drained().contents().clock.tick).sum();
         if !lessons.learner.is_time(requests) {
             return;
         }
         let (mut evictions, mut items) = (0, 0);
         for shard in &self.shards {
             let shard = shard.write_drained();
-            for tenant in &shard.tenants {
+            for tenant in &shard.contents().tenants {
                 evictions += tenant.counters.evicted;
                 items += tenant.table.len();
             }
@@ -111,22 +113,23 @@ impl Store {
         // Bytes of explorers, and of all drawn items.
         let (mut explorers, mut bytes) = (0.0, 0.0);
         for shard in &self.shards {
-            let shard = &mut *shard.write_drained();
-            for (at, tenant) in shard.tenants.iter_mut().enumerate() {
+            let mut shard = shard.write_drained();
+            let Contents { tenants, clock: Clock { tick, prng, .. }, .. } = shard.contents_mut();
+            for (at, tenant) in tenants.iter_mut().enumerate() {
                 // The known worth of victims depends on the ranks that are replaced now.
                 tenant.pages.forget_victims();
                 let first = lasting.len();
                 let len = tenant.table.len();
                 let (mut spared, mut drawn) = (0, 0);
                 for _ in 0..if len > 0 { DRAWS.min(2 * len) } else { 0 } {
-                    let (place, word) = tenant.table.draw(&mut shard.prng);
+                    let (place, word) = tenant.table.draw(prng);
                     if word != 0 {
                         let item = tenant.table.get(place);
                         let stamps = item.stamps();
-                        let (class, age) = (stamps.hit_class(), stamps.age(shard.tick));
+                        let (class, age) = (stamps.hit_class(), stamps.age(*tick));
                         let charge = tenant.charge_of(item);
                         drawn += charge;
-                        if lessons.ranks.explores(age.into(), Tick(shard.tick)) {
+                        if lessons.ranks.explores(age.into(), Tick(*tick)) {
                             spared += charge;
                         }
                         lasting.push((at as TenantId, class, age, 0.0));

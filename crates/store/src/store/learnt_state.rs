@@ -88,8 +88,8 @@ impl Store {
     pub fn evicted_keys(&self, (first, at): (usize, usize)) -> Option<EvictedKeys> {
         (first..self.shards.len()).find_map(|shard| {
             let at = if shard == first { at } else { 0 };
-            let pasts = &self.shards[shard].write_drained().pasts;
-            let memory = &pasts.as_ref()?.memory;
+            let shard_at = self.shards[shard].write_drained();
+            let memory = &shard_at.contents().ghosts.as_ref()?.memory;
             let bytes = memory.piece(at, PIECE / Memory::BUCKET);
             Some(EvictedKeys { shard, at, buckets: memory.buckets(), bytes })
         })
@@ -106,11 +106,12 @@ impl Store {
         if lock(&self.admin).watching.is_none() || bytes > 2 * most {
             return;
         }
-        let before = shard.write_drained().pasts.as_ref().map_or(0, |pasts| pasts.bytes);
+        let before =
+            shard.write_drained().contents().ghosts.as_ref().map_or(0, |ghosts| ghosts.bytes);
         self.take_for_lessons(bytes.saturating_sub(before), now);
         let mut shard = shard.write_drained();
-        let pasts = shard.pasts.get_or_insert_default();
-        pasts.memory.recall(piece.at, piece.buckets, &piece.bytes);
-        pasts.bytes = before.max(bytes);
+        let ghosts = shard.contents_mut().ghosts.get_or_insert_default();
+        ghosts.memory.recall(piece.at, piece.buckets, &piece.bytes);
+        ghosts.bytes = before.max(bytes);
     }
 }

@@ -1,8 +1,10 @@
 //! Size classes as the pilot sees them: statistics, and moves of pages by a plan.
 
+use crate::contents::tenant::TenantShard;
 use crate::items::pages::size_class::{Move, SizeClassStats};
 use crate::items::table::item_table::SHARE;
 use crate::room::balance::request_of;
+use crate::room::room::Room;
 use crate::shard::shard::Shard;
 use crate::sync::shim::lock;
 use crate::{Now, Store};
@@ -40,14 +42,14 @@ impl Store {
         let mut all = vec![SizeClassStats::default(); self.sizes.large() + 1];
         for shard in &self.shards {
             let mut shard = shard.write_drained();
-            let at = usize::from(tenant);
+            let (contents, room) = shard.parts();
             for (class, stats) in all.iter_mut().enumerate() {
-                let Some(tenant) = shard.tenants.get(at) else { return vec![] };
-                let held = &tenant.pages.held[class];
-                if held.items > 0 && held.is_quiet() {
-                    shard.probe_victim(at as TenantId, class, now);
+                let of = contents.tenants.get(usize::from(tenant));
+                let Some(TenantShard { pages, .. }) = of else { return vec![] };
+                if pages.held[class].items > 0 && pages.held[class].is_quiet() {
+                    room.probe_victim(contents, tenant, class, now);
                 }
-                shard.tenants[at].pages.report(class, stats);
+                contents.tenant_mut(tenant).pages.report(class, stats);
             }
         }
         all
@@ -78,19 +80,18 @@ impl Store {
     /// Moves a page, if there is a move to make and the shard has a page for it. Returns whether it
     /// did.
     pub(crate) fn move_page(&self, shard: &mut Shard, now: Now) -> bool {
+        let (contents, room) = shard.parts();
         if self.balances() {
-            return shard.balance(&self.around(), now);
+            return room.balance(contents, &self.around(), now);
         }
         let (moves, turn) = &mut *lock(&self.moves.0);
-        if moves.is_empty() || shard.at != *turn % self.shards.len() {
+        if moves.is_empty() || room.at() != *turn % self.shards.len() {
             return false;
         }
         *turn += 1;
-        let Some(step) = moves.iter_mut().find(|step| step.pages > 0 && shard.can_move(step))
-        else {
-            return false;
-        };
-        shard.move_page(&self.around(), step, &request_of(step, now));
+        let may_go = |step: &&mut Move| step.pages > 0 && Room::can_move(contents, step);
+        let Some(step) = moves.iter_mut().find(may_go) else { return false };
+        room.move_page(contents, &self.around(), step, &request_of(step, now));
         step.pages = step.pages.saturating_sub(self.sizes.page_of(step.to.class) / self.page().0);
         moves.retain(|step| step.pages > 0);
         true

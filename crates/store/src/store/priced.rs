@@ -4,7 +4,7 @@ use crate::bytes::measured::Fetched;
 use crate::items::item::Parts;
 use crate::{Change, Error, Item, Key, Now, Store};
 use base::Micros;
-use base::penalty::{Estimate, class_of};
+use base::penalty::class_of;
 
 impl Store {
     /// Writes an item with a known cost of a miss. It counts as a fetch of that time, whether or
@@ -18,11 +18,11 @@ impl Store {
         now: Now,
     ) -> Result<(), Error> {
         let mut shard = self.shard(key);
-        shard.tick += 1;
-        let reads = u64::from(shard.stopwatch.stop(key.hash, now.micros).is_some());
-        let found = shard.find(key, now, &self.budget.memory);
+        shard.contents_mut().clock.tick += 1;
+        let reads = u64::from(shard.contents_mut().stopwatch.stop(key.hash, now.micros).is_some());
+        let found = shard.contents_mut().find(key, now, &self.budget.memory);
         shard.set(&self.around(), key, found, &Parts::of(key, value, 0, expires), now)?;
-        shard.fetched(key, Fetched::In(penalty, 0), reads);
+        shard.contents_mut().fetched(key, Fetched::In(penalty, 0), reads);
         Ok(())
     }
 
@@ -49,17 +49,12 @@ impl Store {
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
         let mut shard = self.shard(key);
-        shard.cost_hint = class_of(penalty);
+        let class = class_of(penalty);
+        shard.contents_mut().cost_hint = class;
         let result = shard.update(&self.around(), key, now, f);
-        let class = std::mem::take(&mut shard.cost_hint);
-        let shard = &mut *shard;
-        let tenant = &mut shard.tenants[usize::from(key.tenant)];
-        let place = tenant.table.find(key.hash, key.db, key.bytes).filter(|_| result.is_ok());
-        if let Some(place) = place {
-            tenant.set_class(place, class);
-            if let Some(table) = &mut shard.penalty_table {
-                table.put(key.tenant, key.hash, Estimate::of_class(class));
-            }
+        shard.contents_mut().cost_hint = 0;
+        if result.is_ok() {
+            shard.contents_mut().set_hinted_class(key, class);
         }
         result
     }

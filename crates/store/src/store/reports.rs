@@ -18,7 +18,8 @@ impl Store {
         let Some(account) = account else { return TenantStats::default() };
         let (mut len, mut counters) = (Len::default(), Counters::default());
         for shard in &self.shards {
-            if let Some(tenant) = shard.write_drained().tenants.get(usize::from(tenant)) {
+            if let Some(tenant) = shard.write_drained().contents().tenants.get(usize::from(tenant))
+            {
                 len += tenant.len(None);
                 counters += tenant.counters;
             }
@@ -32,7 +33,7 @@ impl Store {
         let accounts = lock(&self.admin).accounts.clone();
         let mut all = vec![TenantStats::default(); accounts.len()];
         for shard in &self.shards {
-            for (stats, tenant) in all.iter_mut().zip(&shard.write_drained().tenants) {
+            for (stats, tenant) in all.iter_mut().zip(&shard.write_drained().contents().tenants) {
                 stats.len += tenant.len(None);
                 stats.counters += tenant.counters;
             }
@@ -47,7 +48,7 @@ impl Store {
     /// Chooses the keys of a tenant whose requests are reported; [`Filter::NONE`] at first.
     pub fn set_tap(&self, tenant: TenantId, filter: Filter) {
         for shard in &self.shards {
-            shard.write_drained().tap.set_filter(tenant, filter);
+            shard.write_drained().contents_mut().tap.set_filter(tenant, filter);
         }
     }
 
@@ -55,7 +56,7 @@ impl Store {
     pub fn set_stopwatch(&self, on: bool) {
         let places = if on { (FETCHES_MAX / self.shards.len()).max(256) } else { 0 };
         for shard in &self.shards {
-            shard.write_drained().stopwatch.set_places(places);
+            shard.write_drained().contents_mut().stopwatch.set_places(places);
         }
     }
 
@@ -70,7 +71,11 @@ impl Store {
     /// of samples lost because the last call was too long ago.
     pub fn drain(&self, samples: &mut Vec<Sample>) -> u64 {
         let begin = samples.len();
-        let lost = self.shards.iter().map(|shard| shard.write_drained().tap.drain(samples)).sum();
+        let lost = self
+            .shards
+            .iter()
+            .map(|shard| shard.write_drained().contents_mut().tap.drain(samples))
+            .sum();
         // Stable, so that requests to one key, all in one shard, keep their order.
         samples[begin..].sort_by_key(|sample| sample.time);
         lost
@@ -100,7 +105,8 @@ impl Store {
             .collect();
         for shard in &self.shards {
             let shard = shard.write_drained();
-            let classes = shard.tenants.get(usize::from(tenant)).and_then(|t| t.classes.as_ref());
+            let classes =
+                shard.contents().tenants.get(usize::from(tenant)).and_then(|t| t.classes.as_ref());
             for (stats, count) in all.iter_mut().zip(classes.iter().flat_map(|c| &c.counts)) {
                 stats.used += Bytes(count.used);
                 stats.gets += count.gets;
@@ -121,9 +127,7 @@ impl Store {
     pub fn pauses(&self) -> Pauses {
         let mut sum = Pauses::default();
         for shard in &self.shards {
-            let mut shard = shard.write_drained();
-            shard.eviction_times.close();
-            sum.merge(&shard.eviction_times.all);
+            sum.merge(shard.write_drained().parts().1.pauses());
         }
         sum
     }
@@ -131,7 +135,7 @@ impl Store {
     /// Clears the list of long pauses.
     pub fn forget_spikes(&self) {
         for shard in &self.shards {
-            shard.write_drained().eviction_times.all.spikes.clear();
+            shard.write_drained().parts().1.forget_spikes();
         }
     }
 }
@@ -164,7 +168,8 @@ impl Store {
 
     fn each_removals(&self, mut change: impl FnMut(&mut Removals)) {
         for shard in &self.shards {
-            for (at, tenant) in shard.write_drained().tenants.iter_mut().enumerate() {
+            for (at, tenant) in shard.write_drained().contents_mut().tenants.iter_mut().enumerate()
+            {
                 let removals = tenant.removals.get_or_insert_default();
                 removals.tenant = at as TenantId;
                 change(removals);

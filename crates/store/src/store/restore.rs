@@ -11,7 +11,6 @@
 //! three in a hundred.
 
 use crate::bytes::measured::Fetched;
-use crate::contents::changed_keys::ChangedKeys;
 use crate::contents::exit::Exit;
 use crate::items::view::Saved;
 use crate::sync::shim::lock;
@@ -25,7 +24,11 @@ impl Store {
         if lock(&self.admin).watching.is_none() {
             return 0;
         }
-        self.shards.iter().map(|shard| shard.write_drained().tick).max().unwrap_or_default()
+        self.shards
+            .iter()
+            .map(|shard| shard.write_drained().contents().clock.tick)
+            .max()
+            .unwrap_or_default()
     }
 
     /// Begins to record the keys that clients write and remove. To be called before there are
@@ -35,15 +38,16 @@ impl Store {
         let tick = if lock(&self.admin).watching.is_some() { tick } else { 0 };
         for shard in &self.shards {
             let mut shard = shard.write_drained();
-            shard.changed = Some(Box::new(ChangedKeys::new(self.shards.len())));
-            shard.tick = shard.tick.max(tick);
+            let contents = shard.contents_mut();
+            contents.begin_restore(self.shards.len());
+            contents.clock.tick = contents.clock.tick.max(tick);
         }
     }
 
     /// Ends the restore.
     pub fn end_restore(&self) {
         for shard in &self.shards {
-            shard.write_drained().changed = None;
+            shard.write_drained().contents_mut().end_restore();
         }
     }
 
@@ -52,12 +56,16 @@ impl Store {
     /// as a request, and keeps its age.
     pub fn restore(&self, key: &Key, saved: &Saved, now: Now) -> Result<bool, Error> {
         let mut shard = self.shard(key);
-        if !shard.takes_back(key, saved, now) {
+        if !shard.contents().takes_back(key, saved, now) {
             return Ok(false);
         }
         // A walk during writes may have saved the item twice: the second copy is the newer one.
-        if let Some(place) = shard.find(key, now, &self.budget.memory) {
-            self.budget.memory.give(shard.remove(key.tenant, place, Exit::Flushed));
+        if let Some(place) = shard.contents_mut().find(key, now, &self.budget.memory) {
+            self.budget.memory.take_back(shard.contents_mut().take_out(
+                key.tenant,
+                place,
+                Exit::Flushed,
+            ));
         }
         shard.load_back(&self.around(), key, saved, now)?;
         Ok(true)

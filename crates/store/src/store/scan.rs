@@ -33,7 +33,8 @@ impl Store {
             }
             let shard = self.shards[cursor.shard].write_drained();
             let is_over = scope.tenant.is_some_and(|tenant| usize::from(tenant) != cursor.tenant);
-            let Some(tenant) = shard.tenants.get(cursor.tenant).filter(|_| !is_over) else {
+            let Some(tenant) = shard.contents().tenants.get(cursor.tenant).filter(|_| !is_over)
+            else {
                 return 0;
             };
             if scope.db.is_some() && tenant.len(scope.db).items == 0 {
@@ -44,7 +45,7 @@ impl Store {
                 cursor.position = tenant.table.walk(self.seed, cursor.position, |item| {
                     let (tenant, db) = (cursor.tenant as TenantId, item.db());
                     if scope.db.is_none_or(|only| only == db) && !item.is_dead(now.unix_ms) {
-                        let (key, item) = (item.key(), shard.view_of(tenant, item));
+                        let (key, item) = (item.key(), shard.contents().view_of(tenant, item));
                         visit(&ScanItem { tenant, db, key, item });
                         shown += 1;
                     }
@@ -65,12 +66,18 @@ impl Store {
         now: Now,
         read: impl FnOnce(&ScanItem) -> R,
     ) -> Option<R> {
-        let first = self.shards[0].write_drained().prng.below(self.shards.len() as u64) as usize;
+        let first = self.shards[0]
+            .write_drained()
+            .contents_mut()
+            .clock
+            .prng
+            .below(self.shards.len() as u64) as usize;
         for at in 0..self.shards.len() {
             let mut shard = self.shards[(first + at) % self.shards.len()].write_drained();
-            if let Some((tenant, place)) = shard.draw(scope, now) {
-                let item = shard.tenants[tenant as usize].table.get(place);
-                let (db, key, item) = (item.db(), item.key(), shard.view_of(tenant, item));
+            if let Some((tenant, place)) = shard.contents_mut().draw(scope, now) {
+                let item = shard.contents().tenant(tenant).table.get(place);
+                let (db, key, item) =
+                    (item.db(), item.key(), shard.contents().view_of(tenant, item));
                 return Some(read(&ScanItem { tenant, db, key, item }));
             }
         }
@@ -81,7 +88,7 @@ impl Store {
     pub fn len(&self, scope: Scope) -> Len {
         let mut sum = Len::default();
         for shard in &self.shards {
-            for (at, tenant) in shard.write_drained().tenants.iter().enumerate() {
+            for (at, tenant) in shard.write_drained().contents().tenants.iter().enumerate() {
                 if scope.tenant.is_none_or(|only| usize::from(only) == at) {
                     sum += tenant.len(scope.db);
                 }
@@ -106,14 +113,15 @@ impl Store {
     pub fn flush(&self, scope: Scope) -> u64 {
         let mut removed = 0;
         for padded in &self.shards {
-            let tenants = padded.write_drained().tenants.len();
+            let tenants = padded.write_drained().contents().tenants.len();
             for at in (0..tenants).filter(|&at| scope.tenant.is_none_or(|t| usize::from(t) == at)) {
                 let mut shard = padded.write_drained();
-                shard.note_flush(Scope { tenant: Some(at as TenantId), db: scope.db });
-                shard.outdate_all(&self.around(), at as TenantId, scope.db);
-                let tenant = &mut shard.tenants[at];
+                let (contents, at) = (shard.contents_mut(), at as TenantId);
+                contents.note_flush(Scope { tenant: Some(at), db: scope.db });
+                self.budget.memory.take_back(contents.outdate_all(at, scope.db));
+                let tenant = contents.tenant_mut(at);
                 if tenant.len(scope.db).items < tenant.table.len() as u64 {
-                    removed += shard.flush_db(&self.budget.memory, at as TenantId, scope.db);
+                    removed += contents.flush_db(&self.budget.memory, at, scope.db);
                     continue;
                 }
                 // The whole table is removed, and freed without the lock.

@@ -2,8 +2,8 @@
 //!
 //! Keys are spread over *shards* by bits of their hash. Each shard is a lock and the data it guards
 //! (`shard/shard.rs`). A call for one key locks its shard once: most reads share it with others
-//! (`shard/read.rs`, `sync/big_reader.rs`), and all other calls hold it exclusively. Walks and
-//! reports lock one shard after the other, so their result is not from one instant.
+//! (`contents/shared_reads.rs`, `sync/big_reader.rs`), and all other calls hold it exclusively.
+//! Walks and reports lock one shard after the other, so their result is not from one instant.
 //!
 //! # Lock order
 //!
@@ -29,6 +29,7 @@
 //! actual use, and a limit on them limits the memory at every instant.
 
 use crate::bytes::account::Account;
+use crate::contents::shared_reads::SharedRead;
 use crate::items::item::Parts;
 use crate::items::pages::arena::Arena;
 use crate::items::pages::size_classes::SizeClasses;
@@ -37,7 +38,6 @@ use crate::learning::watching::Watching;
 use crate::room::budget::{Around, Budget};
 use crate::room::pools::Pools;
 use crate::shard::edit::Edit;
-use crate::shard::read::SharedRead;
 use crate::shard::shard::Shard;
 use crate::sync::big_reader::{BigReaderLock, READER_SLOTS_MAX, Write};
 use crate::sync::shim::{AtomicBool, AtomicU64, AtomicUsize, Mutex, thread_number};
@@ -107,7 +107,7 @@ const _: () = {
 /// Sets the reader slot of an exclusively held shard to that of the thread.
 #[inline]
 fn by(mut shard: Write<'_, Shard>, thread: usize) -> Write<'_, Shard> {
-    shard.reader_slot = thread % READER_SLOTS_MAX;
+    shard.contents_mut().clock.reader_slot = thread % READER_SLOTS_MAX;
     shard
 }
 
@@ -203,7 +203,7 @@ impl Store {
     pub fn get<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
         let mut reader = self.shard_of(key.hash).read(thread_number());
         let (shard, buffer) = reader.parts();
-        match shard.read_shared(buffer, key, now) {
+        match shard.contents().read_shared(buffer, key, now) {
             SharedRead::Hit(item) => return Some(read(&item)),
             SharedRead::Miss => return None,
             SharedRead::NeedsExclusive => drop(reader),
@@ -211,8 +211,8 @@ impl Store {
         // A copy, so that the key needs no address in the common case.
         let key = &{ *key };
         let mut shard = self.shard(key);
-        let place = shard.read(key, now, &self.budget.memory)?;
-        Some(read(&shard.view(key, place)))
+        let place = shard.contents_mut().read(key, now, &self.budget.memory)?;
+        Some(read(&shard.contents().view(key, place)))
     }
 
     /// Prefetches the items of the next requests, given as tenants and hashes of about a dozen
@@ -223,12 +223,12 @@ impl Store {
         // other.
         for &(tenant, hash) in keys {
             if let Some(mut reader) = self.shard_of(hash).try_read(thread) {
-                reader.parts().0.tenants[usize::from(tenant)].table.prefetch(hash);
+                reader.parts().0.contents().tenant(tenant).table.prefetch(hash);
             }
         }
         for &(tenant, hash) in keys {
             if let Some(mut reader) = self.shard_of(hash).try_read(thread) {
-                reader.parts().0.tenants[usize::from(tenant)].table.prefetch_item(hash);
+                reader.parts().0.contents().tenant(tenant).table.prefetch_item(hash);
             }
         }
     }
@@ -238,30 +238,29 @@ impl Store {
     pub fn peek<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
         let mut reader = self.shard_of(key.hash).read(thread_number());
         let (shard, buffer) = reader.parts();
-        match shard.peek(buffer, key, now) {
+        match shard.contents().peek(buffer, key, now) {
             SharedRead::Hit(item) => return Some(read(&item)),
             SharedRead::Miss => return None,
             SharedRead::NeedsExclusive => drop(reader),
         }
         let mut shard = self.shard(key);
-        let place = shard.find(key, now, &self.budget.memory)?;
-        Some(read(&shard.view(key, place)))
+        let place = shard.contents_mut().find(key, now, &self.budget.memory)?;
+        Some(read(&shard.contents().view(key, place)))
     }
 
     /// Refreshes an item as a read does, without counting a read. Returns whether there is one.
     pub fn touch(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
-        shard.tick += 1;
-        let Some(place) = shard.find(key, now, &self.budget.memory) else { return false };
-        shard.hit(key, place);
-        shard.tenants[key.tenant as usize].counters.touched += 1;
-        true
+        let contents = shard.contents_mut();
+        let is_there = contents.touch(key, now, &self.budget.memory).is_some();
+        contents.tenant_mut(key.tenant).counters.touched += u64::from(is_there);
+        is_there
     }
 
     /// Starts the stopwatch of a key, as a read that misses does, for a client that fetches the
     /// value anew although it is still here.
     pub fn fetch_begins(&self, key: &Key, now: Now) {
-        _ = self.shard(key).stopwatch.start(key.tenant, key.hash, now.micros);
+        _ = self.shard(key).contents_mut().stopwatch.start(key.tenant, key.hash, now.micros);
     }
 
     /// Writes an item, of kind 0.
@@ -277,18 +276,18 @@ impl Store {
         let lock = self.shard_of(key.hash);
         let mut reader = lock.read_first(thread);
         let (shard, buffer) = reader.parts();
-        let place = shard.replaceable(&self.budget, buffer, key, &parts);
+        let place = shard.contents().replaceable(self.budget.value_max(), buffer, key, &parts);
         let exclusive = match (reader.exclusive(), place) {
             (Some(mut exclusive), Some(place)) => {
                 let (shard, buffer) = exclusive.parts();
-                shard.replace(buffer, thread, key, place, &parts);
+                shard.contents_mut().replace_shared(buffer, thread, key, place, &parts);
                 return Ok(());
             }
             (exclusive, _) => exclusive.unwrap_or_else(|| lock.exclusive(thread)),
         };
         let mut shard = by(exclusive.write(), thread);
-        shard.tick += 1;
-        let found = shard.find(key, now, &self.budget.memory);
+        shard.contents_mut().clock.tick += 1;
+        let found = shard.contents_mut().find(key, now, &self.budget.memory);
         shard.set(&self.around(), key, found, &parts, now)
     }
 
@@ -314,8 +313,8 @@ impl Store {
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
         let mut shard = self.shard(key);
-        let found = shard.read(key, now, &self.budget.memory);
-        let item = found.map(|place| shard.view(key, place));
+        let found = shard.contents_mut().read(key, now, &self.budget.memory);
+        let item = found.map(|place| shard.contents().view(key, place));
         let (change, result) = f(item.as_ref());
         shard.apply(&self.around(), key, found, &change, now)?;
         Ok(result)
@@ -324,12 +323,14 @@ impl Store {
     /// Removes an item. Returns whether there was one.
     pub fn delete(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
-        shard.note_change(key);
-        let place = shard.find(key, now, &self.budget.memory);
+        shard.contents_mut().note_change(key);
+        let place = shard.contents_mut().find(key, now, &self.budget.memory);
         if place.is_none() {
-            shard.stopwatch.forget(key.hash);
+            shard.contents_mut().stopwatch.forget(key.hash);
         }
-        place.map(|place| shard.delete(&self.budget.memory, key, place, now)).is_some()
+        place
+            .map(|place| shard.contents_mut().delete(&self.budget.memory, key, place, now))
+            .is_some()
     }
 
     /// The number of shards.
@@ -357,11 +358,7 @@ impl Store {
     /// the item, and does not count as a read.
     pub fn edit<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(&mut Edit<'_, '_>) -> R) -> R {
         let mut shard = self.shard(key);
-        shard.tick += 1;
-        let place = shard.find(key, now, &self.budget.memory);
-        if let Some(place) = place {
-            shard.hit(key, place);
-        }
+        let place = shard.contents_mut().touch(key, now, &self.budget.memory);
         f(&mut Edit::new(self.around(), shard, *key, now, place))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Store;
 use crate::bytes::account::Account;
+use crate::bytes::freed::Freed;
 use crate::bytes::memory::Memory;
 use crate::items::trees::tree::Tree;
 use crate::items::trees::trees::LEAVES;
@@ -38,13 +39,16 @@ impl Store {
             }
             let at = self.sweep_at.fetch_add(1, Relaxed) % self.shards.len();
             let mut shard = self.shards[at].write_drained();
-            let step = shard.sweep(&self.budget.memory, now, left.min(SWEEP_STEP));
-            self.expiring[at].store(shard.has_wheels, Relaxed);
+            let (contents, room) = shard.parts();
+            let memory = &self.budget.memory;
+            let step = room.sweep(contents, memory, now, left.min(SWEEP_STEP));
+            self.expiring[at].store(contents.has_wheels, Relaxed);
             swept.buckets += step.buckets;
             swept.expired += step.expired;
-            swept.evicted += usize::from(trims > 0 && shard.trim(&self.budget.memory, above, now));
+            let is_trimmed = trims > 0 && room.trim(contents, memory, above, now);
+            swept.evicted += usize::from(is_trimmed);
             swept.moved += usize::from(self.move_page(&mut shard, now));
-            let dying = shard.take_dying();
+            let dying = shard.contents_mut().take_dying();
             drop(shard);
             self.take_apart(dying);
         }
@@ -70,12 +74,15 @@ impl OtherShards for Store {
         (most > own + own / SLACK + self.page().0).then_some(richest)
     }
 
-    fn try_evict_at(&self, other: usize, want: &RoomRequest) -> u64 {
+    fn try_evict_at(&self, other: usize, want: &RoomRequest) -> Freed {
         let shard = self.shards[other].try_write_drained();
-        shard.map_or(0, |mut shard| shard.evict_page(&RoomRequest { pinned: 0, ..*want }))
+        shard.map_or(Freed::NOTHING, |mut shard| {
+            let (contents, room) = shard.parts();
+            room.evict_page(contents, &RoomRequest { pinned: 0, ..*want })
+        })
     }
 
-    fn evict_elsewhere(&self, at: usize, first: usize, want: &RoomRequest) -> u64 {
+    fn evict_elsewhere(&self, at: usize, first: usize, want: &RoomRequest) -> Freed {
         let want = RoomRequest { pinned: 0, ..*want };
         self.waiting.fetch_add(1, Relaxed);
         let turn = lock(&self.elsewhere);
@@ -89,8 +96,9 @@ impl OtherShards for Store {
                     locked += 1;
                     continue;
                 };
-                let freed = shard.evict_page(&want);
-                if freed > 0 {
+                let (contents, room) = shard.parts();
+                let freed = room.evict_page(contents, &want);
+                if !freed.is_nothing() {
                     return freed;
                 }
             }
@@ -99,7 +107,7 @@ impl OtherShards for Store {
                 quiet += 1;
                 if locked == 0 || quiet == 3 {
                     drop(turn);
-                    return 0;
+                    return Freed::NOTHING;
                 }
             }
             yield_now();

@@ -1,5 +1,6 @@
 //! Learning from watched keys: when, and in which memory. `learning/watching.rs` explains it.
 
+use crate::bytes::freed::Freed;
 use crate::learning::watching::{LOOKS_APART, PART, costs, options};
 use crate::room::budget::RoomRequest;
 use crate::store::store::Admin;
@@ -36,8 +37,8 @@ impl Store {
         for shard in &self.shards {
             let watched = {
                 let mut shard = shard.write_drained();
-                tick = tick.max(shard.tick);
-                shard.tap.drain_watched()
+                tick = tick.max(shard.contents().clock.tick);
+                shard.contents_mut().tap.drain_watched()
             };
             requests += watched.len();
             watching.take(&watched);
@@ -65,7 +66,7 @@ impl Store {
             let used: u64 = accounts.iter().map(|account| account.used()).sum();
             let mean_size = used as f32 / (by_shard * self.shards.len()) as f32;
             watching.indices = Arc::new(Indices::new(table, &items, mean_size, &costs));
-            self.size_pasts(part / self.shards.len() as u64, now);
+            self.size_ghosts(part / self.shards.len() as u64, now);
         }
         self.charge_watching(&mut admin, now);
         self.publish(&mut admin);
@@ -76,7 +77,7 @@ impl Store {
     pub(crate) fn items_by_shard(&self, tenants: usize) -> (Vec<usize>, u64) {
         let (mut items, mut evicted) = (vec![0; tenants], 0);
         for shard in &self.shards {
-            for (items, tenant) in items.iter_mut().zip(&shard.write_drained().tenants) {
+            for (items, tenant) in items.iter_mut().zip(&shard.write_drained().contents().tenants) {
                 *items += tenant.table.len();
                 evicted += tenant.counters.evicted;
             }
@@ -100,34 +101,38 @@ impl Store {
 
     /// Takes `bytes` bytes, and evicts items for them if memory is full.
     pub(crate) fn take_for_lessons(&self, bytes: u64, now: Now) {
-        let mut credit = 0;
+        let mut credit = Freed::NOTHING;
         for shard in self.shards.iter().cycle().take(PAGES_FOR_LESSONS * self.shards.len()) {
-            if credit >= bytes || self.budget.memory.try_take(bytes - credit) {
-                self.budget.memory.give(credit.saturating_sub(bytes));
+            let short = bytes.saturating_sub(credit.bytes());
+            if short == 0 || self.budget.memory.try_take(short) {
+                self.budget.memory.take_back(credit.without(bytes));
                 return;
             }
             // Evicted bytes stay taken, and become this memory.
             let want = RoomRequest { tenant: None, own: false, pinned: 0, now };
-            credit += shard.write_drained().evict_page(&want);
+            let mut shard = shard.write_drained();
+            let (contents, room) = shard.parts();
+            credit += room.evict_page(contents, &want);
         }
-        self.budget.memory.take(bytes.saturating_sub(credit));
-        self.budget.memory.give(credit.saturating_sub(bytes));
+        self.budget.memory.take(bytes.saturating_sub(credit.bytes()));
+        self.budget.memory.take_back(credit.without(bytes));
     }
 
     /// Adjusts the number of evicted keys that each shard remembers: as many as it has items, at
     /// most as many as fit in `bytes_max`. During a restore, the number of the earlier run stays.
-    fn size_pasts(&self, bytes_max: u64, now: Now) {
+    fn size_ghosts(&self, bytes_max: u64, now: Now) {
         for shard in &self.shards {
             let mut shard = shard.write_drained();
-            if shard.changed.is_some() {
+            let contents = shard.contents_mut();
+            if contents.is_restoring() {
                 continue;
             }
-            let items = shard.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
+            let items = contents.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
             let keys = items.min(bytes_max as usize / Memory::ENTRY);
-            let pasts = shard.pasts.get_or_insert_default();
-            pasts.memory.resize(keys);
-            let bytes = pasts.memory.bytes() as u64;
-            let before = std::mem::replace(&mut pasts.bytes, bytes);
+            let ghosts = contents.ghosts.get_or_insert_default();
+            ghosts.memory.resize(keys);
+            let bytes = ghosts.memory.bytes() as u64;
+            let before = std::mem::replace(&mut ghosts.bytes, bytes);
             drop(shard);
             self.take_for_lessons(bytes.saturating_sub(before), now);
             self.budget.memory.give(before.saturating_sub(bytes));
@@ -135,10 +140,10 @@ impl Store {
     }
 
     /// Drops the evicted keys of all shards.
-    pub(crate) fn forget_pasts(&self) {
+    pub(crate) fn forget_ghosts(&self) {
         for shard in &self.shards {
-            let pasts = shard.write_drained().pasts.take();
-            self.budget.memory.give(pasts.map_or(0, |pasts| pasts.bytes));
+            let ghosts = shard.write_drained().contents_mut().ghosts.take();
+            self.budget.memory.give(ghosts.map_or(0, |ghosts| ghosts.bytes));
         }
     }
 }

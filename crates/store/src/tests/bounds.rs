@@ -72,7 +72,7 @@ fn what_is_large_empties_no_shard() {
         let k = key(&store, 0, b"large");
         store.set(&k, &vec![0; 3 * MIB as usize], None, at(0)).unwrap();
         let mut lens = vec![];
-        store.each_shard(|shard| lens.push(shard.tenants[0].table.len()));
+        store.each_shard(|shard| lens.push(shard.contents().tenants[0].table.len()));
         assert!(lens.iter().min() > lens.iter().max().map(|max| max / 2).as_ref(), "{lens:?}");
         store.set_limit(Bytes(12 * MIB));
         while store.used() > store.limit() {
@@ -238,7 +238,7 @@ fn the_sweep_evicts_in_all_shards_alike() {
             store.sweep(at(0), 512 * 32);
         }
         let mut lens = vec![];
-        store.each_shard(|shard| lens.push(shard.tenants[0].table.len()));
+        store.each_shard(|shard| lens.push(shard.contents().tenants[0].table.len()));
         let (least, most) = (lens.iter().min(), lens.iter().max());
         assert!(least > most.map(|most| most * 7 / 8).as_ref(), "{slab:?}: {lens:?}");
         audit(&store);

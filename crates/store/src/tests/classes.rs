@@ -95,7 +95,7 @@ fn check(store: &Store, now: crate::Now) {
         }
         let mut sums = [0; CLASSES as usize + 1];
         store.each_shard(|shard| {
-            let tenant = &shard.tenants[usize::from(tenant)];
+            let tenant = &shard.contents().tenants[usize::from(tenant)];
             tenant.table.each(|item| {
                 sums[usize::from(item.stamps().penalty_class())] += tenant.charge_of(item);
             });

@@ -17,7 +17,7 @@ fn counts(store: &Store, tenant: TenantId) -> crate::Counters {
 fn dead(store: &Store, ms: u64) -> usize {
     let mut sum = 0;
     store.each_shard(|shard| {
-        for tenant in &shard.tenants {
+        for tenant in &shard.contents().tenants {
             tenant.table.each(|item| sum += usize::from(item.is_dead(at(ms).unix_ms)));
         }
     });
@@ -27,7 +27,7 @@ fn dead(store: &Store, ms: u64) -> usize {
 fn entries(store: &Store) -> usize {
     let mut sum = 0;
     store.each_shard(|shard| {
-        let wheels = shard.tenants.iter().filter_map(|tenant| tenant.wheel.as_ref());
+        let wheels = shard.contents().tenants.iter().filter_map(|tenant| tenant.wheel.as_ref());
         sum += wheels.map(|wheel| wheel.len()).sum::<usize>();
     });
     sum
@@ -93,14 +93,14 @@ proptest! {
 
 fn gave_up(store: &Store) -> u64 {
     let mut sum = 0;
-    store.each_shard(|shard| sum += shard.sweeper.gave_up);
+    store.each_shard(|shard| sum += shard.contents().gave_up);
     sum
 }
 
 fn is_walking(store: &Store) -> bool {
     let mut is_walking = false;
     store.each_shard(|shard| {
-        let mut wheels = shard.tenants.iter().filter_map(|tenant| tenant.wheel.as_ref());
+        let mut wheels = shard.contents().tenants.iter().filter_map(|tenant| tenant.wheel.as_ref());
         is_walking |= wheels.any(|wheel| wheel.walk.is_some());
     });
     is_walking

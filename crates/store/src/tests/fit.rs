@@ -17,14 +17,14 @@ fn set(store: &Store, number: u64, len: usize) {
 
 fn is_fitted(store: &Store) -> bool {
     let mut is = false;
-    store.each_shard(|shard| is = shard.tenants[0].pages.is_fitted());
+    store.each_shard(|shard| is = shard.contents().tenants[0].pages.is_fitted());
     is
 }
 
 /// Every item is in the page that its contents determine, and every byte is accounted for.
 fn check(store: &Store) {
     store.each_shard(|shard| {
-        let tenant = &shard.tenants[0];
+        let tenant = &shard.contents().tenants[0];
         tenant.table.each(|item| assert!(tenant.pages.holds(item)));
     });
     audit(store);
@@ -40,7 +40,7 @@ fn items_of_one_size_leave_little_over() {
         check(&store);
         if !cfg!(miri) {
             let (items, mut pages) = (store.len(Scope::ALL).items, 0);
-            store.each_shard(|shard| pages = shard.tenants[0].pages.bytes());
+            store.each_shard(|shard| pages = shard.contents().tenants[0].pages.bytes());
             let taken = items * (crate::charge(8, len, false));
             assert!(taken * 10 > pages * 9, "{len}: {taken} of {pages}");
         }

@@ -69,16 +69,18 @@ fn audit(store: &Store) {
     for tenant in 0..store.tenants() {
         let mut bytes = fixed;
         store.each_shard(|shard| {
-            let TenantShard { table, pages, away, .. } = &shard.tenants[tenant];
+            let TenantShard { table, pages, away, .. } = &shard.contents().tenants[tenant];
             bytes += away.as_ref().map_or(0, |away| away.bytes);
-            bytes += table.bytes() + pages.bytes() + shard.tenants[tenant].trees.audit();
-            bytes += shard.tenants[tenant].wheel_bytes();
-            expiries_are_noted(&shard.tenants[tenant], store.seed());
+            bytes += table.bytes() + pages.bytes() + shard.contents().tenants[tenant].trees.audit();
+            bytes += shard.contents().tenants[tenant].wheel_bytes();
+            expiries_are_noted(&shard.contents().tenants[tenant], store.seed());
         });
         assert_eq!(store.tenant_stats(tenant as TenantId).used, Bytes(bytes), "tenant {tenant}");
         sum += bytes;
     }
     sum += lock(&store.admin).watching.as_ref().map_or(0, Watching::bytes);
-    store.each_shard(|shard| sum += shard.pasts.as_ref().map_or(0, |pasts| pasts.bytes));
+    store.each_shard(|shard| {
+        sum += shard.contents().ghosts.as_ref().map_or(0, |ghosts| ghosts.bytes);
+    });
     assert_eq!(store.used(), Bytes(sum));
 }

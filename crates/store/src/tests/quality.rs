@@ -50,7 +50,7 @@ fn size(store: &Store, key: u64) -> u32 {
 fn pages(store: &Store) -> Bytes {
     let mut bytes = 0;
     store.each_shard(|shard| {
-        bytes += shard.tenants.iter().map(|tenant| tenant.pages.bytes()).sum::<u64>();
+        bytes += shard.contents().tenants.iter().map(|tenant| tenant.pages.bytes()).sum::<u64>();
     });
     Bytes(bytes)
 }
@@ -185,7 +185,7 @@ fn audit_but_lessons(store: &Store, tenants: usize) {
     assert_eq!(store.used(), with, "no pools change nothing");
     let mut bytes = store.budget.fixed_bytes(tenants);
     store.each_shard(|shard| {
-        for TenantShard { table, pages, .. } in &shard.tenants {
+        for TenantShard { table, pages, .. } in &shard.contents().tenants {
             bytes += table.bytes() + pages.bytes();
         }
     });
@@ -245,7 +245,7 @@ fn shards_hold_alike() {
         }
     }
     let mut held = vec![];
-    store.each_shard(|shard| held.push(shard.tenants[0].pages.bytes()));
+    store.each_shard(|shard| held.push(shard.contents().tenants[0].pages.bytes()));
     let (least, most) = (held.iter().min().unwrap(), held.iter().max().unwrap());
     assert!(most * 10 < least * 12, "{held:?}");
 }

@@ -74,7 +74,7 @@ fn pages_move_between_tenants_within_their_bounds() {
     for _ in 0..10 {
         store.sweep(at(1), 64);
         store.each_shard(|shard| {
-            shards.push(shard.tenants[1].pages.bytes());
+            shards.push(shard.contents().tenants[1].pages.bytes());
         });
     }
     let [.., one, other] = shards[..] else { panic!("two shards") };

@@ -36,7 +36,7 @@ fn len(store: &Store, key: &Key<'_>) -> Option<u64> {
 fn trees(store: &Store) -> usize {
     let mut count = 0;
     store.each_shard(|shard| {
-        count += shard.tenants.iter().map(|tenant| tenant.trees.count()).sum::<usize>();
+        count += shard.contents().tenants.iter().map(|tenant| tenant.trees.count()).sum::<usize>();
     });
     count
 }
@@ -119,7 +119,7 @@ fn charged(store: &Store, pools: bool) {
     for tenant in 0..2 {
         let mut sum = 0;
         store.each_shard(|shard| {
-            let tenant = &shard.tenants[usize::from(tenant)];
+            let tenant = &shard.contents().tenants[usize::from(tenant)];
             tenant.table.each(|item| sum += tenant.charge_of(item));
         });
         let classes = store.penalty_class_stats(tenant);

@@ -1,13 +1,13 @@
 //! The common cases: a read that leaves the shard's shared lines unchanged, and a write that
 //! changes nothing there but a value.
 //!
-//! A read holds one reader slot of its shard (`big_reader.rs`). It records its effects in the *read
-//! buffer* of that slot: that there was an access, which advances the shard's tick, and the age of
-//! the item, for the counters and for a rank that learns. The next thread that holds the shard
-//! exclusively advances the tick by all new records, and drains the buffer of its own slot, in
-//! order. A thread sees the shard's tick plus the new records of its own slot. It does not see the
-//! records of other slots, at most [`RECORDS`] each. So ticks differ a little between threads, and
-//! are exact if there is only one.
+//! A read holds one reader slot of its shard (`sync/big_reader.rs`). It records its effects in the
+//! *read buffer* of that slot: that there was an access, which advances the shard's tick, and the
+//! age of the item, for the counters and for a rank that learns. The next thread that holds the
+//! shard exclusively advances the tick by all new records, and drains the buffer of its own slot,
+//! in order. A thread sees the shard's tick plus the new records of its own slot. It does not see
+//! the records of other slots, at most [`RECORDS`] each. So ticks differ a little between threads,
+//! and are exact if there is only one.
 //!
 //! An item's stamps are written in place, as two atomic words. Of two simultaneous hits one may not
 //! be counted in them, nor those of a thread whose tick is behind that of the last hit. The stamps
@@ -23,19 +23,17 @@
 //! Other work needs the shard exclusively: to remove a dead item, to time a miss, to report a key
 //! that models sample, and to record an access when the buffer is full.
 
+use crate::contents::contents::{Contents, view};
 use crate::contents::tenant::TenantShard;
 use crate::items::item::{Parts, Ref};
 use crate::items::table::item_table::Slot;
 use crate::items::trees::trees::has_tree;
 use crate::learning::lifetimes;
 use crate::learning::removals::listens;
-use crate::room::budget::Budget;
-use crate::shard::shard::{Shard, view};
-use crate::sync::big_reader::{Buffered, READER_SLOTS_MAX};
+use crate::sync::big_reader::READER_SLOTS_MAX;
 use crate::{Item, Key, Now};
 use base::TenantId;
 use policy::rank::Stamps;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Most records in a read buffer. When it is full, the next access holds the shard exclusively.
 const RECORDS: usize = 64;
@@ -104,11 +102,10 @@ pub(crate) enum SharedRead<'a> {
     NeedsExclusive,
 }
 
-impl Buffered for Shard {
-    type Buffer = ReadBuffer;
-
+impl Contents {
+    /// Applies the records of a slot's buffer, and empties it.
     #[inline]
-    fn drain(&mut self, buffer: &mut ReadBuffer, reader_slot: usize) {
+    pub(crate) fn drain(&mut self, buffer: &mut ReadBuffer, reader_slot: usize) {
         self.count(buffer);
         for read in &buffer.list[..buffer.len as usize] {
             let tenant = &mut self.tenants[usize::from(read.tenant)];
@@ -142,19 +139,21 @@ impl Buffered for Shard {
         (buffer.len, buffer.counted) = (0, 0);
     }
 
+    /// Advances the tick by the new records of a buffer.
     #[inline]
-    fn count(&mut self, buffer: &mut ReadBuffer) {
-        self.tick += u64::from(buffer.len - buffer.counted);
+    pub(crate) fn count(&mut self, buffer: &mut ReadBuffer) {
+        self.clock.tick += u64::from(buffer.len - buffer.counted);
         buffer.counted = buffer.len;
     }
 
+    /// Copies the tick into a buffer.
     #[inline]
-    fn publish(&self, buffer: &mut ReadBuffer) {
-        buffer.tick = self.tick;
+    pub(crate) fn publish(&self, buffer: &mut ReadBuffer) {
+        buffer.tick = self.clock.tick;
     }
 }
 
-impl Shard {
+impl Contents {
     /// Reads an item for the holder of a reader slot.
     #[inline]
     pub(crate) fn read_shared(
@@ -194,7 +193,7 @@ impl Shard {
     #[inline]
     pub(crate) fn replaceable(
         &self,
-        budget: &Budget,
+        value_max: u64,
         buffer: &ReadBuffer,
         key: &Key,
         parts: &Parts,
@@ -202,13 +201,13 @@ impl Shard {
         let tenant = &self.tenants[usize::from(key.tenant)];
         let len = parts.value[0].len();
         let is_recorded = parts.expires.is_none()
-            && len as u64 <= budget.value_max.load(Relaxed)
+            && len as u64 <= value_max
             && (buffer.len as usize) < RECORDS
             && !self.stopwatch.may_await(key.hash)
             && !self.tap.sees(key)
             && !self.counts_sizes
             && !self.renews
-            && self.changed.is_none()
+            && self.restoring.is_none()
             && tenant.away.is_none()
             && !listens(tenant.removals.as_deref());
         if !is_recorded {
@@ -230,7 +229,7 @@ impl Shard {
     /// Replaces the value at `place`. The caller is a thread of this slot, holds all slots since it
     /// looked, and has drained no buffer.
     #[inline]
-    pub(crate) fn replace(
+    pub(crate) fn replace_shared(
         &mut self,
         buffer: &mut ReadBuffer,
         reader_slot: usize,

@@ -2,21 +2,21 @@
 
 use crate::Key;
 use crate::bytes::key::hash_of;
+use crate::contents::contents::Contents;
 use crate::items::table::item_table::Slot;
 use crate::learning::lifetimes::classify;
-use crate::shard::shard::Shard;
 use base::TenantId;
 use policy::rank::Stamps;
 use policy::rank::gittins::Past;
 
-impl Shard {
+impl Contents {
     /// Remembers an evicted key, if the shard remembers keys.
     #[inline]
-    pub(crate) fn remember(&mut self, at: TenantId, place: Slot) {
-        if let Some(pasts) = &mut self.pasts {
+    pub(super) fn remember(&mut self, at: TenantId, place: Slot) {
+        if let Some(ghosts) = &mut self.ghosts {
             let item = self.tenants[usize::from(at)].table.get(place);
             let (hash, stamps) = (hash_of(self.seed, item.db(), item.key()), item.stamps());
-            pasts.memory.insert(hash, Past { born: stamps.born, hits: stamps.hits });
+            ghosts.memory.insert(hash, Past { born: stamps.born, hits: stamps.hits });
         }
     }
 
@@ -24,11 +24,11 @@ impl Shard {
     /// this access counts as a hit.
     #[inline]
     pub(crate) fn stamps_of(&mut self, key: &Key) -> Stamps {
-        let mut stamps = Stamps::new(self.tick, 0);
-        if let Some(pasts) = &mut self.pasts
-            && let Some(mut past) = pasts.memory.take(key.hash)
+        let mut stamps = Stamps::new(self.clock.tick, 0);
+        if let Some(ghosts) = &mut self.ghosts
+            && let Some(mut past) = ghosts.memory.take(key.hash)
         {
-            past.hit(self.tick);
+            past.hit(self.clock.tick);
             (stamps.born, stamps.hits) = (past.born, past.hits);
             let items = self.tenants[usize::from(key.tenant)].table.about();
             classify(self.lessons, &mut stamps, 0, items);

@@ -4,20 +4,21 @@
 
 use crate::Key;
 use crate::bytes::measured::Fetched;
+use crate::contents::contents::Contents;
 use crate::items::table::item_table::Slot;
 use crate::learning::penalty_classes::PenaltyTable;
-use crate::shard::shard::Shard;
 use base::TenantId;
-use base::penalty::class_of;
+use base::penalty::{Estimate, class_of};
 use std::sync::PoisonError;
 
-impl Shard {
+impl Contents {
     /// Starts counting classes, and remembering keys in `places` places; stops if `None`.
     pub(crate) fn count_classes(&mut self, places: Option<usize>) {
         self.tenants.iter_mut().for_each(|tenant| tenant.count_classes(places.is_some()));
         if self.penalty_table.as_ref().map(|table| table.places.len()) != places {
             self.penalty_table = places.map(|places| Box::new(PenaltyTable::new(places)));
         }
+        self.set_counts_sizes(self.counts_sizes);
     }
 
     /// Counts a read that found an item.
@@ -81,6 +82,16 @@ impl Shard {
         self.class_is_set(key.tenant, class);
     }
 
+    /// Sets the class of a key's item by a hint, and remembers it.
+    pub(crate) fn set_hinted_class(&mut self, key: &Key, class: u8) {
+        if let Some(place) = self.place(key) {
+            self.tenant_mut(key.tenant).set_class(place, class);
+            if let Some(table) = &mut self.penalty_table {
+                table.put(key.tenant, key.hash, Estimate::of_class(class));
+            }
+        }
+    }
+
     /// Records the end of a fetch that `reads` reads waited for: its time for the tenant, in the
     /// item and for its class.
     #[cold]
@@ -101,7 +112,7 @@ impl Shard {
             (Fetched::Abandoned, None) => present,
         };
         if matches!(fetched, Fetched::In(..)) {
-            self.tap.see_fetched(key, self.tick, class);
+            self.tap.see_fetched(key, self.clock.tick, class);
         }
         let mut measured = tenant.account.measured.lock().unwrap_or_else(PoisonError::into_inner);
         measured.add(fetched, tenant.classes.is_some().then_some(class));
@@ -118,7 +129,7 @@ impl Shard {
     }
 }
 
-impl Shard {
+impl Contents {
     /// Counts a read that found an item of a class, idle for `age`.
     pub(crate) fn size_is_read(&mut self, tenant: TenantId, class: u16, age: u32) {
         let held = &mut self.tenants[usize::from(tenant)].pages.held;
@@ -142,7 +153,7 @@ impl Shard {
     }
 }
 
-impl Shard {
+impl Contents {
     /// Sets whether requests are counted by size.
     pub(crate) fn set_counts_sizes(&mut self, on: bool) {
         self.counts_sizes = on;
