@@ -8,10 +8,12 @@
 //!
 //! ```text
 //!   store      the interface: calls on one key, walks, settings, reports
-//!   shard      what a lock guards: contents and room; the order of a write
-//!   room       memory for a write: pools, victims, dead items; `Room::reserve` is the way to it
+//!   shard      the data that a lock guards: contents and room; the order of a write
+//!   room       memory for a write: `Room::reserve` is the way to it
+//!   victims    limits; the pool that gives, the item that leaves
 //!   contents   items of tenants, with the counters that follow them; `Contents` finds, puts an
 //!              item into reserved room, and takes it out
+//!   tenant     the part of one tenant in one shard
 //!   learning   samples, costs of misses, lifetimes, evicted keys
 //!   items      one item; tables, pages, trees, the timing wheel
 //!   sync  bytes    locks and atomics; counters of bytes and the types of calls
@@ -34,6 +36,8 @@ mod room;
 mod shard;
 mod store;
 mod sync;
+mod tenant;
+mod victims;
 
 pub use bytes::config::{Bounds, Config, Evictable, Pool, Slab};
 pub use bytes::error::Error;
@@ -41,21 +45,22 @@ pub use bytes::key::{Key, Now, Scope};
 pub use bytes::stats::{
     Counters, Len, PenaltyClassStats, PenaltyStats, SizeCounts, Swept, TenantStats,
 };
-pub use contents::dump_index::Loaded;
+pub use items::dump_index::Loaded;
 pub use items::item::charge;
-pub use items::pages::size_class::{Move, SizeClass, SizeClassStats};
-pub use items::trees::tree::{Entry, Probe, Tree};
+pub use items::sizes::size_class::{Move, SizeClass, SizeClassStats};
+pub use items::trees::entry::{Entry, Probe};
+pub use items::trees::tree::Tree;
 pub use items::trees::trees::{SMALL_TREE, TREE};
 pub use items::view::{Change, Item, Saved, ScanItem};
 pub use learning::removals::{Removal, RemovalCause, RemovalListener};
 pub use policy::Evictor;
-pub use room::eviction_time::{Pauses, Spike};
 pub use shard::edit::Edit;
 pub use store::detached::DetachedTree;
 pub use store::dump::Dump;
-pub use store::learnt_state::{EvictedKeys, KnownKeys};
+pub use store::learnt_state::{EvictedKeys, LearntState};
 pub use store::store::Store;
 pub use sync::gate::{Alone, Entered, Gate};
+pub use victims::eviction_time::{Pauses, Spike};
 
 #[cfg(test)]
 mod tests;

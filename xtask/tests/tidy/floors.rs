@@ -31,12 +31,17 @@ pub(crate) const SERVER: Floors = &[
 ];
 
 pub(crate) const STORE: Floors = &[
-    (6, "store", &["lib.rs", "store/"]),
-    (5, "shard", &["shard/"]),
-    (4, "room", &["room/"]),
-    (3, "contents", &["contents/"]),
-    (2, "learning", &["learning/"]),
-    (1, "items", &["items/"]),
+    (11, "lib", &["lib.rs"]),
+    (10, "store", &["store/"]),
+    (9, "shard", &["shard/"]),
+    (8, "room", &["room/"]),
+    (7, "victims", &["victims/"]),
+    (6, "contents", &["contents/"]),
+    (5, "tenant", &["tenant/"]),
+    (4, "learning", &["learning/"]),
+    (3, "items", &["items/"]),
+    (2, "item", &["items/item.rs"]),
+    (1, "sizes", &["items/sizes/"]),
     (0, "sync", &["sync/"]),
     (0, "bytes", &["bytes/"]),
 ];

@@ -97,7 +97,7 @@ fn wholes(imports: &Imports) -> Vec<String> {
 fn takers(items: &BTreeMap<PathBuf, Vec<Item>>, store: &Path) -> Vec<String> {
     let below = items.iter().filter_map(|(path, items)| {
         let file = path.strip_prefix(store).ok()?;
-        (floors::floor(floors::STORE, file)? < 6).then_some((file, items))
+        (floors::floor(floors::STORE, file)? < 10).then_some((file, items))
     });
     let taken = below.flat_map(|(file, items)| {
         counts::takers(items, "Store")

@@ -31,7 +31,7 @@ const PAGES_MIN: u64 = 1;
 /// Free chunks, in pages, from which on a class receives no page.
 const FREE_MAX: f64 = 0.5;
 
-/// The ratio by which the receiver's victims must exceed the giver's in worth, where worth is
+/// The ratio by which the receiver's victims must exceed the donor's in worth, where worth is
 /// learnt from residents. A low ratio makes victims equal everywhere, and a trace of small items
 /// then misses more than without balance. The expectation for an item is learnt from items of all
 /// sizes, which probably understates the items of a class with few pages. Chosen on traces of
@@ -84,10 +84,10 @@ impl Class {
 }
 
 /// The classes from which and to which one page should move, if any. The worth of the receiver's
-/// victims must be more than `better` times that of the giver's.
+/// victims must be more than `better` times that of the donor's.
 pub fn balance(classes: &[Class], better: f64) -> Option<(usize, usize)> {
     let to = receiver(classes)?;
-    Some((giver(classes, to, better)?, to))
+    Some((donor(classes, to, better)?, to))
 }
 
 /// The class for which one more page saves most.
@@ -97,12 +97,12 @@ pub fn receiver(classes: &[Class]) -> Option<usize> {
 }
 
 /// The class from which a page should move to class `to`, if any.
-pub fn giver(classes: &[Class], to: usize, better: f64) -> Option<usize> {
+pub fn donor(classes: &[Class], to: usize, better: f64) -> Option<usize> {
     let may_give = |at, class: &Class| {
         class.may_give && class.is_known() && class.pages > PAGES_MIN && at != to
     };
-    let givers = classes.iter().enumerate().filter(|&(at, class)| may_give(at, class));
-    let (from, least) = givers.min_by(|(_, a), (_, b)| a.loss().total_cmp(&b.loss()))?;
+    let donors = classes.iter().enumerate().filter(|&(at, class)| may_give(at, class));
+    let (from, least) = donors.min_by(|(_, a), (_, b)| a.loss().total_cmp(&b.loss()))?;
     (classes[to].is_known() && classes[to].gain() > better * least.loss()).then_some(from)
 }
 

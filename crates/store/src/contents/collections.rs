@@ -4,10 +4,10 @@ use crate::Key;
 use crate::bytes::account::Account;
 use crate::bytes::freed::Freed;
 use crate::contents::contents::Contents;
-use crate::contents::tenant::TenantShard;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::tree::Tree;
 use crate::items::trees::trees::{has_tree, number};
+use crate::tenant::tenant::TenantShard;
 use base::TenantId;
 use std::sync::Arc;
 

@@ -6,23 +6,22 @@
 //! what it needs (`need.rs`), `room/` reserves it, and then nothing can fail.
 
 use crate::bytes::memory::Memory;
-use crate::contents::changed_keys::ChangedKeys;
-use crate::contents::clock::Clock;
-use crate::contents::exit::Exit;
-use crate::contents::tenant::TenantShard;
 use crate::items::item::Ref;
-use crate::items::pages::size_classes::SizeClasses;
+use crate::items::sizes::size_classes::SizeClasses;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::trees::Trees;
+use crate::learning::changed_keys::ChangedKeys;
+use crate::learning::exit::Exit;
 use crate::learning::ghosts::GhostTable;
 use crate::learning::lifetimes;
 use crate::learning::lifetimes::{Lives, lived};
 use crate::learning::penalty_classes::PenaltyTable;
 use crate::learning::stopwatch::Stopwatch;
-use crate::learning::tap::{Seen, Tap};
+use crate::learning::tap::{Observation, Tap};
 use crate::sync::shim::AtomicBool;
+use crate::tenant::tenant::TenantShard;
 use crate::{Item, Key, Now};
-use base::{Sighting, TenantId};
+use base::{Prng, Sighting, TenantId};
 use policy::rank::{Lessons, Stamps};
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -55,7 +54,7 @@ pub(crate) struct Contents {
     /// Remembers evicted keys, while a rank depends on the whole past of a key.
     pub(crate) ghosts: Option<Box<GhostTable>>,
     line: NewLine,
-    pub(crate) clock: Clock,
+    pub(crate) clock: ShardClock,
     /// No wheel has a due entry up to this time.
     pub(crate) no_expiry_before: u64,
     /// Whether a tenant has a wheel.
@@ -71,6 +70,24 @@ pub(crate) struct Contents {
     /// How often so many due entries were looked at that a live item may have been evicted.
     #[cfg(test)]
     pub(crate) gave_up: u64,
+}
+
+/// The count of accesses, the thread that holds the shard, and the generator of random numbers.
+#[derive(Debug)]
+pub(crate) struct ShardClock {
+    /// Accesses so far.
+    pub(crate) tick: u64,
+    /// The reader slot of the thread that wrote last, below
+    /// [`READER_SLOTS_MAX`](crate::sync::big_reader::READER_SLOTS_MAX). It continues its rounds of
+    /// evictions.
+    pub(crate) reader_slot: usize,
+    pub(crate) prng: Prng,
+}
+
+impl ShardClock {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { tick: 0, reader_slot: 0, prng: Prng::new(seed) }
+    }
 }
 
 /// Puts the fields after it in another cache line than the fields before, to avoid false sharing.
@@ -130,7 +147,7 @@ impl Contents {
             penalty_table: None,
             ghosts: None,
             line: NewLine,
-            clock: Clock::new(seed ^ at as u64),
+            clock: ShardClock::new(seed ^ at as u64),
             no_expiry_before: u64::MAX,
             has_wheels: false,
             cost_hint: 0,
@@ -172,6 +189,12 @@ impl Contents {
     #[inline]
     pub(crate) fn place(&self, key: &Key) -> Option<Slot> {
         self.tenant(key.tenant).table.find(key.hash, key.db, key.bytes)
+    }
+
+    /// The place of the item that is written, which evictions have spared.
+    pub(crate) fn spared(&self, tenant: TenantId, hash: u64, pinned: usize) -> Slot {
+        let place = self.tenant(tenant).table.find_word(hash, pinned);
+        place.expect("an item that is spared stays")
     }
 
     /// The caller's view of a tenant's item.
@@ -235,7 +258,7 @@ impl Contents {
                     let (item, expires) = (item.view(), item.view().expires());
                     let size = tenant.pages.classes().charge(item.contents())
                         + tenant.trees.bytes_of(item);
-                    Seen { size, expires, stamps }
+                    Observation { size, expires, stamps }
                 };
                 self.tap.see(key, now, tick, Sighting::Hit, seen);
                 if self.is_watched {
@@ -252,7 +275,7 @@ impl Contents {
         let tenant = &mut self.tenants[key.tenant as usize];
         tenant.counters.misses += 1;
         tenant.counters.misses_expired += u64::from(place.is_some());
-        self.tap.see(key, now, tick, Sighting::Miss, || Seen::NOTHING);
+        self.tap.see(key, now, tick, Sighting::Miss, || Observation::NOTHING);
         if !key.is_untimed {
             let lost = self.stopwatch.start(key.tenant, key.hash, now.micros);
             if let Some((tenant, hash, reads)) = lost {

@@ -3,10 +3,10 @@
 use crate::bytes::freed::Freed;
 use crate::bytes::memory::Memory;
 use crate::contents::contents::Contents;
-use crate::contents::dump_index::{DumpIndex, Loaded};
-use crate::contents::tenant::TenantShard;
+use crate::items::dump_index::{DumpIndex, Loaded};
 use crate::items::view::Saved;
 use crate::learning::lifetimes::classify;
+use crate::tenant::tenant::TenantShard;
 use crate::{Key, Now};
 use base::TenantId;
 use base::hash::KeyMap;

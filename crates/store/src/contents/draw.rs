@@ -1,9 +1,9 @@
 //! A random item of a shard.
 
 use crate::contents::contents::Contents;
-use crate::contents::tenant::TenantShard;
 use crate::items::item::Ref;
 use crate::items::table::item_table::{END, Slot};
+use crate::tenant::tenant::TenantShard;
 use crate::{Now, Scope};
 use base::TenantId;
 

@@ -6,10 +6,10 @@
 use crate::bytes::freed::Freed;
 use crate::bytes::key::hash_of;
 use crate::contents::contents::Contents;
-use crate::contents::exit::Exit;
-use crate::contents::tenant::TenantShard;
 use crate::items::item::Ref;
 use crate::items::table::item_table::END;
+use crate::learning::exit::Exit;
+use crate::tenant::tenant::TenantShard;
 use crate::{Key, Now};
 use base::TenantId;
 

@@ -1,14 +1,12 @@
-//! What a write needs before it begins, and what was reserved for it.
+//! The need of a write: bytes, chunk, expiry entry; and the room that was reserved for it.
 
 use crate::Key;
-use crate::contents::contents::Contents;
 use crate::items::item::Parts;
 use crate::items::table::item_table::Slot;
 use base::TenantId;
 use policy::rank::Stamps;
 
-/// The room that a write needs. Without it nothing of the write has happened, and with it nothing
-/// can fail.
+/// The room that a write needs. Once the room is reserved, nothing of the write can fail.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
     pub(crate) tenant: TenantId,
@@ -38,14 +36,6 @@ pub(crate) struct Reserved {
     pub(crate) place: Option<Slot>,
     /// Bytes reserved for the table, or in any case.
     pub(crate) bytes: u64,
-}
-
-impl Contents {
-    /// The place of the item that is written, which evictions have spared.
-    pub(crate) fn spared(&self, need: &Need) -> Slot {
-        let place = self.tenant(need.tenant).table.find_word(need.hash, need.pinned);
-        place.expect("an item that is spared stays")
-    }
 }
 
 impl Need {

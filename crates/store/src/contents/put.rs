@@ -3,13 +3,13 @@
 use crate::bytes::freed::Freed;
 use crate::contents::contents::Contents;
 use crate::contents::need::{Need, Reserved};
-use crate::contents::tenant::TenantShard;
 use crate::items::item::Parts;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::trees::{has_tree, number};
 use crate::learning::lifetimes;
 use crate::learning::lifetimes::lived;
 use crate::learning::removals;
+use crate::tenant::tenant::TenantShard;
 use crate::{Key, Now};
 use policy::rank::Stamps;
 

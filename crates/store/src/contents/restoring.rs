@@ -1,8 +1,8 @@
 //! Items of an earlier run: which of them may still be restored.
 
-use crate::contents::changed_keys::ChangedKeys;
 use crate::contents::contents::Contents;
 use crate::items::view::Saved;
+use crate::learning::changed_keys::ChangedKeys;
 use crate::{Key, Now, Scope};
 
 impl Contents {

@@ -24,13 +24,13 @@
 //! that models sample, and to record an access when the buffer is full.
 
 use crate::contents::contents::{Contents, view};
-use crate::contents::tenant::TenantShard;
 use crate::items::item::{Parts, Ref};
 use crate::items::table::item_table::Slot;
 use crate::items::trees::trees::has_tree;
 use crate::learning::lifetimes;
 use crate::learning::removals::listens;
 use crate::sync::big_reader::READER_SLOTS_MAX;
+use crate::tenant::tenant::TenantShard;
 use crate::{Item, Key, Now};
 use base::TenantId;
 use policy::rank::Stamps;

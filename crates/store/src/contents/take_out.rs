@@ -4,15 +4,15 @@ use crate::bytes::freed::Freed;
 use crate::bytes::key::hash_of;
 use crate::bytes::memory::Memory;
 use crate::contents::contents::Contents;
-use crate::contents::exit::Exit;
-use crate::contents::tenant::TenantShard;
 use crate::items::item::{Owned, Ref};
 use crate::items::pages::victim::Victim;
 use crate::items::table::item_table::{END, Slot};
+use crate::learning::exit::Exit;
 use crate::learning::lifetimes;
 use crate::learning::lifetimes::lived;
 use crate::learning::removals;
-use crate::learning::tap::Seen;
+use crate::learning::tap::Observation;
+use crate::tenant::tenant::TenantShard;
 use crate::{Key, Now, Scope};
 use base::{Sighting, TenantId};
 
@@ -91,10 +91,10 @@ impl Contents {
     pub(crate) fn delete(&mut self, memory: &Memory, key: &Key, place: Slot, now: Now) {
         let tenant = &self.tenants[key.tenant as usize];
         let item = tenant.table.get(place);
-        self.tap.see(key, now, self.clock.tick, Sighting::Delete, || Seen {
+        self.tap.see(key, now, self.clock.tick, Sighting::Delete, || Observation {
             size: tenant.charge_of(item),
             expires: item.expires(),
-            ..Seen::NOTHING
+            ..Observation::NOTHING
         });
         let freed = self.take_out(key.tenant, place, Exit::Deleted);
         self.stopwatch.forget(key.hash);

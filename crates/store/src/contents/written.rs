@@ -2,9 +2,9 @@
 
 use crate::bytes::measured::Fetched;
 use crate::contents::contents::Contents;
-use crate::contents::tenant::TenantShard;
 use crate::items::item::Ref;
-use crate::learning::tap::Seen;
+use crate::learning::tap::Observation;
+use crate::tenant::tenant::TenantShard;
 use crate::{Key, Now};
 use base::Sighting;
 use policy::rank::Stamps;
@@ -31,7 +31,7 @@ impl Contents {
             let found = table.find(key.hash, key.db, key.bytes).map(|place| table.get(place));
             let stamps = found.map_or_else(Stamps::default, Ref::stamps);
             let tree = found.map_or(0, |item| trees.bytes_of(item));
-            Seen { size: pages.classes().charge(contents) + tree, expires, stamps }
+            Observation { size: pages.classes().charge(contents) + tree, expires, stamps }
         });
     }
 

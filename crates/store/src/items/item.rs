@@ -21,8 +21,8 @@
 //! change in place within its class. The class follows from the lengths in the header alone, and is
 //! never stored. The page owns the chunk: dropping an item frees nothing.
 
-use crate::items::pages::page::{STEP, TAG};
-use crate::items::pages::size_classes::SizeClasses;
+use crate::items::sizes::layout::{STEP, TAG};
+use crate::items::sizes::size_classes::SizeClasses;
 use crate::sync::prefetch::{EXPECTED, LINE, fetch_to_write};
 use policy::rank::Stamps;
 use std::marker::PhantomData;

@@ -1,6 +1,6 @@
 //! The caller's view of an item, and the changes that it can request.
 
-use crate::items::pages::size_classes::SizeClasses;
+use crate::items::sizes::size_classes::SizeClasses;
 use crate::items::trees::tree::Tree;
 use crate::items::trees::trees::{Trees, has_tree, number};
 use base::{Bytes, TenantId};

@@ -30,13 +30,13 @@ struct Fetch {
 #[derive(Debug, Default)]
 pub(crate) struct Stopwatch {
     /// `None` while fetches are not timed.
-    table: Option<Box<Table>>,
+    table: Option<Box<FetchTable>>,
     /// Selects the bits of a hash that choose its place.
     mask: usize,
 }
 
 #[derive(Debug)]
-struct Table {
+struct FetchTable {
     places: Box<[Fetch]>,
     /// The mark of the hash in each place; 0 if the place is free.
     marks: Box<[u8]>,
@@ -49,7 +49,7 @@ impl Stopwatch {
         if places != known {
             let table = || {
                 let (fetches, marks) = (vec![Fetch::default(); places], vec![0; places]);
-                Box::new(Table { places: fetches.into(), marks: marks.into() })
+                Box::new(FetchTable { places: fetches.into(), marks: marks.into() })
             };
             self.table = (places > 0).then(table);
             self.mask = places.saturating_sub(1);
@@ -71,7 +71,8 @@ impl Stopwatch {
     /// Whether a fetch of this hash may be under way.
     #[inline]
     pub(crate) fn may_await(&self, hash: u64) -> bool {
-        let is_marked = |table: &Table| table.marks[hash as usize & self.mask] == Self::mark(hash);
+        let is_marked =
+            |table: &FetchTable| table.marks[hash as usize & self.mask] == Self::mark(hash);
         self.table.as_deref().is_some_and(is_marked)
     }
 

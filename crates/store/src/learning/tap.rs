@@ -33,14 +33,14 @@ pub(crate) enum What {
 }
 
 /// The item that a request found, wrote or removed.
-pub(crate) struct Seen {
+pub(crate) struct Observation {
     /// Bytes charged for the item; 0 without one.
     pub(crate) size: u64,
     pub(crate) expires: Option<u64>,
     pub(crate) stamps: Stamps,
 }
 
-impl Seen {
+impl Observation {
     /// No item.
     pub(crate) const NOTHING: Self = Self { size: 0, expires: None, stamps: Stamps::new(0, 0) };
 }
@@ -116,7 +116,7 @@ impl Tap {
         now: Now,
         tick: u64,
         sighting: Sighting,
-        item: impl FnOnce() -> Seen,
+        item: impl FnOnce() -> Observation,
     ) {
         if self.sees(key) {
             self.push(key, now, tick, sighting, &item());
@@ -145,7 +145,7 @@ impl Tap {
     }
 
     #[cold]
-    fn push(&mut self, key: &Key, now: Now, tick: u64, sighting: Sighting, seen: &Seen) {
+    fn push(&mut self, key: &Key, now: Now, tick: u64, sighting: Sighting, seen: &Observation) {
         let tenant = key.tenant;
         let size = u32::try_from(seen.size).unwrap_or(u32::MAX);
         self.watch(tenant, key.hash, tick, What::Seen(sighting, size));
@@ -156,7 +156,7 @@ impl Tap {
             self.lost += 1;
             return;
         }
-        let Seen { size, expires, stamps } = *seen;
+        let Observation { size, expires, stamps } = *seen;
         // An item in its last millisecond is still alive. A time of 0 would mean no limit.
         let left_ms = expires.map_or(0, |when| when.saturating_sub(now.unix_ms).max(1));
         self.samples.push(Sample {

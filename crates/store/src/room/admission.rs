@@ -12,10 +12,10 @@
 
 use crate::Key;
 use crate::bytes::memory::Memory;
-use crate::contents::clock::Clock;
 use crate::contents::contents::Contents;
-use crate::room::budget::Budget;
+use crate::contents::contents::ShardClock;
 use crate::room::room::Room;
+use crate::victims::budget::Budget;
 use base::{TenantId, Tick};
 use policy::rank::gittins::{Lower, Past};
 use policy::rank::{Meta, Stamps};
@@ -90,7 +90,7 @@ impl Room {
     /// Draws items of all tenants, each with the same probability, and adds up those worth less.
     fn worth_less_than(&self, contents: &mut Contents, own: f32) -> Lower {
         let mut lower = Lower::than(own);
-        let Contents { tenants, clock: Clock { tick, prng, .. }, .. } = contents;
+        let Contents { tenants, clock: ShardClock { tick, prng, .. }, .. } = contents;
         let all: usize = tenants.iter().map(|tenant| tenant.table.len()).sum();
         // Every `step`-th item, starting at a random one.
         let step = (all / DRAWN).max(1);

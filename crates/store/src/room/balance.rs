@@ -15,12 +15,12 @@
 use crate::Now;
 use crate::contents::contents::Contents;
 use crate::items::pages::pages::Pages;
-use crate::items::pages::size_class::{Move, SizeClass, SizeClassStats};
-use crate::room::budget::{Around, RoomRequest};
+use crate::items::sizes::size_class::{Move, SizeClass, SizeClassStats};
 use crate::room::room::Room;
+use crate::victims::budget::{Around, RoomRequest};
 use base::{Bytes, TenantId};
 use policy::rank::Lessons;
-use policy::rank::balance::{BETTER_BY_AGE, BETTER_LEARNT, BETTER_WATCHED, Class, giver, receiver};
+use policy::rank::balance::{BETTER_BY_AGE, BETTER_LEARNT, BETTER_WATCHED, Class, donor, receiver};
 
 /// A shard moves a page at most once in this many requests, and at most once in this part of its
 /// items. With pages moving a tenth as often, there were more misses than without any moves.
@@ -106,7 +106,7 @@ impl Room {
         for (at, class) in known.iter_mut().enumerate() {
             class.may_give = Self::can_move(contents, &step(at));
         }
-        giver(&known, to, better).map(step)
+        donor(&known, to, better).map(step)
     }
 
     /// Moves as many pages as are due, from the class whose victims are worth least to the one

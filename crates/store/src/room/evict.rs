@@ -6,14 +6,14 @@
 
 use crate::bytes::freed::Freed;
 use crate::bytes::measured::SLOTS;
-use crate::contents::clock::Clock;
 use crate::contents::contents::Contents;
-use crate::items::pages::size_class::SizeClass;
+use crate::contents::contents::ShardClock;
 use crate::items::pages::victim::Victim;
+use crate::items::sizes::size_class::SizeClass;
 use crate::items::table::bucket::address_of;
-use crate::room::budget::{Around, RoomRequest};
-use crate::room::choose::VictimQuery;
 use crate::room::room::Room;
+use crate::victims::budget::{Around, RoomRequest};
+use crate::victims::choose::VictimQuery;
 use crate::{Evictable, Now};
 use base::TenantId;
 use smallvec::SmallVec;
@@ -108,7 +108,7 @@ impl Room {
         let penalties = self.penalties(contents, at);
         let Self { pools, candidates, evictable, .. } = self;
         let seed = contents.seed();
-        let Contents { tenants, clock: Clock { tick, reader_slot, prng }, .. } = contents;
+        let Contents { tenants, clock: ShardClock { tick, reader_slot, prng }, .. } = contents;
         let tenant = &mut tenants[usize::from(at)];
         if *evictable != Evictable::Any && tenant.len(None).expires == 0 {
             return None;

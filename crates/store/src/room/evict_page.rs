@@ -5,15 +5,14 @@
 
 use crate::Now;
 use crate::bytes::freed::Freed;
-use crate::contents::clock::Clock;
 use crate::contents::contents::Contents;
-use crate::contents::tenant::TenantShard;
-use crate::items::pages::size_class::SizeClass;
+use crate::contents::contents::ShardClock;
+use crate::items::sizes::size_class::SizeClass;
 use crate::items::table::bucket::address_of;
-use crate::room::budget::RoomRequest;
-use crate::room::evict_tree::TreeTurn;
 use crate::room::expire::expire;
-use crate::room::room::Room;
+use crate::room::room::{Room, TreeTurn};
+use crate::tenant::tenant::TenantShard;
+use crate::victims::budget::RoomRequest;
 use base::TenantId;
 
 /// Pages of a class that are compared to find the one with the fewest items.
@@ -103,7 +102,7 @@ impl Room {
         own: FloorRule,
     ) -> Vec<SizeClass> {
         let pools = &self.pools;
-        let Contents { tenants, clock: Clock { prng, .. }, .. } = contents;
+        let Contents { tenants, clock: ShardClock { prng, .. }, .. } = contents;
         let may_lose = |tenant: TenantId| {
             let TenantShard { account, pages, .. } = &tenants[usize::from(tenant)];
             let is_loose = match want.tenant {
@@ -158,7 +157,7 @@ impl Room {
         of: SizeClass,
         want: &RoomRequest,
     ) -> Option<usize> {
-        let Contents { tenants, clock: Clock { prng, .. }, .. } = contents;
+        let Contents { tenants, clock: ShardClock { prng, .. }, .. } = contents;
         let pages = &tenants[usize::from(of.tenant)].pages;
         if of.class != pages.classes().large() {
             return pages.emptiest(of.class, PAGES_TRIED, address_of(want.pinned), prng);

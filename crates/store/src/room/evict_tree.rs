@@ -5,26 +5,17 @@
 //! has the lowest rank is evicted; the rank counts all of its bytes.
 
 use crate::bytes::freed::Freed;
-use crate::contents::clock::Clock;
 use crate::contents::contents::Contents;
-use crate::contents::exit::Exit;
-use crate::contents::tenant::TenantShard;
+use crate::contents::contents::ShardClock;
 use crate::items::item::Ref;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::tree::Tree;
 use crate::items::trees::trees::{has_tree, number};
-use crate::room::budget::RoomRequest;
-use crate::room::room::Room;
+use crate::learning::exit::Exit;
+use crate::room::room::{Room, TreeTurn};
+use crate::tenant::tenant::TenantShard;
+use crate::victims::budget::RoomRequest;
 use base::{TenantId, Tick};
-
-/// How often a collection is evicted when memory is needed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TreeTurn {
-    /// In proportion to the share of collections in the tenant's memory.
-    ByShare,
-    /// Always, because nothing else may be evicted.
-    Always,
-}
 
 impl Room {
     /// Evicts a collection of the pool that gives first, if one should be evicted.
@@ -57,7 +48,7 @@ impl Room {
         often: TreeTurn,
     ) -> Option<(TenantId, Slot)> {
         let Self { pools, evictable, .. } = self;
-        let Contents { tenants, clock: Clock { tick, prng, .. }, .. } = contents;
+        let Contents { tenants, clock: ShardClock { tick, prng, .. }, .. } = contents;
         let may_lose = |&tenant: &TenantId| {
             let TenantShard { account, trees, .. } = &tenants[usize::from(tenant)];
             let is_own = want.tenant == Some(tenant);

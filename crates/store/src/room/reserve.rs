@@ -25,12 +25,11 @@
 use crate::bytes::freed::Freed;
 use crate::contents::contents::Contents;
 use crate::contents::need::{Need, Reserved};
-use crate::items::pages::size_class::SizeClass;
-use crate::room::budget::{Around, RoomRequest};
-use crate::room::evict_tree::TreeTurn;
+use crate::items::sizes::size_class::SizeClass;
 use crate::room::expire::{expire, expire_for_chunk};
-use crate::room::room::Room;
+use crate::room::room::{Room, TreeTurn};
 use crate::room::tailor::tailor_class;
+use crate::victims::budget::{Around, RoomRequest};
 use crate::{Error, Now};
 use base::TenantId;
 
@@ -60,7 +59,9 @@ impl Room {
             (_, None) => {}
         }
         let place = match need.place {
-            Some(_) if need.expiry || need.chunk.is_some() => Some(contents.spared(need)),
+            Some(_) if need.expiry || need.chunk.is_some() => {
+                Some(contents.spared(need.tenant, need.hash, need.pinned))
+            }
             place => place,
         };
         Ok(Reserved { place, bytes })
@@ -138,7 +139,11 @@ impl Room {
             return Ok(());
         }
         let tenant = contents.tenant(need.tenant);
-        let held = tenant.charge_of(tenant.table.get(contents.spared(need)));
+        let held = tenant.charge_of(tenant.table.get(contents.spared(
+            need.tenant,
+            need.hash,
+            need.pinned,
+        )));
         let bytes = held.saturating_add(tenant.pages.classes().charge(chunk));
         around.budget.check_fit(contents, need.tenant, bytes)?;
         self.reserve_chunk(contents, around, need, chunk, now)
@@ -311,8 +316,6 @@ impl Room {
             }
             memory.give(need);
         }
-        // Evicted bytes stay reserved, so that no other thread can take them before this write
-        // does.
         let own = RoomRequest { own: true, ..*want };
         let mut credit = self.evict_own(contents, around, &own, tenant, need)?;
         while credit.bytes() < need && !memory.try_take(need - credit.bytes()) {

@@ -1,10 +1,9 @@
 //! The state of a shard that makes room for writes: `reserve.rs` is the one way to it.
 
 use crate::contents::contents::Contents;
-use crate::room::choose::Candidates;
-use crate::room::eviction_time::{EvictionTimes, Pauses};
-use crate::room::expire::Sweeper;
-use crate::room::pools::{OverdraftOrder, Pools};
+use crate::victims::choose::Candidates;
+use crate::victims::eviction_time::{EvictionTimes, Pauses};
+use crate::victims::pools::{OverdraftOrder, Pools};
 use crate::{Evictable, Now};
 use std::sync::Arc;
 
@@ -26,6 +25,30 @@ pub(crate) struct Room {
     /// Time that operations took to make room.
     pub(super) eviction_times: EvictionTimes,
     pub(super) sweeper: Sweeper,
+}
+
+/// The position and the state of a shard's sweep.
+#[derive(Debug, Default)]
+pub(crate) struct Sweeper {
+    pub(super) tenant: usize,
+    pub(super) position: u64,
+    /// Start of this walk through all tables, in accesses to the shard.
+    pub(super) begun: u64,
+    /// Whether the walk visits every table, to refresh stamps.
+    pub(super) for_stamps: bool,
+    /// Start of the last such walk.
+    pub(super) stamped: u64,
+    /// The tenant whose dead items the next round removes first.
+    pub(super) first: usize,
+}
+
+/// How often a collection is evicted when memory is needed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreeTurn {
+    /// In proportion to the share of collections in the tenant's memory.
+    ByShare,
+    /// Always, because nothing else may be evicted.
+    Always,
 }
 
 impl Room {

@@ -17,14 +17,14 @@
 
 use crate::bytes::key::hash_of;
 use crate::contents::contents::Contents;
-use crate::contents::tenant::TenantShard;
 use crate::items::item::Ref;
 use crate::items::pages::arena::Run;
 use crate::items::pages::class::Class;
 use crate::items::pages::page::Page;
 use crate::items::pages::pages::Pages;
-use crate::items::pages::size_classes::SizeClasses;
-use crate::room::budget::Around;
+use crate::items::sizes::size_classes::SizeClasses;
+use crate::tenant::tenant::TenantShard;
+use crate::victims::budget::Around;
 use base::TenantId;
 use std::sync::atomic::Ordering::Relaxed;
 

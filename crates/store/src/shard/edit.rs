@@ -2,10 +2,11 @@
 
 use crate::contents::need::Need;
 use crate::items::table::item_table::Slot;
-use crate::items::trees::tree::{Probe, Tree};
-use crate::room::budget::Around;
+use crate::items::trees::entry::Probe;
+use crate::items::trees::tree::Tree;
 use crate::shard::shard::Shard;
 use crate::sync::big_reader::Write;
+use crate::victims::budget::Around;
 use crate::{Change, Error, Item, Key, Now};
 
 /// Most leaves from which dead entries are removed at once.

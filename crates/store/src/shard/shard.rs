@@ -8,11 +8,11 @@
 use crate::contents::contents::Contents;
 use crate::contents::need::{Need, Reserved};
 use crate::contents::shared_reads::ReadBuffer;
-use crate::room::budget::Around;
-use crate::room::pools::Pools;
 use crate::room::room::Room;
 use crate::sync::big_reader::Buffered;
 use crate::sync::shim::AtomicBool;
+use crate::victims::budget::Around;
+use crate::victims::pools::Pools;
 use crate::{Error, Now};
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use crate::contents::need::Need;
 use crate::items::item::Parts;
 use crate::items::table::item_table::Slot;
-use crate::room::budget::Around;
 use crate::shard::shard::Shard;
+use crate::victims::budget::Around;
 use crate::{Change, Error, Item, Key, Now};
 use policy::rank::Stamps;
 

@@ -2,15 +2,16 @@
 
 use crate::bytes::account::Account;
 use crate::bytes::config::Slab;
-use crate::contents::tenant::TenantShard;
-use crate::items::pages::division::PAGES;
 use crate::items::pages::pages::Pages;
+use crate::items::sizes::division::PAGES;
 use crate::learning::penalty_classes::PenaltyClassCounts;
-use crate::room::pools::Pools;
 use crate::store::store::Admin;
 use crate::sync::shim::lock;
-use crate::{Bounds, Evictable, Evictor, Pool, Store};
+use crate::tenant::tenant::TenantShard;
+use crate::victims::pools::Pools;
+use crate::{Bounds, Evictable, Pool, Store};
 use base::{Bytes, TenantId};
+use policy::Evictor;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 

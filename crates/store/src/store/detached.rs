@@ -1,9 +1,10 @@
 //! A collection without an item: made, copied or moved without a lock, and charged all the time.
 
 use crate::bytes::account::Account;
-use crate::contents::exit::Exit;
-use crate::items::trees::tree::{Entry, Probe, Tree};
+use crate::items::trees::entry::{Entry, Probe};
+use crate::items::trees::tree::Tree;
 use crate::items::view::Saved;
+use crate::learning::exit::Exit;
 use crate::shard::shard::Shard;
 use crate::{Error, Item, Key, Loaded, Now, Store};
 use std::sync::Arc;

@@ -22,15 +22,15 @@
 //! A step locks one shard and copies a few items, and it never copies a long value.
 
 use crate::bytes::key::hash_of;
-use crate::contents::clock::Clock;
+use crate::contents::contents::ShardClock;
 use crate::contents::contents::{Contents, view};
 use crate::contents::copies::STEP_MAX;
-use crate::contents::dump_index::Loaded;
-use crate::contents::exit::Exit;
-use crate::contents::tenant::TenantShard;
+use crate::items::dump_index::Loaded;
 use crate::items::table::item_table::END;
 use crate::items::trees::trees::SMALL_TREE;
 use crate::items::view::Saved;
+use crate::learning::exit::Exit;
+use crate::tenant::tenant::TenantShard;
 use crate::{Error, Key, Now, ScanItem, Store};
 use base::{Bytes, TenantId};
 
@@ -78,7 +78,7 @@ impl Store {
         }
         shard.room_in_index(&self.around(), dump.tenant, now)?;
         let seed = self.seed;
-        let Contents { tenants, clock: Clock { tick, .. }, .. } = shard.contents_mut();
+        let Contents { tenants, clock: ShardClock { tick, .. }, .. } = shard.contents_mut();
         let TenantShard { table, pages, trees, away: Some(away), .. } =
             &mut tenants[usize::from(dump.tenant)]
         else {

@@ -1,8 +1,8 @@
 //! Learning from lifetimes: when, and from which counts. `learning/lifetimes.rs` explains it.
 
 use crate::Store;
-use crate::contents::clock::Clock;
 use crate::contents::contents::Contents;
+use crate::contents::contents::ShardClock;
 use crate::learning::lifetimes::Lifetimes;
 use crate::learning::watching::Watching;
 use crate::store::store::Admin;
@@ -114,7 +114,8 @@ impl Store {
         let (mut explorers, mut bytes) = (0.0, 0.0);
         for shard in &self.shards {
             let mut shard = shard.write_drained();
-            let Contents { tenants, clock: Clock { tick, prng, .. }, .. } = shard.contents_mut();
+            let Contents { tenants, clock: ShardClock { tick, prng, .. }, .. } =
+                shard.contents_mut();
             for (at, tenant) in tenants.iter_mut().enumerate() {
                 // The known worth of victims depends on the ranks that are replaced now.
                 tenant.pages.forget_victims();

@@ -20,7 +20,7 @@ const PIECE: usize = 64 << 10;
 
 /// Results of learning from watched keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KnownKeys {
+pub struct LearntState {
     pub(crate) learnt: LearnerState,
     /// Items of each tenant per shard, and their mean size.
     items: Vec<usize>,
@@ -47,14 +47,14 @@ impl EvictedKeys {
 
 impl Store {
     /// The results of learning from watched keys; `None` if no rank learns from them.
-    pub fn known_keys(&self) -> Option<KnownKeys> {
+    pub fn known_keys(&self) -> Option<LearntState> {
         let (learnt, mean_size) = {
             let admin = lock(&self.admin);
             let watching = admin.watching.as_ref()?;
             (watching.learner.known(), watching.indices.mean_size())
         };
         let (items, _) = self.items_by_shard(self.tenants());
-        Some(KnownKeys { learnt, items, mean_size })
+        Some(LearntState { learnt, items, mean_size })
     }
 
     /// Continues with the results of an earlier run, if a rank learns from watched keys.
@@ -62,7 +62,7 @@ impl Store {
     /// number of shards.
     pub fn recall_keys(
         &self,
-        known: &KnownKeys,
+        known: &LearntState,
         number_of: impl Fn(TenantId) -> Option<TenantId>,
         now: Now,
     ) {

@@ -1,12 +1,12 @@
 //! Size classes as the pilot sees them: statistics, and moves of pages by a plan.
 
-use crate::contents::tenant::TenantShard;
-use crate::items::pages::size_class::{Move, SizeClassStats};
+use crate::items::sizes::size_class::{Move, SizeClassStats};
 use crate::items::table::item_table::SHARE;
 use crate::room::balance::request_of;
 use crate::room::room::Room;
 use crate::shard::shard::Shard;
 use crate::sync::shim::lock;
+use crate::tenant::tenant::TenantShard;
 use crate::{Now, Store};
 use base::{Bytes, Sample, TenantId};
 use std::sync::atomic::Ordering::Relaxed;

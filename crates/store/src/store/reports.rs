@@ -1,8 +1,8 @@
 //! Statistics, samples, eviction times and removals, collected from all shards.
 
 use crate::learning::removals::{Removal, RemovalListener, Removals};
-use crate::room::eviction_time::Pauses;
 use crate::sync::shim::lock;
+use crate::victims::eviction_time::Pauses;
 use crate::{Counters, Len, PenaltyClassStats, Store, TenantStats};
 use base::penalty::CLASSES;
 use base::{Bytes, Filter, Sample, TenantId};

@@ -11,8 +11,8 @@
 //! three in a hundred.
 
 use crate::bytes::measured::Fetched;
-use crate::contents::exit::Exit;
 use crate::items::view::Saved;
+use crate::learning::exit::Exit;
 use crate::sync::shim::lock;
 use crate::{Error, Key, Now, Store};
 use base::{Micros, TenantId};

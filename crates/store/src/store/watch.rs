@@ -2,9 +2,9 @@
 
 use crate::bytes::freed::Freed;
 use crate::learning::watching::{LOOKS_APART, PART, costs, options};
-use crate::room::budget::RoomRequest;
 use crate::store::store::Admin;
 use crate::sync::shim::lock;
+use crate::victims::budget::RoomRequest;
 use crate::{Now, Store};
 use base::Micros;
 use policy::rank::gittins::{Indices, Memory, TENANTS};

@@ -18,10 +18,10 @@ mod trees;
 mod volatile;
 
 use crate::bytes::key::hash_of;
-use crate::contents::tenant::TenantShard;
 use crate::items::table::item_table::END;
 use crate::learning::watching::Watching;
 use crate::sync::shim::lock;
+use crate::tenant::tenant::TenantShard;
 use crate::{Config, Key, Now, Store};
 use base::{Bytes, Micros, TenantId};
 use std::collections::HashMap;

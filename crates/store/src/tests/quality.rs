@@ -2,8 +2,8 @@
 //! same bytes for items. Draws that are not uniform, wrong ages or stale pools would show here.
 
 use super::{at, key, limited};
-use crate::contents::tenant::TenantShard;
-use crate::items::pages::page::TAG;
+use crate::items::sizes::layout::TAG;
+use crate::tenant::tenant::TenantShard;
 use crate::{Bounds, Config, Counters, Evictor, Pool, Slab, Store, charge};
 use base::{Access, Bytes, Prng, TenantId, hash};
 use policy::rank::lhd::{Learner, Lived};

@@ -25,7 +25,7 @@ fn the_tap_tells_what_a_model_must_know() {
     store.delete(&k, at(5));
     let mut samples = vec![];
     assert_eq!(store.drain(&mut samples), 0);
-    let chunk = store.sizes.charge(charge(3, 5, true) - crate::items::pages::page::TAG);
+    let chunk = store.sizes.charge(charge(3, 5, true) - crate::items::sizes::layout::TAG);
     let size = (chunk + crate::items::table::item_table::SHARE) as u32;
     let told: Vec<_> = samples.iter().map(|s| (s.sighting, s.size, s.ttl, s.time)).collect();
     let ms = Micros::from_millis;

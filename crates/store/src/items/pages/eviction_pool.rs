@@ -1,4 +1,4 @@
-//! The state of a class's rounds of evictions. `room/queue.rs` explains the rounds.
+//! The state of a class's rounds of evictions. `victims/queue.rs` explains the rounds.
 
 use crate::items::pages::victim::PageSlot;
 

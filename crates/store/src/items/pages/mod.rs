@@ -15,20 +15,17 @@
 //!
 //! `size_classes.rs` defines the classes, `division.rs` chooses them for a limit, `page.rs` is one
 //! page, `class.rs` the pages of a class, and `pages.rs` a tenant's pages in one shard.
-//! `room/choose.rs` chooses the victims of a class, and `room/tailor.rs` fits a class to items of
+//! `victims/choose.rs` chooses the victims of a class, and `room/tailor.rs` fits a class to items of
 //! one size.
 
 #[allow(unsafe_code)]
 pub(crate) mod arena;
 pub(crate) mod class;
 pub(crate) mod class_list;
-pub(crate) mod division;
 pub(crate) mod eviction_pool;
 #[allow(unsafe_code)]
 mod mapping;
 #[allow(unsafe_code)]
 pub(crate) mod page;
 pub(crate) mod pages;
-pub(crate) mod size_class;
-pub(crate) mod size_classes;
 pub(crate) mod victim;

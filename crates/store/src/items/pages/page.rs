@@ -26,29 +26,17 @@
 
 use crate::items::item::{ALIGN, Owned, Parts, Ref};
 use crate::items::pages::arena::Run;
-use crate::items::pages::size_classes::SizeClasses;
+use crate::items::sizes::layout::{HEAD, STEP, TAG, chunk_of};
+use crate::items::sizes::size_classes::SizeClasses;
 use crate::sync::prefetch::{EXPECTED, LINE, fetch};
 use policy::rank::{Stamps, Tag};
 use std::ops::Range;
 use std::ptr::NonNull;
 
-/// Bytes before the tags: one line.
-pub(crate) const HEAD: u64 = 64;
-/// Bytes of a tag.
-pub(crate) const TAG: u64 = 4;
-
-/// Chunks, the head and tags are multiples of this, which is the alignment of items.
-pub(crate) const STEP: u64 = 4;
-
 const _: () = assert!(
     STEP.is_multiple_of(ALIGN as u64) && HEAD.is_multiple_of(STEP) && TAG.is_multiple_of(STEP)
 );
 const _: () = assert!(size_of::<Tag>() == TAG as usize && size_of::<Head>() <= HEAD as usize);
-
-/// Bytes of a chunk in a page of `page` bytes with `slots` slots.
-pub(crate) const fn chunk_of(page: u64, slots: u64) -> u64 {
-    ((page - HEAD) / slots - TAG) & !(STEP - 1)
-}
 
 /// No slot.
 const NIL: u32 = u32::MAX;

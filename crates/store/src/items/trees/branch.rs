@@ -1,11 +1,13 @@
 //! A node of the tree, and the summary of it that its parent has.
 
+use crate::items::trees::entry::{Entry, NEVER, New, Probe, Spot};
 use crate::items::trees::leaf;
 use crate::items::trees::leaf::{Grows, LEAF_MAX, allocated};
-use crate::items::trees::tree::{Entry, FANOUT, NEVER, New, Probe, Spot};
 use std::cmp::Ordering;
 use std::ops::Range;
 
+/// Most children of an inner node.
+pub(crate) const FANOUT: usize = 32;
 /// Bytes of the largest inner node.
 pub(crate) const INNER_MAX: usize = inner_bytes(FANOUT + 1);
 

@@ -12,7 +12,7 @@
 //! A search reads the heads one after the other. For some thirty entries in a kilobyte that is as
 //! fast as a table of offsets, and needs no memory.
 
-use crate::items::trees::tree::{Entry, NEVER, New, Spot};
+use crate::items::trees::entry::{Entry, NEVER, New, Spot};
 use std::cmp::Ordering;
 use std::ops::Range;
 

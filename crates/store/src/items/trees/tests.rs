@@ -1,6 +1,7 @@
 //! Compares trees with maps and vectors.
 
 use super::*;
+use crate::items::trees::branch::FANOUT;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Counts of penalty classes: updates by the items of a tenant that enter and leave.
 
-use crate::contents::tenant::TenantShard;
 use crate::items::table::item_table::Slot;
+use crate::tenant::tenant::TenantShard;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl TenantShard {

@@ -1,7 +1,7 @@
 //! The division of memory into shards, pages and classes for a limit.
 
 use crate::bytes::config::Slab;
-use crate::items::pages::size_classes::SizeClasses;
+use crate::items::sizes::size_classes::SizeClasses;
 
 /// Least and most bytes of a page, by default. The items of one page are removed in far less than a
 /// millisecond.

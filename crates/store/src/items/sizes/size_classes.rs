@@ -10,7 +10,7 @@
 //! class may be *fitted*: its chunks have that size, and its pages are so long that little is left
 //! over. Longer items of the class then belong to the next one (`room/tailor.rs`).
 
-use crate::items::pages::page::{HEAD, STEP, TAG, chunk_of};
+use crate::items::sizes::layout::{HEAD, STEP, TAG, chunk_of};
 use std::sync::Arc;
 
 /// Most bytes of a chunk for small items: enough for a collection with a key of usual length.

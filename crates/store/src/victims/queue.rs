@@ -25,7 +25,7 @@ use crate::items::pages::eviction_pool::{EvictionPool, LINES, MANY, NOBODY, Next
 use crate::items::pages::pages::Pages;
 use crate::items::pages::victim::Victim;
 use crate::items::table::item_table::ItemTable;
-use crate::room::choose::{Candidates, VictimQuery};
+use crate::victims::choose::{Candidates, VictimQuery};
 use base::Prng;
 use policy::Evictor;
 

@@ -4,7 +4,7 @@
 use crate::bytes::account::Account;
 use crate::bytes::freed::Freed;
 use crate::bytes::stats::{Counters, Len};
-use crate::contents::dump_index::DumpIndex;
+use crate::items::dump_index::DumpIndex;
 use crate::items::item::{Owned, Ref};
 use crate::items::pages::pages::Pages;
 use crate::items::pages::victim::Victim;

@@ -4,11 +4,11 @@
 //! item. It counts when its fetch ends in a write, for the class of the written item. A miss
 //! without a following write has no class, and no page would help it.
 
-use crate::contents::tenant::TenantShard;
 use crate::items::item::Ref;
 use crate::items::pages::class::Class;
 use crate::items::pages::pages::Pages;
 use crate::items::table::item_table::Slot;
+use crate::tenant::tenant::TenantShard;
 
 impl Class {
     /// The age from which on an item is in the last page's worth of memory, in requests to the

@@ -162,7 +162,7 @@ impl EvictionTimes {
 
     /// Begins to make room for the operation with this count of accesses; false if it is made
     /// already.
-    pub(super) fn begin(&mut self, tick: u64) -> bool {
+    pub(crate) fn begin(&mut self, tick: u64) -> bool {
         if self.is_open {
             return false;
         }
@@ -175,7 +175,7 @@ impl EvictionTimes {
     }
 
     /// Ends to make room, which took this time.
-    pub(super) fn end(&mut self, nanos: u64, now: Now) {
+    pub(crate) fn end(&mut self, nanos: u64, now: Now) {
         self.last.nanos += nanos;
         self.last.unix_ms = now.unix_ms;
         self.is_open = false;

@@ -12,7 +12,7 @@
 use crate::Pool;
 use crate::bytes::account::Account;
 use crate::bytes::measured::SLOTS;
-use crate::room::budget::RoomRequest;
+use crate::victims::budget::RoomRequest;
 use base::{Prng, TenantId};
 use policy::Evictor;
 use policy::rank::{Learnt, Lessons};
