@@ -3,11 +3,11 @@
 //! The thread that holds a shard exclusively counts the lifetimes that ended, by age and class.
 //! Readers record their hits (`contents/shared_reads.rs`). There is one set of counters per reader
 //! slot, because threads are spread over the slots, shared by all shards. So the counters of a
-//! thread stay in its caches. The sweep checks now and then whether it is time to learn. Then it draws a
-//! few items in one shard after the other, for the lifetimes that still last. It takes the counts,
-//! learns without any shard's lock, and swaps the whole table of ranks, like a change of the pools.
-//! While no pool's rank learns, the shards hold no counters, and a request pays one check of a null
-//! pointer.
+//! thread stay in its caches. The sweep checks now and then whether it is time to learn. Then it
+//! draws a few items in one shard after the other, for the lifetimes that still last. It takes the
+//! counts, learns without any shard's lock, and swaps the whole table of ranks, like a change of
+//! the pools. While no pool's rank learns, the shards hold no counters, and a request pays one
+//! check of a null pointer.
 //!
 //! Ages are in requests to a shard. They apply to other shards too, because each has approximately
 //! the same share of the requests.

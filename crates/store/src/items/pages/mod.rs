@@ -13,10 +13,10 @@
 //!             large   ─▶ run, run, …       each: head │ tag │ one item
 //! ```
 //!
-//! `size_classes.rs` defines the classes, `division.rs` chooses them for a limit, `page.rs` is one
-//! page, `class.rs` the pages of a class, and `pages.rs` a tenant's pages in one shard.
-//! `victims/choose.rs` chooses the victims of a class, and `room/tailor.rs` fits a class to items of
-//! one size.
+//! `sizes/` defines the classes. `page.rs` is one page, `class.rs` the pages of a class, and
+//! `pages.rs` a tenant's pages in one shard.
+//! `victims/choose.rs` chooses the victims of a class, and `room/tailor.rs` fits a class to items
+//! of one size.
 
 #[allow(unsafe_code)]
 pub(crate) mod arena;
