@@ -135,7 +135,9 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     let server = handle.server.clone();
     handle.spawn("housekeeping", move || housekeeping::run(&server))?;
     let server = handle.server.clone();
-    handle.spawn("resident", move || process_memory::run(&server))?;
+    handle.spawn("resident", move || {
+        process_memory::run(&server.process, &server.stats, &server.store);
+    })?;
     let server = handle.server.clone();
     handle.spawn("pilot", move || pilot::run(&server))?;
     let server = handle.server.clone();

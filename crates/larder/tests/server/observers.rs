@@ -143,7 +143,7 @@ fn heard(client: &mut Client) -> Vec<String> {
     }
 }
 
-/// What every origin shows of an observer, in the order of [`ALL`].
+/// The view of an observer on every origin, in the order of [`ALL`].
 fn seen(arguments: &str, see: impl Fn(&mut Bench, Origin) -> String) -> [String; 5] {
     ALL.map(|origin| see(&mut Bench::new(arguments), origin))
 }

@@ -6,12 +6,13 @@
 //! stay within 3 % above the limit if the store were full and the ratio the same? If not, the
 //! reserve grows; otherwise it shrinks.
 
-use crate::server::Server;
+use crate::server::ProcessInfo;
+use crate::services::stats::Stats;
 use crate::text::os::resident;
 use base::Bytes;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use store::Store;
 
 /// The time between two measurements.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -32,10 +33,10 @@ const BASE_MAX: u64 = if cfg!(debug_assertions) { 32 << 20 } else { 16 << 20 };
 const MODELS: u64 = 8 << 20;
 
 /// Measures until the server ends.
-pub(crate) fn run(server: &Arc<Server>) {
+pub(crate) fn run(process: &ProcessInfo, stats: &Stats, store: &Store) {
     let empty = resident().min(BASE_MAX);
-    while !server.process.is_stopping() {
-        watch_memory(server, empty);
+    while !process.is_stopping() {
+        watch_memory(store, stats, process.is_shared(), empty);
         std::thread::park_timeout(PERIOD);
     }
 }
@@ -45,20 +46,20 @@ fn reserve_max(limit: Bytes) -> Bytes {
 }
 
 /// Measures resident memory, and sets the reserve.
-fn watch_memory(server: &Server, empty: u64) {
-    let (used, limit) = server.memory();
+fn watch_memory(store: &Store, stats: &Stats, is_shared: bool, empty: u64) {
+    let (used, limit) = (store.used(), store.limit());
     let base = if limit.0 >= SMALL * empty { 0 } else { empty + MODELS };
-    server.stats.used_peak.fetch_max(used.0, Relaxed);
+    stats.used_peak.fetch_max(used.0, Relaxed);
     let resident = resident();
-    server.stats.resident.store(resident, Relaxed);
-    let reserve = server.store.reserve();
-    let next = if server.process.is_shared() {
+    stats.resident.store(resident, Relaxed);
+    let reserve = store.reserve();
+    let next = if is_shared {
         Bytes(0)
     } else {
         next_reserve(reserve, resident.saturating_sub(base), used, limit)
     };
     if next != reserve {
-        server.store.set_reserve(next);
+        store.set_reserve(next);
     }
 }
 

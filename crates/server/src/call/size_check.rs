@@ -6,9 +6,9 @@
 //! checks again when it sees the old value, before it builds the new one.
 
 use super::call::Call;
-use crate::server::{Server, View};
+use crate::server::View;
 use base::{Bytes, TenantId};
-use store::Error;
+use store::{Error, Store};
 
 /// Values up to this length are built without a check; the store itself refuses them if needed.
 const SMALL: usize = 16 << 10;
@@ -35,20 +35,20 @@ pub(crate) struct Room {
 
 impl Room {
     /// The room for a value of at least `len` bytes. The caller must hold no lock of the store.
-    pub(crate) fn of(server: &Server, view: &View, tenant: TenantId, len: usize) -> Self {
+    pub(crate) fn of(store: &Store, view: &View, tenant: TenantId, len: usize) -> Self {
         let value_max = view.settings.proto_max_bulk_len.0;
         if is_small(len) {
             return Self { value_max, item_max: u64::MAX, left: u64::MAX, free: None };
         }
-        let limit = match server.store.limit().0 {
+        let limit = match store.limit().0 {
             0 => u64::MAX,
-            limit => limit.saturating_sub(server.store.reserve().0),
+            limit => limit.saturating_sub(store.reserve().0),
         };
         let item_max = limit.min(view.max_of(tenant).map_or(u64::MAX, |max| max.0));
         let is_large = len as u64 > item_max / LARGE;
-        let kept = if is_large { server.store.protected_from(tenant).0 } else { 0 };
-        let nothing_leaves = view.nothing_leaves(&server.store);
-        let free = nothing_leaves.then(|| limit.saturating_sub(server.store.used().0));
+        let kept = if is_large { store.protected_from(tenant).0 } else { 0 };
+        let nothing_leaves = view.nothing_leaves(store);
+        let free = nothing_leaves.then(|| limit.saturating_sub(store.used().0));
         Self { value_max, item_max, left: item_max.saturating_sub(kept), free }
     }
 

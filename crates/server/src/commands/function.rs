@@ -7,6 +7,7 @@ use crate::facts::flag::{
     ALLOW_BUSY, CARRIES, DENY_OOM, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED, WRITE,
 };
 use crate::facts::{COUNTED_KEYS, access};
+use crate::scripting::engine::parts_of;
 use crate::scripting::library::Library;
 use crate::text::glob;
 
@@ -94,14 +95,16 @@ fn load(call: &mut Call<'_>) -> Done {
         }
         replaces = true;
     }
-    let name = call.server.scripts.lock().load_library(call.server, call.arg(last), replaces)?;
+    let mut engine = call.server.scripts.lock();
+    let name = engine.load_library(parts_of(call), call.arg(last), replaces)?;
+    drop(engine);
     call.out.bulk(name.as_bytes());
     Ok(())
 }
 
 fn delete(call: &mut Call<'_>) -> Done {
     let name = call.text(2);
-    if !call.server.scripts.lock().delete_library(call.server, &name) {
+    if !call.server.scripts.lock().delete_library(&call.server.scripts, &name) {
         return Err(Failure::err("Library not found"));
     }
     call.ok()
@@ -114,7 +117,7 @@ fn flush(call: &mut Call<'_>) -> Done {
     if call.args.len() == 3 && !call.is(2, "sync") && !call.is(2, "async") {
         return Err(Failure::err("FUNCTION FLUSH only supports SYNC|ASYNC option"));
     }
-    call.server.scripts.lock().flush_libraries(call.server);
+    call.server.scripts.lock().flush_libraries(&call.server.scripts);
     call.ok()
 }
 
@@ -265,10 +268,10 @@ fn restore(call: &mut Call<'_>) -> Done {
     }
     let mut engine = call.server.scripts.lock();
     if call.is(3, "flush") {
-        engine.flush_libraries(call.server);
+        engine.flush_libraries(&call.server.scripts);
     }
     for code in libraries {
-        engine.load_library(call.server, code, replaces)?;
+        engine.load_library(parts_of(call), code, replaces)?;
     }
     call.ok()
 }

@@ -4,7 +4,8 @@ use crate::call::{Call, Command, Done};
 use crate::facts::REDIS_VERSION;
 use crate::facts::table::get;
 use crate::observe::report::report;
-use crate::server::Server;
+use crate::server::Clients;
+use crate::services::scripts::Scripts;
 use ::report::{Report, facts};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -51,8 +52,8 @@ impl Fields {
         let _ = write!(self.text, "{name}:{value}\r\n");
     }
 
-    fn report(&mut self, server: &Server) -> Arc<Report> {
-        Arc::clone(self.report.get_or_insert_with(|| report(server)))
+    fn report(&mut self, call: &Call<'_>) -> Arc<Report> {
+        Arc::clone(self.report.get_or_insert_with(|| report(call.server)))
     }
 }
 
@@ -159,9 +160,9 @@ fn ratio(a: u64, b: u64) -> f64 {
     if b == 0 { 0.0 } else { a as f64 / b as f64 }
 }
 
-fn buffers(server: &Server) -> u64 {
+fn buffers(clients: &Clients) -> u64 {
     let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
-    server.clients.all().iter().map(|client| load(&client.input) + load(&client.output)).sum()
+    clients.all().iter().map(|client| load(&client.input) + load(&client.output)).sum()
 }
 
 fn memory(call: &Call<'_>, out: &mut Fields) {
@@ -180,7 +181,7 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
         out.add(&format!("{name}_human"), human(bytes));
     }
     out.add("used_memory_peak_perc", format_args!("{:.2}%", 100.0 * ratio(used, peak)));
-    let overhead = buffers(call.server) + call.server.scripts.usage.bytes();
+    let overhead = buffers(&call.server.clients) + call.server.scripts.usage.bytes();
     out.add("used_memory_overhead", overhead);
     out.add("used_memory_startup", 0);
     out.add("used_memory_dataset", used);
@@ -194,13 +195,13 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     out.add("mem_not_counted_for_evict", 0);
     out.add("mem_replication_backlog", 0);
     out.add("mem_clients_slaves", 0);
-    out.add("mem_clients_normal", buffers(call.server));
+    out.add("mem_clients_normal", buffers(&call.server.clients));
     out.add("mem_aof_buffer", 0);
     out.add("mem_allocator", "jemalloc");
     out.add("active_defrag_running", 0);
     out.add("lazyfree_pending_objects", 0);
     out.add("lazyfreed_objects", 0);
-    scripts(call.server, out);
+    scripts(&call.server.scripts, out);
     absent(out, "mem_total_replication_buffers mem_cluster_links");
     // The allocator's own numbers are unknown: fragmentation is resident memory beyond the used
     // bytes.
@@ -214,8 +215,8 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
 }
 
 /// The memory of scripts. One interpreter runs both scripts and functions.
-fn scripts(server: &Server, out: &mut Fields) {
-    let usage = &server.scripts.usage;
+fn scripts(scripts: &Scripts, out: &mut Fields) {
+    let usage = &scripts.usage;
     let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
     let (vm, eval, functions) =
         (load(&usage.vm), load(&usage.script_bytes), load(&usage.function_bytes));
@@ -434,13 +435,13 @@ fn keyspace(call: &Call<'_>, out: &mut Fields) {
 }
 
 fn larder(call: &Call<'_>, out: &mut Fields) {
-    for (name, number) in facts::of_server(&out.report(call.server)) {
+    for (name, number) in facts::of_server(&out.report(call)) {
         out.add(name, facts::show(number));
     }
 }
 
 fn tenants(call: &Call<'_>, out: &mut Fields) {
-    for tenant in &out.report(call.server).tenants {
+    for tenant in &out.report(call).tenants {
         let all: Vec<_> = facts::of_tenant(tenant)
             .map(|(name, number)| {
                 let name = name.strip_prefix("tenant_").unwrap_or(&name);
@@ -456,7 +457,7 @@ pub(super) fn memory_stats(call: &mut Call<'_>) -> Done {
     let (used, _) = call.server.memory();
     let resident = call.server.stats.resident();
     let keys = call.server.store.len(Scope::ALL).items;
-    let clients = buffers(call.server);
+    let clients = buffers(&call.server.clients);
     let fields = [
         ("peak.allocated", call.server.stats.used_peak.load(Ordering::Relaxed).max(used.0)),
         ("total.allocated", used.0),

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Command, Done, Failure};
 use crate::facts::flag::ADMIN;
-use crate::server::Server;
+use crate::server::Logs;
 use crate::services::slow_log::SlowLog;
 use wire::resp::{Reply, parse_integer, split_line};
 
@@ -76,11 +76,11 @@ impl Kind {
         }
     }
 
-    const fn log(self, server: &Server) -> &SlowLog {
+    const fn log(self, logs: &Logs) -> &SlowLog {
         match self {
-            Self::Slow => &server.logs.slow,
-            Self::LargeRequest => &server.logs.large_requests,
-            Self::LargeReply => &server.logs.large_replies,
+            Self::Slow => &logs.slow,
+            Self::LargeRequest => &logs.large_requests,
+            Self::LargeReply => &logs.large_replies,
         }
     }
 }
@@ -104,7 +104,7 @@ fn show(call: &mut Call<'_>, count: i64, kind: Kind) -> Done {
     if count < -1 {
         return Err("ERR count should be greater than or equal to -1".into());
     }
-    let entries = kind.log(call.server).newest(usize::try_from(count).unwrap_or(usize::MAX));
+    let entries = kind.log(&call.server.logs).newest(usize::try_from(count).unwrap_or(usize::MAX));
     call.out.array(entries.len());
     for entry in entries {
         call.out.array(6);
@@ -122,12 +122,12 @@ fn show(call: &mut Call<'_>, count: i64, kind: Kind) -> Done {
 }
 
 fn len(call: &mut Call<'_>, kind: Kind) -> Done {
-    call.out.integer(kind.log(call.server).len() as i64);
+    call.out.integer(kind.log(&call.server.logs).len() as i64);
     Ok(())
 }
 
 fn reset(call: &mut Call<'_>, kind: Kind) -> Done {
-    kind.log(call.server).reset();
+    kind.log(&call.server.logs).reset();
     call.ok()
 }
 

@@ -446,7 +446,7 @@ pub(super) fn check_len(call: &Call<'_>, len: usize) -> Done {
 
 /// The room for a value of a key, of at least `len` bytes.
 pub(super) fn room(call: &Call<'_>, key: &Key<'_>, len: usize) -> Room {
-    Room::of(call.server, call.view, key.tenant, len)
+    Room::of(&call.server.store, call.view, key.tenant, len)
 }
 
 fn append(call: &mut Call<'_>) -> Done {

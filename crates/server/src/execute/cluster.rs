@@ -1,6 +1,6 @@
 //! The slots of a cluster: keys and channels of a call must belong to this node.
 
-use super::admit::Refused;
+use super::refused::Refused;
 use crate::call::{Call, Failure};
 use crate::facts::flag::SLOTTED;
 use crate::facts::table::get;

@@ -1,7 +1,8 @@
 //! A command of RESP at the door: how it is admitted, carried out and refused.
 
-use super::admit::{Refused, resolve};
-use super::request::{Origin, Request};
+use super::admit::resolve;
+use super::refused::Refused;
+use super::request::{AnyRequest, Origin};
 use super::slow::note_slow;
 use super::{admit, hot_keys, http_guard, missing_keys, monitor, queue, script, slow, tracking};
 use crate::call::{Call, Done, Failure, OVERFLOW, handler};
@@ -14,7 +15,7 @@ use std::sync::atomic::Ordering;
 /// commands, the brief commands of EXEC and scripts are not timed.
 const LONG_US: i64 = 1_000;
 
-impl Request for Call<'_> {
+impl AnyRequest for Call<'_> {
     type Command = u16;
     type Refused = Refused;
 
@@ -167,7 +168,7 @@ fn run_timed(call: &mut Call<'_>, number: u16) -> (Done, u64) {
         wait.took_us += micros;
     } else if call.view.settings.is_slow(micros) && !get(number).has(flag::ABORTS) {
         let args: Vec<&[u8]> = call.args.iter_from(0).collect();
-        note_slow(call.server, call.view, &call.session.client, &args, micros, 1);
+        note_slow(&call.server.logs, call.view, &call.session.client, &args, micros, 1);
     }
     (result, micros)
 }

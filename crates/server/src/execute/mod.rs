@@ -11,6 +11,7 @@ pub(crate) mod nested;
 pub(crate) mod observers;
 pub(crate) mod permission;
 mod queue;
+mod refused;
 pub(crate) mod request;
 pub(crate) mod run;
 mod script;

@@ -5,7 +5,7 @@
 //! only if it is admitted.
 
 use super::observers::{self, Batch};
-use super::request::{Origin, Outcome, Request};
+use super::request::{AnyRequest, Origin, Outcome};
 use crate::call::{Call, size_check};
 use crate::facts::flag::WRITE;
 use crate::facts::table::{find, get};
@@ -16,8 +16,7 @@ use wire::slots::slot;
 /// Runs a command of EXEC, of a script, or of a blocked client, and writes its reply. The error of
 /// a script's command is left in [`super::request::Script`] instead.
 pub(crate) fn run(call: &mut Call<'_>, origin: Origin<'_>) -> Outcome {
-    let worker = call.session.client.place.worker;
-    let batch = Batch::nested(call.server, call.view, worker, origin);
+    let batch = Batch::nested(call, origin);
     match call.admit(origin) {
         Ok(number) if !may_run(call, number, origin) => return Outcome::Postponed,
         Ok(number) if batch.is_observed() => {

@@ -3,8 +3,10 @@
 //! A batch asks once which observers are on. While none is, a request pays one test.
 
 use super::missing_keys::looks_for_missing;
-use super::request::{Origin, Outcome, Request};
-use crate::server::{Server, View};
+use super::request::{AnyRequest, Origin, Outcome};
+use crate::call::Call;
+use crate::server::{Audience, Turns, View};
+use crate::services::hot_keys::HotKeys;
 use crate::services::monitors::{MONITOR, TRACE};
 use std::time::Instant;
 
@@ -104,7 +106,11 @@ pub(crate) struct Batch {
 
 /// A batch of a client's requests, before its observers are known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begins {
+pub(crate) struct Begins<'a> {
+    pub(crate) audience: &'a Audience,
+    pub(crate) hot_keys: &'a HotKeys,
+    pub(crate) turns: &'a Turns,
+    pub(crate) view: &'a View,
     /// The number of the worker.
     pub(crate) worker: usize,
     /// The number of batches for which this one is timed; 0 if it is not timed.
@@ -117,39 +123,40 @@ pub(crate) struct Begins {
 impl Batch {
     /// A batch of a client of RESP.
     #[inline]
-    pub(crate) fn of_redis(server: &Server, view: &View, begins: Begins) -> Self {
-        Self::begin(server, view, begins, COLUMNS[Origin::Client.column()])
+    pub(crate) fn of_redis(begins: Begins<'_>) -> Self {
+        Self::begin(begins, COLUMNS[Origin::Client.column()])
     }
 
     /// A batch of a client of memcached's protocol.
     #[inline]
-    pub(crate) fn of_memcached(server: &Server, view: &View, begins: Begins) -> Self {
-        Self::begin(server, view, begins, COLUMNS[MEMCACHED])
+    pub(crate) fn of_memcached(begins: Begins<'_>) -> Self {
+        Self::begin(begins, COLUMNS[MEMCACHED])
     }
 
     #[inline]
-    fn begin(server: &Server, view: &View, begins: Begins, column: Set) -> Self {
-        let Begins { worker, weight, now_ms, is_busy } = begins;
-        let paused = server.turns.pause.until(now_ms).is_some();
+    fn begin(begins: Begins<'_>, column: Set) -> Self {
+        let Begins { audience, hot_keys, turns, view, worker, weight, now_ms, is_busy } = begins;
+        let paused = turns.pause.until(now_ms).is_some();
         let timed = set_if(TIMES | TOP_KEYS, weight > 0);
         let asked = set_if(PAUSE, paused) | set_if(BUSY, is_busy) | timed;
-        let on = (asked | Self::asked(server, view)) & column;
+        let on = (asked | Self::asked(audience, hot_keys, view)) & column;
         Self { on, weight, worker }
     }
 
     /// The observers of a command within a command.
-    pub(super) fn nested(server: &Server, view: &View, worker: usize, origin: Origin<'_>) -> Self {
-        let on = Self::asked(server, view) & COLUMNS[origin.column()];
-        Self { on, weight: 0, worker }
+    pub(super) fn nested(call: &Call<'_>, origin: Origin<'_>) -> Self {
+        let asked = Self::asked(&call.server.audience, &call.server.stats.hot_keys, call.view);
+        let worker = call.session.client.place.worker;
+        Self { on: asked & COLUMNS[origin.column()], weight: 0, worker }
     }
 
     /// The observers that clients or settings ask for.
     #[inline]
-    fn asked(server: &Server, view: &View) -> Set {
-        set_if(MONITORS, server.audience.monitors.is_wanted(MONITOR | TRACE))
-            | set_if(TRACKING, server.audience.tracking.is_active())
+    fn asked(audience: &Audience, hot_keys: &HotKeys, view: &View) -> Set {
+        set_if(MONITORS, audience.monitors.is_wanted(MONITOR | TRACE))
+            | set_if(TRACKING, audience.tracking.is_active())
             | set_if(MISSING_KEYS, looks_for_missing(view))
-            | set_if(HOT_KEYS, server.stats.hot_keys.is_active())
+            | set_if(HOT_KEYS, hot_keys.is_active())
     }
 
     /// Whether any observer sees the requests.
@@ -180,7 +187,7 @@ const fn set_if(observers: Set, is_on: bool) -> Set {
 }
 
 /// Runs a request by `carry_out` while the observers of its batch look on.
-pub(super) fn run<R: Request>(
+pub(super) fn run<R: AnyRequest>(
     request: &mut R,
     batch: &Batch,
     carry_out: impl FnOnce(&mut R) -> Option<R::Command>,

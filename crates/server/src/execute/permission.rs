@@ -1,6 +1,6 @@
 //! Permissions of a client's user for a call, and the log of refusals.
 
-use super::admit::Refused;
+use super::refused::Refused;
 use crate::call::{Call, Failure};
 use crate::facts::Databases;
 use crate::facts::table::get;

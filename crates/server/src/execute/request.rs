@@ -46,7 +46,7 @@ pub(crate) struct Script {
 ///
 /// `worker` is the number of the worker that runs the request, and has the counters. The methods
 /// below `refuse` are the observers. Each does nothing unless the protocol has it.
-pub(crate) trait Request {
+pub(crate) trait AnyRequest {
     /// The command that the request names.
     type Command: Copy;
     /// The reason why a request does not run.

@@ -4,7 +4,7 @@
 //! the observers of `observers.rs` see the request.
 
 use super::observers::{self, Batch};
-use super::request::{Origin, Outcome, Request};
+use super::request::{AnyRequest, Origin, Outcome};
 use wire::resp;
 
 /// Whether a command may run scripts, which may take long: EVAL and related commands, FCALL, EXEC.
@@ -23,7 +23,7 @@ pub(crate) fn may_run_scripts(command: &resp::Command<'_>) -> bool {
 
 /// Runs a request of a client, and writes its reply.
 #[inline]
-pub(crate) fn run<R: Request>(request: &mut R, batch: &Batch) -> Outcome {
+pub(crate) fn run<R: AnyRequest>(request: &mut R, batch: &Batch) -> Outcome {
     if batch.is_observed() {
         return run_observed(request, batch);
     }
@@ -35,7 +35,7 @@ pub(crate) fn run<R: Request>(request: &mut R, batch: &Batch) -> Outcome {
 /// there is one.
 #[allow(clippy::inline_always, reason = "of a GET the call alone would be a hundredth")]
 #[inline(always)]
-fn carry_out<R: Request>(request: &mut R, batch: &Batch) -> Option<R::Command> {
+fn carry_out<R: AnyRequest>(request: &mut R, batch: &Batch) -> Option<R::Command> {
     match request.admit(Origin::Client) {
         Ok(command) => {
             request.handle(command, Origin::Client, batch.worker());
@@ -46,6 +46,6 @@ fn carry_out<R: Request>(request: &mut R, batch: &Batch) -> Option<R::Command> {
 }
 
 #[inline(never)]
-fn run_observed<R: Request>(request: &mut R, batch: &Batch) -> Outcome {
+fn run_observed<R: AnyRequest>(request: &mut R, batch: &Batch) -> Outcome {
     observers::run(request, batch, |request| carry_out(request, batch))
 }

@@ -1,6 +1,6 @@
 //! Commands of scripts: the checks beyond those of a client's command, and their errors.
 
-use super::admit::Refused;
+use super::refused::Refused;
 use super::request::Script;
 use crate::call::{Call, Failure, OUT_OF_MEMORY};
 use crate::facts::flag::{DENY_OOM, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, WRITE};

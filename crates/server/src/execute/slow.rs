@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::facts::flag::SECRET;
 use crate::facts::table::{find, get};
-use crate::server::{Server, View};
+use crate::server::{Logs, View};
 use crate::services::clients::Client;
 use crate::services::stats;
 
@@ -14,7 +14,7 @@ pub(crate) fn is_secret(name: &[u8]) -> bool {
 
 /// Adds a command to the slow log if it took long, alone or as the largest of `together` commands.
 pub(crate) fn note_slow(
-    server: &Server,
+    logs: &Logs,
     view: &View,
     client: &Client,
     args: &[&[u8]],
@@ -29,25 +29,20 @@ pub(crate) fn note_slow(
         if together > 1 {
             args.push(more.as_bytes());
         }
-        server.logs.slow.add(client, args.into_iter(), micros, settings.slowlog_max_len);
+        logs.slow.add(client, args.into_iter(), micros, settings.slowlog_max_len);
     }
 }
 
 /// Logs a command with many bytes, or with many bytes in its reply.
 #[cold]
 pub(crate) fn note_large(call: &Call<'_>, request: usize, reply: usize) {
-    let (settings, server) = (&call.view.settings, call.server);
+    let (settings, logs) = (&call.view.settings, &call.server.logs);
     if is_secret(call.arg(0)) {
         return;
     }
     for (log, bytes, from, max) in [
-        (
-            &server.logs.large_requests,
-            request,
-            settings.large_request,
-            settings.large_request_max_len,
-        ),
-        (&server.logs.large_replies, reply, settings.large_reply, settings.large_reply_max_len),
+        (&logs.large_requests, request, settings.large_request, settings.large_request_max_len),
+        (&logs.large_replies, reply, settings.large_reply, settings.large_reply_max_len),
     ] {
         if from >= 0 && bytes as u64 >= from as u64 {
             let args: Vec<&[u8]> = call.args.iter_from(0).collect();

@@ -3,8 +3,9 @@
 use super::request::{Ask, BAD_FORMAT, BUSY, Done, ERROR, UNKNOWN};
 use super::verbs::Verb;
 use super::{auth, refusal, rights};
-use crate::execute::request::{Origin, Request};
-use crate::server::Server;
+use crate::execute::request::{AnyRequest, Origin};
+use crate::server::MemcachedState;
+use crate::services::clock::Clock;
 use crate::session::Session;
 use std::io::Write;
 use wire::memcached::{Data, Malformed};
@@ -18,7 +19,7 @@ pub(crate) enum Refused {
     Answered,
 }
 
-impl Request for Ask<'_> {
+impl AnyRequest for Ask<'_> {
     type Command = &'static Verb;
     type Refused = Refused;
 
@@ -132,7 +133,8 @@ fn turn_away(ask: &mut Ask<'_>) {
 
 /// Answers bytes that are no request, and ends the connection.
 pub(crate) fn refuse(
-    server: &Server,
+    state: &MemcachedState,
+    clock: &Clock,
     session: &mut Session,
     out: &mut Vec<u8>,
     malformed: Malformed,
@@ -142,7 +144,7 @@ pub(crate) fn refuse(
     match malformed {
         Malformed::Binary { opcode, opaque } => {
             refusal::write(out, opcode, opaque);
-            server.memcached.binary.count(&server.clock, &session.client.address);
+            state.binary.count(clock, &session.client.address);
         }
         Malformed::LineTooLong => {
             let _ = write!(out, "CLIENT_ERROR {malformed}\r\n");

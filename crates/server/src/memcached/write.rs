@@ -114,7 +114,7 @@ impl Write<'_> {
         detail::set(ask, key.bytes);
         let (mut before, mut was_there) = (None, false);
         // The check comes before the value is joined or copied, so a refused write takes no memory.
-        let room = Room::of(ask.server, ask.view, key.tenant, self.new.data.len());
+        let room = Room::of(&ask.server.store, ask.view, key.tenant, self.new.data.len());
         let write = |item: Option<&Item<'_>>| {
             let old = item.and_then(Text::of).map(|old| old.data.len());
             (before, was_there) = (old, item.is_some());

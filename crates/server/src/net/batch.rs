@@ -67,7 +67,7 @@ impl Worker {
     ) -> Result<usize, End> {
         let mut consumed = 0;
         self.batches += 1;
-        let batch = Batch::of_memcached(&self.server, &self.view, self.begins(is_busy));
+        let batch = Batch::of_memcached(self.begins(is_busy));
         let mut bound = self.bound(connection);
         while connection.session.is_running() {
             let session = &mut connection.session;
@@ -93,7 +93,8 @@ impl Worker {
                     }
                 }
                 Err(malformed) => {
-                    memcached::refuse(&self.server, session, &mut self.output, malformed);
+                    let (state, clock) = (&self.server.memcached, &self.server.clock);
+                    memcached::refuse(state, clock, session, &mut self.output, malformed);
                 }
             }
             if self.output.len() > WRITE_EARLY.min(bound) {
@@ -126,7 +127,7 @@ impl Worker {
         is_busy: bool,
     ) -> Result<usize, End> {
         self.batches += 1;
-        let batch = Batch::of_redis(&self.server, &self.view, self.begins(is_busy));
+        let batch = Batch::of_redis(self.begins(is_busy));
         let mut group = Group::begin(now.micros.0, 0);
         let mut consumed = 0;
         let mut ahead = Lookahead::ALONE;
@@ -217,8 +218,18 @@ impl Worker {
     }
 
     /// The beginning of a batch.
-    fn begins(&self, is_busy: bool) -> Begins {
-        Begins { worker: self.number, weight: self.weight(), now_ms: self.now_ms, is_busy }
+    fn begins(&self, is_busy: bool) -> Begins<'_> {
+        let (server, now_ms) = (&*self.server, self.now_ms);
+        Begins {
+            audience: &server.audience,
+            hot_keys: &server.stats.hot_keys,
+            turns: &server.turns,
+            view: &self.view,
+            worker: self.number,
+            weight: self.weight(),
+            now_ms,
+            is_busy,
+        }
     }
 
     /// The number of batches for which this one stands if it is timed; 0 if it is not.

@@ -104,7 +104,7 @@ impl Worker {
             return;
         };
         let words: Vec<&[u8]> = args.iter_from(0).collect();
-        slow::note_slow(server, view, &session.client, &words, took_us, 1);
+        slow::note_slow(&server.logs, view, &session.client, &words, took_us, 1);
         if is_large {
             let out = Encoder::new(&mut self.output, session.protocol);
             let now = server.clock.now();

@@ -92,7 +92,7 @@ impl Worker {
         if let Some((args, _)) = largest {
             let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
             let client = &connection.session.client;
-            slow::note_slow(&self.server, &self.view, client, &args, micros, together);
+            slow::note_slow(&self.server.logs, &self.view, client, &args, micros, together);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::reload::{Sources, reload};
 use crate::background::warm;
 use crate::families;
 use crate::memcached;
-use crate::server::Server;
+use crate::services::warm_restart::Warm;
 use crate::settings::config::directive::{self, When};
 use crate::settings::config::{Error, Level, Settings, ignored};
 use crate::settings::log;
@@ -149,7 +149,7 @@ pub fn run(args: Args) -> Result<(), Error> {
     let ended = if handle.may_end(SCRIPT_ENDS_IN) {
         handle.wait()
     } else {
-        end_without_script(&server, has_pidfile.then_some(pidfile.as_str()))
+        end_without_script(&server.saved.warm, has_pidfile.then_some(pidfile.as_str()))
     };
     if has_pidfile {
         let _ = std::fs::remove_file(&pidfile);
@@ -185,11 +185,11 @@ fn write_pidfile(path: &str, sources: &Sources) -> Result<bool, Error> {
 }
 
 /// Ends the process without waiting for its threads.
-fn end_without_script(server: &Server, pidfile: Option<&str>) -> ! {
+fn end_without_script(warm: &Warm, pidfile: Option<&str>) -> ! {
     if let Some(pidfile) = pidfile {
         let _ = std::fs::remove_file(pidfile);
     }
-    let is_lost = server.saved.warm.saves_at_end();
+    let is_lost = warm.saves_at_end();
     let what = if is_lost { ", and its data is not saved" } else { "" };
     tracing::error!("a script does not end: the server ends without it{what}");
     std::process::exit(i32::from(is_lost));

@@ -8,7 +8,7 @@ use super::stored::Script;
 use super::vm::Vm;
 use crate::call::{Call, Done, Failure};
 use crate::scripting::failing;
-use crate::server::Server;
+use crate::server::Turns;
 use crate::services::scripts::Scripts;
 use base::Bytes;
 use std::any::Any;
@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{MutexGuard, PoisonError};
+use store::Store;
 
 /// The number of EVAL scripts that are kept.
 const RECENT_MAX: usize = 500;
@@ -92,14 +93,24 @@ pub(crate) struct Engine {
     pub(super) vm: Option<Vm>,
 }
 
+/// The parts of the server that an interpreter needs.
+pub(crate) type Parts<'a> = (&'a Scripts, &'a Turns, &'a Store);
+
+/// The parts, as a call has them.
+pub(crate) fn parts_of<'a>(call: &Call<'a>) -> Parts<'a> {
+    (&call.server.scripts, &call.server.turns, &call.server.store)
+}
+
 impl Engine {
     /// The interpreter, which is made if there is none.
-    pub(super) fn vm(&mut self, server: &Server) -> Result<&mut Vm, Failure> {
+    pub(super) fn vm(&mut self, parts: Parts<'_>) -> Result<&mut Vm, Failure> {
         if self.vm.is_none() {
-            let limit = server.memory().1;
+            let (scripts, turns, store) = parts;
+            let limit = store.limit();
             let part = if limit == Bytes(0) { MEMORY_MAX } else { limit.0 / MEMORY_PART };
             let most = part.clamp(MEMORY_MIN, MEMORY_MAX) as usize;
-            let vm = Vm::new(server, most).map_err(|error| failed(&error))?;
+            let vm = Vm::new(&scripts.running, turns.gate.script(), most)
+                .map_err(|error| failed(&error))?;
             self.vm = Some(vm);
             self.load_libraries_again();
             self.compile_again();
@@ -134,7 +145,7 @@ impl Engine {
             return Ok((digest, flags));
         }
         let (flags, code) = flags::of_script(text).map_err(|wrong| Failure::err(&wrong))?;
-        let compiled = self.vm(call.server)?.compile(&digest, code);
+        let compiled = self.vm(parts_of(call))?.compile(&digest, code);
         compiled.map_err(|error| {
             let text = failing::told(&error);
             Failure::err(&format!("Error compiling script (new function): {text}"))
@@ -143,16 +154,16 @@ impl Engine {
         self.scripts.insert(digest, Script { text: text.into(), flags, stays, asked });
         if !stays {
             if self.recent.len() == RECENT_MAX {
-                self.forget_oldest(call.server);
+                self.forget_oldest(&call.server.scripts);
             }
             self.recent.push(digest);
         }
-        self.count(call.server);
+        self.count(&call.server.scripts);
         Ok((digest, flags))
     }
 
     /// Forgets the least recently used script of EVAL.
-    fn forget_oldest(&mut self, server: &Server) {
+    fn forget_oldest(&mut self, scripts: &Scripts) {
         let asked = |digest: &Digest| self.scripts.get(digest).map(|script| script.asked);
         let oldest = (0..self.recent.len()).min_by_key(|&at| asked(&self.recent[at]));
         let Some(oldest) = oldest.map(|at| self.recent.swap_remove(at)) else {
@@ -160,7 +171,7 @@ impl Engine {
         };
         self.scripts.remove(&oldest);
         self.forget(Some(&oldest));
-        server.scripts.usage.evicted.fetch_add(1, Relaxed);
+        scripts.usage.evicted.fetch_add(1, Relaxed);
     }
 
     /// Compiles the scripts in a new interpreter.
@@ -188,30 +199,30 @@ impl Engine {
         self.scripts.clear();
         self.recent.clear();
         self.forget(None);
-        self.count(call.server);
+        self.count(&call.server.scripts);
     }
 
     /// Updates the counts and sizes for INFO.
-    pub(super) fn count(&self, server: &Server) {
-        let usage = &server.scripts.usage;
+    pub(super) fn count(&self, scripts: &Scripts) {
+        let usage = &scripts.usage;
         let bytes = self.scripts.values().map(|script| bytes_of(&script.text)).sum();
         usage.scripts.store(self.scripts.len() as u64, Relaxed);
         usage.script_bytes.store(bytes, Relaxed);
-        self.count_libraries(server);
+        self.count_libraries(scripts);
     }
 
     /// Updates the counts and sizes of the libraries alone.
-    pub(super) fn count_libraries(&self, server: &Server) {
-        let usage = &server.scripts.usage;
+    pub(super) fn count_libraries(&self, scripts: &Scripts) {
+        let usage = &scripts.usage;
         usage.libraries.store(self.libraries.len() as u64, Relaxed);
         usage.functions.store(self.functions.len() as u64, Relaxed);
         usage.function_bytes.store(self.function_bytes, Relaxed);
-        self.weigh(server);
+        self.weigh(scripts);
     }
 
-    pub(super) fn weigh(&self, server: &Server) {
+    pub(super) fn weigh(&self, scripts: &Scripts) {
         let bytes = self.vm.as_ref().map_or(0, |vm| vm.lua.used_memory());
-        server.scripts.usage.vm.store(bytes as u64, Relaxed);
+        scripts.usage.vm.store(bytes as u64, Relaxed);
     }
 
     /// Runs a stored script. Its keys and arguments follow the third word of the call.
@@ -222,7 +233,7 @@ impl Engine {
         keys: usize,
         is_readonly: bool,
     ) -> Done {
-        self.vm(call.server)?;
+        self.vm(parts_of(call))?;
         self.calls += 1;
         if let Some(script) = self.scripts.get_mut(digest) {
             script.asked = self.calls;

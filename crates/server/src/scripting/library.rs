@@ -4,12 +4,12 @@
 //! Local variables of a library live as long as the interpreter.
 
 use super::answer::{self, Wrong};
-use super::engine::{Engine, bytes_of, failed};
+use super::engine::{Engine, Parts, bytes_of, failed, parts_of};
 use super::eval::Runs;
 use super::flags::{self, Flags, NAMES, is_name};
 use crate::call::{Call, Done, Failure};
 use crate::scripting::failing;
-use crate::server::Server;
+use crate::services::scripts::Scripts;
 use mlua::{Function, MultiValue, Table, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ impl Engine {
     /// Loads a library, and returns its name. An existing library is replaced only with `replaces`.
     pub(crate) fn load_library(
         &mut self,
-        server: &Server,
+        parts: Parts<'_>,
         text: &[u8],
         replaces: bool,
     ) -> Result<String, Failure> {
@@ -57,10 +57,10 @@ impl Engine {
         if !replaces && self.libraries.contains_key(&name) {
             return Err(Failure::err(&format!("Library '{name}' already exists")));
         }
-        self.vm(server)?;
-        server.scripts.running.set_deadline(Some(Instant::now() + LOAD_MAX));
+        self.vm(parts)?;
+        parts.0.running.set_deadline(Some(Instant::now() + LOAD_MAX));
         let loaded = self.run_library(text);
-        server.scripts.running.set_deadline(None);
+        parts.0.running.set_deadline(None);
         let (functions, callbacks) = loaded?;
         let is_taken = |of: &&String| self.functions.get(*of).is_some_and(|has| *has != name);
         if let Some(taken) = functions.keys().find(is_taken) {
@@ -69,7 +69,7 @@ impl Engine {
         }
         self.remove_library(&name);
         self.keep(name.clone(), text, functions, &callbacks);
-        self.count_libraries(server);
+        self.count_libraries(parts.0);
         Ok(name)
     }
 
@@ -171,26 +171,26 @@ impl Engine {
     }
 
     /// Deletes a library. Returns whether there was one.
-    pub(crate) fn delete_library(&mut self, server: &Server, name: &str) -> bool {
+    pub(crate) fn delete_library(&mut self, scripts: &Scripts, name: &str) -> bool {
         let existed = self.remove_library(name);
-        self.count_libraries(server);
+        self.count_libraries(scripts);
         existed
     }
 
     /// Deletes a library, if its code is still this.
-    pub(crate) fn take_back(&mut self, server: &Server, name: &str, code: &[u8]) {
+    pub(crate) fn take_back(&mut self, scripts: &Scripts, name: &str, code: &[u8]) {
         if self.libraries.get(name).is_some_and(|library| *library.code == *code) {
-            self.delete_library(server, name);
+            self.delete_library(scripts, name);
         }
     }
 
     /// Deletes all libraries.
-    pub(crate) fn flush_libraries(&mut self, server: &Server) {
+    pub(crate) fn flush_libraries(&mut self, scripts: &Scripts) {
         let names: Vec<String> = self.libraries.keys().cloned().collect();
         for name in names {
             self.remove_library(&name);
         }
-        self.count_libraries(server);
+        self.count_libraries(scripts);
     }
 
     /// Calls a function. Its keys and arguments follow the third word of the call.
@@ -205,7 +205,7 @@ impl Engine {
             let text = "Can not execute a script with write flag using *_ro command.";
             return Err(Failure::err(text));
         }
-        self.vm(call.server)?;
+        self.vm(parts_of(call))?;
         let (flags, name) = (registered.flags, registered.name.as_str());
         self.run(call, &Runs { flags, name, is_function: true, is_readonly }, keys)
     }

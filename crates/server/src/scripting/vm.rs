@@ -8,7 +8,8 @@ use super::host::{self, Buffers};
 use super::look::{Looks, look};
 use super::random::Draws;
 use super::{api, bitop, cjson, cmsgpack, pattern, structs};
-use crate::server::Server;
+use crate::services::exclusive::Script;
+use crate::services::running_script::Running;
 use mlua::{
     ChunkMode, Debug, Function, HookTriggers, Lua, LuaOptions, Result, StdLib, Table, Value,
     Variadic, VmState,
@@ -70,11 +71,14 @@ impl std::fmt::Debug for Vm {
 
 impl Vm {
     /// A new state that may take `memory_max` bytes.
-    pub(super) fn new(server: &Server, memory_max: usize) -> Result<Self> {
+    pub(super) fn new(
+        running: &Arc<Running>,
+        script: &Arc<Script>,
+        memory_max: usize,
+    ) -> Result<Self> {
         let libraries = LIBRARIES.into_iter().fold(StdLib::NONE, |all, one| all | one);
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
-        let running = Arc::clone(&server.scripts.running);
-        lua.set_app_data(Looks::new(running, Arc::clone(server.turns.gate.script()), memory_max));
+        lua.set_app_data(Looks::new(Arc::clone(running), Arc::clone(script), memory_max));
         let is_three = Arc::new(AtomicBool::new(false));
         let eval_api = api::table(&lua, &is_three)?;
         api::add_eval(&lua, &eval_api)?;

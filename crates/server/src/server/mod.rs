@@ -4,6 +4,7 @@
 pub(crate) mod audience;
 mod clients;
 mod logs;
+mod memcached_state;
 mod observed;
 mod process;
 mod reconfigure;
@@ -12,9 +13,13 @@ mod saved;
 mod server;
 mod turns;
 mod view;
-mod views;
 pub(crate) mod watch_lines;
 
-pub(crate) use process::Opened;
+pub(crate) use audience::Audience;
+pub(crate) use clients::Clients;
+pub(crate) use logs::Logs;
+pub(crate) use memcached_state::MemcachedState;
+pub(crate) use process::{Opened, ProcessInfo};
 pub(crate) use server::Server;
-pub(crate) use view::View;
+pub(crate) use turns::Turns;
+pub(crate) use view::{View, Views};

@@ -13,7 +13,6 @@ pub(crate) mod login_backoff;
 pub(crate) mod mail;
 pub(crate) mod memcached_binary;
 pub(crate) mod memcached_detail;
-pub(crate) mod memcached_state;
 pub(crate) mod monitors;
 pub(crate) mod pause;
 pub(crate) mod published;

@@ -16,7 +16,10 @@ impl<'a> Glance<'a> {
     /// Reads the number that follows `mark`, and moves to the next line.
     #[inline]
     fn number(&mut self, mark: u8) -> Option<usize> {
-        let rest = self.0.strip_prefix(&[mark])?;
+        let [first, rest @ ..] = self.0 else { return None };
+        if *first != mark {
+            return None;
+        }
         let mut number = 0usize;
         for (at, &byte) in rest.iter().enumerate().take(10) {
             match byte {

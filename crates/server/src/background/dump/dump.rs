@@ -6,13 +6,13 @@
 
 use super::file::DumpFile;
 use crate::background::warm::Entry;
-use crate::server::Server;
+use crate::services::clock::Clock;
 use crate::services::transfers::Transfer;
 use crate::values::collection;
 use base::TenantId;
 use std::collections::VecDeque;
 use std::time::Instant;
-use store::{Dump, Scope};
+use store::{Dump, Now, Scope, Store};
 
 /// The approximate size of a block, in bytes.
 const BLOCK: usize = 256 << 10;
@@ -44,25 +44,25 @@ pub(super) struct Dumping {
 impl Dumping {
     /// Begins a dump. If an operator asked for it, all items leave memory.
     pub(super) fn begin(
-        server: &Server,
+        (store, clock): (&Store, &Clock),
+        folder: &str,
         tenant: TenantId,
         by: &'static str,
     ) -> Result<Self, String> {
-        let folder = &server.view.now().settings.dir;
         let file = DumpFile::create(folder.as_ref()).map_err(|error| {
             format!("no file can be made in dir {folder}: {error}; set dir to a folder of its own")
         })?;
         let all = by == "command";
         let mut idle: Vec<u32> = (0..DRAWN)
             .filter_map(|_| {
-                let (scope, now) = (Scope::tenant(tenant), server.clock.now());
-                server.store.random_key(scope, now, |found| found.item.idle)
+                let (scope, now) = (Scope::tenant(tenant), clock.now());
+                store.random_key(scope, now, |found| found.item.idle)
             })
             .collect();
         idle.sort_unstable();
         let at = |part: usize| idle.get(idle.len() * part / 4).copied().unwrap_or(0);
         let walks = [(at(3), true), (at(2), true), (at(1), all), (0, all)];
-        let at_s = server.clock.micros().as_f64() / 1e6;
+        let at_s = clock.micros().as_f64() / 1e6;
         Ok(Self {
             tenant,
             file,
@@ -80,11 +80,11 @@ impl Dumping {
 
     /// Writes a block, unless it would take more than `left` bytes of the disk. Returns whether
     /// there is more to do.
-    pub(super) fn step(&mut self, server: &Server, number: u64, left: u64) -> bool {
+    pub(super) fn step(&mut self, store: &Store, now: Now, number: u64, left: u64) -> bool {
         let Some(&walk) = self.walks.front() else {
             return false;
         };
-        let (payload, items, failed) = self.gather(server, walk, number);
+        let (payload, items, failed) = self.gather(store, now, walk, number);
         if items > 0 {
             let written = if payload.len() as u64 + FRAME > left {
                 Err("dump-max is reached".to_owned())
@@ -92,7 +92,7 @@ impl Dumping {
                 self.file.add(number, &payload).map_err(|error| error.to_string())
             };
             if let Err(why) = written {
-                each(server, self.tenant, &payload, |key, _| server.store.revoke(key, number));
+                each(store, self.tenant, &payload, |key, _| store.revoke(key, number));
                 self.transfer.because = Some(why);
                 return false;
             }
@@ -100,8 +100,8 @@ impl Dumping {
             self.transfer.bytes += payload.len() as u64;
             if walk.leave {
                 let left = &mut self.transfer.left;
-                each(server, self.tenant, &payload, |key, _| {
-                    *left += u64::from(server.store.release(key, number));
+                each(store, self.tenant, &payload, |key, _| {
+                    *left += u64::from(store.release(key, number));
                 });
             }
         }
@@ -112,7 +112,8 @@ impl Dumping {
     /// The items of a block, their number, and the reason if no more can follow.
     fn gather(
         &mut self,
-        server: &Server,
+        store: &Store,
+        now: Now,
         walk: Walk,
         number: u64,
     ) -> (Vec<u8>, u64, Option<String>) {
@@ -125,7 +126,7 @@ impl Dumping {
                 most: BLOCK - payload.len(),
                 again: walk.leave && self.transfer.by == "command",
             };
-            let next = server.store.dump(&dump, self.cursor, server.clock.now(), |found| {
+            let next = store.dump(&dump, self.cursor, now, |found| {
                 let value = collection::flat(&found.item).unwrap_or_default();
                 let entry = Entry::flat(found, &value);
                 if let Ok(longer) = postcard::to_extend(&entry, std::mem::take(&mut payload)) {
@@ -155,7 +156,7 @@ impl Dumping {
 
 /// Shows the items of a block.
 pub(super) fn each(
-    server: &Server,
+    store: &Store,
     tenant: TenantId,
     mut payload: &[u8],
     mut see: impl FnMut(&store::Key, &Entry),
@@ -166,6 +167,6 @@ pub(super) fn each(
             return;
         };
         payload = rest;
-        see(&server.store.key(tenant, entry.db, entry.key), &entry);
+        see(&store.key(tenant, entry.db, entry.key), &entry);
     }
 }

@@ -187,10 +187,11 @@ impl Keeper<'_> {
     }
 
     fn begin(&mut self, tenant: TenantId, turn: Turn, by: &'static str) {
+        let (parts, view) = ((&*self.server.store, &self.server.clock), self.server.view.now());
         let tracked = &mut self.tenants[usize::from(tenant)];
         tracked.next = None;
         tracked.work = match turn {
-            Turn::Valley => match Dumping::begin(self.server, tenant, by) {
+            Turn::Valley => match Dumping::begin(parts, &view.settings.dir, tenant, by) {
                 Ok(dump) => Some(Work::Dump(dump)),
                 Err(why) => {
                     tracing::warn!("nothing is dumped: {why}");
@@ -201,7 +202,7 @@ impl Keeper<'_> {
             },
             Turn::Peak => {
                 let files = std::mem::take(&mut tracked.files);
-                Some(Work::Load(Loading::begin(self.server, tenant, by, files)))
+                Some(Work::Load(Loading::begin(&self.server.clock, tenant, by, files)))
             }
         };
     }
@@ -230,13 +231,13 @@ impl Keeper<'_> {
             Some(Work::Dump(dump)) => {
                 self.blocks += 1;
                 let before = dump.transfer.bytes;
-                let goes_on =
-                    dump.transfer.because.is_none() && dump.step(self.server, self.blocks, left);
+                let goes_on = dump.transfer.because.is_none()
+                    && dump.step(&self.server.store, self.server.clock.now(), self.blocks, left);
                 (before, &dump.transfer, goes_on)
             }
             Some(Work::Load(load)) => {
                 let before = load.transfer.bytes;
-                let goes_on = load.step(self.server);
+                let goes_on = load.step(&self.server.store, &self.server.clock, &self.server.view);
                 (before, &load.transfer, goes_on)
             }
         };
@@ -261,7 +262,7 @@ impl Keeper<'_> {
                 tracked.shown.dump = Some(transfer);
             }
             Some(Work::Load(load)) => {
-                let transfer = load.end(self.server);
+                let transfer = load.end(&self.server.store);
                 tell_load(name, &transfer);
                 tracked.shown.loads += 1;
                 tracked.shown.loaded += transfer.items;

@@ -2,12 +2,13 @@
 
 use super::dump::each;
 use super::file::DumpFile;
-use crate::server::Server;
+use crate::server::Views;
+use crate::services::clock::Clock;
 use crate::services::transfers::Transfer;
 use crate::values::collection;
 use base::TenantId;
 use std::time::Instant;
-use store::{Error, Item, Key, Loaded, Saved};
+use store::{Error, Item, Key, Loaded, Now, Saved, Store};
 use tune::tenant::Finders;
 
 /// A load in progress.
@@ -21,12 +22,12 @@ pub(super) struct Loading {
 
 impl Loading {
     pub(super) fn begin(
-        server: &Server,
+        clock: &Clock,
         tenant: TenantId,
         by: &'static str,
         files: Vec<DumpFile>,
     ) -> Self {
-        let at_s = server.clock.micros().as_f64() / 1e6;
+        let at_s = clock.micros().as_f64() / 1e6;
         let transfer = Transfer { by, at_s, ..Transfer::default() };
         Self { tenant, files, begun: Instant::now(), transfer }
     }
@@ -37,7 +38,7 @@ impl Loading {
     }
 
     /// Loads a block. Returns whether there are more.
-    pub(super) fn step(&mut self, server: &Server) -> bool {
+    pub(super) fn step(&mut self, store: &Store, clock: &Clock, views: &Views) -> bool {
         let Some(file) = self.files.last_mut() else {
             return false;
         };
@@ -47,27 +48,33 @@ impl Loading {
                 tracing::warn!("a dump lost items: {why}");
                 self.transfer.torn += 1;
             }
-            Some((number, Ok(payload))) => self.bring_back(server, number, &payload),
+            Some((number, Ok(payload))) => self.bring_back((store, clock), views, number, &payload),
         }
         !self.files.is_empty()
     }
 
     /// Loads the items of a block. Settings cannot change meanwhile, so no item returns under a
     /// rule that no longer holds.
-    fn bring_back(&mut self, server: &Server, number: u64, payload: &[u8]) {
-        let _unchanged = server.view.lock_changes();
-        let view = server.view.now();
+    fn bring_back(
+        &mut self,
+        (store, clock): (&Store, &Clock),
+        views: &Views,
+        number: u64,
+        payload: &[u8],
+    ) {
+        let _unchanged = views.lock_changes();
+        let view = views.now();
         let mut finders = Finders::new(view.tenants());
         let Self { tenant, transfer, .. } = self;
         transfer.bytes += payload.len() as u64;
-        each(server, *tenant, payload, |key, entry| {
+        each(store, *tenant, payload, |key, entry| {
             if !finders.find(*tenant, entry.db, entry.key) {
-                server.store.revoke(key, number);
+                store.revoke(key, number);
                 transfer.outdated += 1;
                 return;
             }
             let saved = entry.saved(0, |accesses| accesses);
-            match bring_back(server, key, number, &saved) {
+            match bring_back(store, clock.now(), key, number, &saved) {
                 Ok(Loaded::Back) => transfer.items += 1,
                 Ok(Loaded::Here) => transfer.here += 1,
                 Ok(Loaded::Outdated) => transfer.outdated += 1,
@@ -77,8 +84,8 @@ impl Loading {
     }
 
     /// The outcome. The rest of the tenant's files is dropped.
-    pub(super) fn end(mut self, server: &Server) -> Transfer {
-        server.store.forget_away(self.tenant);
+    pub(super) fn end(mut self, store: &Store) -> Transfer {
+        store.forget_away(self.tenant);
         self.transfer.seconds = self.begun.elapsed().as_secs_f64();
         self.transfer
     }
@@ -86,12 +93,12 @@ impl Loading {
 
 /// Loads an item. A collection that is too long for one piece becomes a tree.
 fn bring_back(
-    server: &Server,
+    store: &Store,
+    now: Now,
     key: &Key<'_>,
     block: u64,
     saved: &Saved<'_>,
 ) -> Result<Loaded, Error> {
-    let (store, now) = (&server.store, server.clock.now());
     let item = Item::outside(saved.value, saved.kind, saved.expires);
     match collection::grown(store, key, &item, now)? {
         Some((mut loose, note)) => {

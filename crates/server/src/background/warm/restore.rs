@@ -87,9 +87,10 @@ pub(crate) fn open(server: &Server) -> Option<Opened> {
 
 /// Loads the libraries. Returns the names and the code of those that loaded.
 fn load(server: &Server, libraries: Libraries) -> Vec<(String, Box<[u8]>)> {
+    let parts = (&server.scripts, &server.turns, &*server.store);
     let mut loaded = vec![];
     for code in libraries.0 {
-        match server.scripts.lock().load_library(server, &code, true) {
+        match server.scripts.lock().load_library(parts, &code, true) {
             Ok(name) => loaded.push((name, code)),
             Err(failure) => {
                 let text = String::from_utf8_lossy(failure.text()).into_owned();
@@ -122,7 +123,7 @@ pub(crate) fn run(server: &Server, mut opened: Opened) {
         Err(why) => {
             refuse(&path, &why);
             for (name, code) in libraries {
-                server.scripts.lock().take_back(server, &name, &code);
+                server.scripts.lock().take_back(&server.scripts, &name, &code);
             }
         }
     }

@@ -3,20 +3,14 @@
 use super::driver::Driver;
 use super::epoll::Epoll;
 use super::uring::Uring;
-use crate::server::Server;
 use crate::settings::config::IoUring;
 use mio::Poll;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The driver of a worker: io_uring if the kernel and the settings allow it.
-pub(in crate::net) fn choose(
-    poll: Poll,
-    number: usize,
-    server: &Server,
-) -> Rc<RefCell<dyn Driver>> {
+pub(in crate::net) fn choose(poll: Poll, number: usize, wish: IoUring) -> Rc<RefCell<dyn Driver>> {
     let epoll = Epoll::new(poll);
-    let wish = server.view.now().settings.io_uring;
     if wish == IoUring::No {
         return Rc::new(RefCell::new(epoll));
     }

@@ -5,10 +5,11 @@
 //! password is delayed as in the other protocols, and all attempts count together.
 
 use crate::facts::table;
-use crate::server::Server;
+use crate::server::{Clients, Logs};
 use crate::services::acl_log::What;
 use crate::services::clock::Clock;
 use crate::settings::config::DEFAULT_USER;
+use crate::settings::config::Settings;
 use dashboard::Refused;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,17 +17,20 @@ use wire::memcached::decode_key;
 
 /// Admits clients that may see everything here. A wrong password delays the answer.
 pub(super) async fn admit(
-    server: &Server,
+    settings: &Settings,
+    (clients, logs, clock): (&Clients, &Logs, &Clock),
     authorization: Option<&str>,
     peer: SocketAddr,
 ) -> Result<(), Refused> {
-    let view = server.view.now();
-    let settings = &view.settings;
     let user = match authorization.and_then(credentials) {
         Some((name, password)) => {
             let user = settings.user(&name).filter(|user| user.admits(password.as_bytes()));
             let Some(user) = user else {
-                slow_down(server, name, peer).await;
+                let (now_ms, address) = (clock.micros().0 / 1_000, peer.to_string());
+                note_wrong(logs, settings, name, &address);
+                let most = settings.auth_delay_max;
+                let delay = clients.backoff().delay_ms(&address, now_ms, most);
+                tokio::time::sleep(Duration::from_millis(delay)).await;
                 return Err(Refused::Unknown);
             };
             user
@@ -49,16 +53,12 @@ fn credentials(authorization: &str) -> Option<(String, String)> {
     Some((name.to_owned(), password.to_owned()))
 }
 
-/// Notes a wrong password in the ACL log, and delays the answer.
-async fn slow_down(server: &Server, user: String, peer: SocketAddr) {
-    let (now_ms, address) = (server.clock.micros().0 / 1_000, peer.to_string());
-    let settings = &server.view.now().settings;
+/// Notes a wrong password in the ACL log.
+fn note_wrong(logs: &Logs, settings: &Settings, user: String, address: &str) {
     let (reason, context) = ("auth", "toplevel");
     let what = What { reason, context, object: b"http".to_vec(), user };
     let (unix_ms, max) = (Clock::unix_us() / 1_000, settings.acllog_max_len);
-    server.logs.acl.add(what, format!("addr={address} cmd=http"), unix_ms, max);
-    let delay = server.clients.backoff().delay_ms(&address, now_ms, settings.auth_delay_max);
-    tokio::time::sleep(Duration::from_millis(delay)).await;
+    logs.acl.add(what, format!("addr={address} cmd=http"), unix_ms, max);
 }
 
 #[cfg(test)]

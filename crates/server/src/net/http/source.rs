@@ -53,7 +53,8 @@ impl Source for Server {
     }
 
     async fn admit(&self, authorization: Option<&str>, peer: SocketAddr) -> Result<(), Refused> {
-        guard::admit(self, authorization, peer).await
+        let (view, parts) = (self.view.now(), (&self.clients, &self.logs, &self.clock));
+        guard::admit(&view.settings, parts, authorization, peer).await
     }
 
     fn is_named(&self, host: &str) -> bool {

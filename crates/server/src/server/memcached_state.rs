@@ -1,7 +1,7 @@
 //! The state of memcached's protocol: cas numbers, later flushes, and counts.
 
-use super::memcached_binary::Binary;
-use super::memcached_detail::Detail;
+use crate::services::memcached_binary::Binary;
+use crate::services::memcached_detail::Detail;
 use crate::settings::config::Settings;
 use base::TenantId;
 use std::sync::atomic::{AtomicU64, Ordering};
