@@ -70,13 +70,11 @@ impl Worker {
 
     /// Begins a batch of commands. A worker that stands in gets none.
     pub(super) fn enter(&self) -> Entered {
-        match self.stands_in_for {
-            Some(_) => Entered::Not,
-            None => {
-                let (server, settings) = (&self.server, &self.view.settings);
-                server.turns.enter(self.number, settings, &server.clock)
-            }
+        if self.stands_in_for.is_some() {
+            return Entered::Not;
         }
+        let (server, settings) = (&self.server, &self.view.settings);
+        server.turns.enter(self.number, settings, &server.clock)
     }
 
     /// Ends a batch of commands.
@@ -117,6 +115,8 @@ impl Worker {
         let _ = self.wait(Duration::ZERO);
         events.append(&mut self.work.events);
         self.work.events = events;
-        ready.into_iter().for_each(|token| self.work.schedule.add_ready(token));
+        for token in ready {
+            self.work.schedule.add_ready(token);
+        }
     }
 }

@@ -47,7 +47,11 @@ impl Schedule {
 
     /// Takes the next connection that continues in this turn.
     pub(super) fn next_ready(&mut self) -> Option<Token> {
-        let (_, token) = self.ready.pop_front_if(|(turn, _)| *turn < self.turn)?;
+        let (turn, token) = *self.ready.front()?;
+        if turn == self.turn {
+            return None;
+        }
+        self.ready.pop_front();
         Some(token)
     }
 

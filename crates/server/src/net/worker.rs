@@ -273,10 +273,9 @@ impl Worker {
         f: impl FnOnce(&mut Self, usize, &mut Connection) -> Result<(), End>,
     ) {
         let found = self.work.connections.get_mut(token.at).and_then(Option::as_mut);
-        if !found.is_some_and(|connection| connection.session.client.id == token.id) {
-            return;
+        if found.is_some_and(|connection| connection.session.client.id == token.id) {
+            self.with_whoever(token.at, f);
         }
-        self.with_whoever(token.at, f);
     }
 
     /// [`Self::with`] for any connection at this place.

@@ -14,9 +14,9 @@ pub(in crate::net) fn choose(poll: Poll, number: usize, wish: IoUring) -> Rc<Ref
     if wish == IoUring::No {
         return Rc::new(RefCell::new(epoll));
     }
-    match Uring::new(epoll) {
-        Ok(uring) => Rc::new(RefCell::new(uring)),
-        Err((epoll, error)) => {
+    match Uring::ring(&epoll) {
+        Ok(ring) => Rc::new(RefCell::new(Uring::new(epoll, ring))),
+        Err(error) => {
             if number == 0 && wish == IoUring::Yes {
                 tracing::warn!("io-uring yes: the kernel refuses ({error}); epoll serves instead");
             } else if number == 0 {

@@ -123,7 +123,7 @@ fn read(
             if len == memory.len() || socket.has_ended {
                 list(again, socket);
             }
-            return Some(Event::Received(token, Bytes::Read(memory, len)));
+            Some(Event::Received(token, Bytes::Read(memory, len)))
         }
         result => {
             idle.push(memory);

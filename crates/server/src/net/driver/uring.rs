@@ -41,20 +41,23 @@ pub(super) struct Uring {
 }
 
 impl Uring {
-    /// A driver for this thread. If that fails, returns the epoll driver unchanged, with the error.
-    pub(super) fn new(epoll: Epoll) -> Result<Self, (Epoll, io::Error)> {
-        let ring = Ring::new().and_then(|mut ring| ring.watch(&epoll).map(|()| ring));
-        match ring {
-            Ok(ring) => Ok(Self {
-                epoll,
-                ring,
-                completions: vec![],
-                gathered: vec![],
-                paused: vec![],
-                events: VecDeque::new(),
-            }),
-            Err(error) => Err((epoll, error)),
+    /// A driver for this thread, with the ring that [`Self::ring`] has made.
+    pub(super) const fn new(epoll: Epoll, ring: Ring) -> Self {
+        Self {
+            epoll,
+            ring,
+            completions: vec![],
+            gathered: vec![],
+            paused: vec![],
+            events: VecDeque::new(),
         }
+    }
+
+    /// An io_uring for this thread that watches an epoll.
+    pub(super) fn ring(epoll: &Epoll) -> io::Result<Ring> {
+        let mut ring = Ring::new()?;
+        ring.watch(epoll)?;
+        Ok(ring)
     }
 
     /// The socket that the ring knows by a number, if it is still there.
