@@ -25,7 +25,7 @@ use crate::learning::tap::{Watched, What};
 use crate::sync::shim::lock;
 use base::{Filter, Micros, Sighting, TenantId};
 use policy::rank::gittins::{
-    Cost, IndexTable, Indices, KeyEvent, Learner, LearnerOptions, TENANTS, size_class,
+    Cost, IndexTable, Indices, KeyEvent, Learner, LearnerOptions, Pace, TENANTS, size_class,
 };
 use std::sync::Arc;
 
@@ -38,20 +38,13 @@ const BYTES_OF_A_KEY: u64 = 32;
 
 /// Number of keys that may be watched in any case, because fewer give too little to learn from.
 const WATCHED_MIN: u64 = 4_000;
-/// Watched requests per second above which fewer keys are watched, and the least number of keys
-/// then.
+/// Watched requests per second above which fewer keys are watched.
 const PACE_MAX: f64 = 10_000.0;
-const PACED_MIN: usize = 100;
-/// Time over which the pace is measured.
-const PACE_OVER: Micros = Micros::from_millis(250);
 /// Least time between two looks, for each tenant with a table.
 pub(crate) const LOOKS_APART: Micros = Micros::from_millis(50);
 /// Memory for tables and counts: at least this much, or this part of the limit.
 const DETAIL_MIN: u64 = 256 << 10;
 const DETAIL_PART: u64 = 333;
-/// Bytes per tenant in full detail, and without the fast rate.
-const DETAIL_ALL: u64 = 200 << 10;
-const DETAIL_SLOW: u64 = 120 << 10;
 
 /// Results of learning from watched keys.
 #[derive(Debug)]
@@ -65,61 +58,20 @@ pub(crate) struct Watching {
     pub(crate) pace: Pace,
 }
 
-/// The number of watched requests per second.
-#[derive(Debug)]
-pub(crate) struct Pace {
-    since: Micros,
-    requests: usize,
-    /// Most keys to watch at this pace.
-    keys_max: usize,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self { since: Micros(0), requests: 0, keys_max: usize::MAX }
-    }
-}
-
-impl Pace {
-    /// Counts `requests` more requests to `watched` watched keys until now.
-    pub(crate) fn note(&mut self, requests: usize, watched: usize, now: Micros) {
-        self.requests += requests;
-        let time = now.saturating_sub(self.since);
-        if time < PACE_OVER {
-            return;
-        }
-        let pace = self.requests as f64 / time.as_f64() * 1e6;
-        (self.since, self.requests) = (now, 0);
-        if pace > PACE_MAX {
-            // The number shrinks in proportion, but at most to a quarter at a time, because keys
-            // differ.
-            let share = (PACE_MAX / pace).max(0.25);
-            self.keys_max = ((watched as f64 * share) as usize).max(PACED_MIN);
-        } else if pace < PACE_MAX / 4.0 && self.keys_max < usize::MAX {
-            self.keys_max = self.keys_max.saturating_mul(2);
-        }
-    }
-}
-
 /// The detail of learning for a number of tenants, in a cache with a limit.
 pub(crate) fn options(limit: u64, tenants: usize) -> LearnerOptions {
     let most = match limit {
         0 => u64::MAX,
         limit => DETAIL_MIN.max(limit / DETAIL_PART),
     };
-    let each = most / tenants.clamp(1, TENANTS) as u64;
-    LearnerOptions {
-        parts: each >= DETAIL_SLOW,
-        fast: each >= DETAIL_ALL,
-        ..LearnerOptions::default()
-    }
+    LearnerOptions::within(most / tenants.clamp(1, TENANTS) as u64)
 }
 
 impl Watching {
     pub(crate) fn new(tenants: usize) -> Self {
         let indices = Arc::new(Indices::new(IndexTable::default(), &[1], 0.0, &[]));
         let learner = Learner::new(tenants).watching(Filter::with_rate(SHARE_MIN));
-        Self { learner, indices, bytes: 0, looked: Micros(0), pace: Pace::default() }
+        Self { learner, indices, bytes: 0, looked: Micros(0), pace: Pace::of(PACE_MAX) }
     }
 
     pub(crate) fn indices(&self) -> Arc<Indices> {
@@ -161,7 +113,7 @@ impl Watching {
     /// whether it does.
     pub(crate) fn narrow(&mut self, bytes_max: u64) -> bool {
         let by_memory = (bytes_max / BYTES_OF_A_KEY).max(WATCHED_MIN) as usize;
-        self.learner.set_keys_max(by_memory.min(self.pace.keys_max));
+        self.learner.set_keys_max(by_memory.min(self.pace.keys_max()));
         self.learner.narrow()
     }
 }
@@ -184,22 +136,6 @@ pub(crate) fn costs(learner: &Learner, accounts: &[Arc<Account>], prices: &[f32]
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn of_many_requests_fewer_keys_are_watched() {
-        let (mut pace, mut now) = (Pace::default(), Micros(1_000_000));
-        let mut second = |pace: &mut Pace, requests: usize, watched: usize| {
-            now += Micros(1_000_000);
-            pace.note(requests, watched, now);
-            pace.keys_max
-        };
-        assert_eq!(second(&mut pace, 5_000, 12_000), usize::MAX);
-        assert_eq!(second(&mut pace, 20_000, 12_000), 6_000, "at twice the pace a half");
-        assert_eq!(second(&mut pace, 1_000_000, 6_000), 1_500, "a quarter at most at a time");
-        assert_eq!(second(&mut pace, 1_000_000, 300), PACED_MIN);
-        assert_eq!(second(&mut pace, 5_000, 100), PACED_MIN);
-        assert_eq!(second(&mut pace, 1_000, 100), 2 * PACED_MIN);
-    }
 
     #[test]
     fn small_caches_of_many_tenants_learn_less() {

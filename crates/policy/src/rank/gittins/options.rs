@@ -23,7 +23,16 @@ pub struct LearnerOptions {
     pub recency: bool,
 }
 
+/// Bytes that a tenant takes in full detail, and without the fast rate.
+const DETAIL_ALL: u64 = 200 << 10;
+const DETAIL_SLOW: u64 = 120 << 10;
+
 impl LearnerOptions {
+    /// The detail that fits in this many bytes for each tenant.
+    pub fn within(bytes: u64) -> Self {
+        Self { parts: bytes >= DETAIL_SLOW, fast: bytes >= DETAIL_ALL, ..Self::default() }
+    }
+
     /// Number of rates of forgetting.
     pub(super) const fn rates(self) -> usize {
         if self.fast { RATES } else { 1 }
