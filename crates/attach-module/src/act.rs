@@ -6,11 +6,14 @@
 //! full once, the module enforces only each tenant's `max`. It never evicts a key used within the
 //! last second.
 //!
+//! If the recipe ranks keys, `room.rs` evicts.
+//!
 //! The module works in ticks of a server timer, for a limited time in each. The timer runs only
 //! while there is work.
 
 use crate::draw::Draws;
 use crate::module::Module;
+use crate::room::Room;
 use crate::server::{Context, avoids_replica_traffic, processor_us};
 use base::{Bytes, TenantId};
 use std::cell::{Cell, RefCell};
@@ -52,6 +55,7 @@ pub(crate) struct Hand {
     /// Whether a timer of the server is pending.
     is_armed: Cell<bool>,
     pub(crate) draws: Draws,
+    pub(crate) room: Room,
     /// `maxmemory-samples`: the value before the module's, and the module's.
     found_k: RefCell<Option<String>>,
     set_k: Cell<u8>,
@@ -82,6 +86,7 @@ impl Hand {
             is_full: Cell::new(false),
             is_armed: Cell::new(false),
             draws: Draws::new(),
+            room: Room::new(),
             found_k: RefCell::default(),
             set_k: Cell::new(0),
             evicted: Cell::new(0),
@@ -95,6 +100,12 @@ impl Hand {
     /// Whether the module may act now.
     pub(crate) fn is_acting(&self) -> bool {
         *self.state.borrow() == ActingState::Acting
+    }
+
+    /// Whether the module evicts by rank now.
+    pub(crate) fn ranks(&self) -> bool {
+        let pools = self.pools.borrow();
+        self.is_acting() && matches!(&pools[..], [pool] if pool.evictor.policy == "gittins")
     }
 
     /// Stores the pools of a step; without a step, none.
@@ -117,7 +128,7 @@ impl Hand {
             self.is_full.set(false);
         }
         let shared = match &self.pools.borrow()[..] {
-            [pool] if pool.class.is_none() => Some(pool.evictor),
+            [pool] if pool.class.is_none() && !self.ranks() => Some(pool.evictor),
             _ => None,
         };
         match shared.filter(|_| self.is_acting()) {
@@ -142,6 +153,9 @@ impl Hand {
     }
 
     fn has_work(&self, module: &Module) -> bool {
+        if self.ranks() {
+            return self.room.has_work(module);
+        }
         let may = self.is_acting() && self.pools.borrow().len() > 1;
         may && (self.is_full.get() || self.most_above(module, &[]).is_some())
     }
@@ -175,9 +189,12 @@ impl Hand {
         let took_us = || processor_us().saturating_sub(begun_us);
         let is_late = || took_us() >= WORK_US;
         if context.is_serving_master() && !avoids_replica_traffic() {
+            if self.ranks() {
+                self.room.make(module, context, &is_late);
+            }
             // Tenants whose drawn keys had all just been used.
             let mut spared = vec![];
-            while !is_late() {
+            while !self.ranks() && !is_late() {
                 let Some(above) = self.most_above(module, &spared) else { break };
                 for _ in 0..above.keys {
                     if is_late() {
@@ -195,7 +212,10 @@ impl Hand {
         self.longest_us.set(self.longest_us.get().max(took_us));
         self.ticks.set(self.ticks.get() + 1);
         self.ticks_us.set(self.ticks_us.get() + took_us);
-        self.arm(module, context);
+        // Evictions by rank wait for the next write.
+        if !self.ranks() || self.room.has_work(module) {
+            self.arm(module, context);
+        }
     }
 
     /// A tenant of the pool that exceeds its budget by the largest share. Among the tenants of that

@@ -2,7 +2,7 @@
 //! the last word they answer with one document for programs.
 
 use crate::exchange::{Exchange, PilotResults};
-use report::finding::{self, Severity};
+use report::finding::{self, Finding, Severity};
 use report::{Report, plans, say};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering::Relaxed;
@@ -51,10 +51,10 @@ pub(crate) fn answer(words: &[String], exchange: &Exchange) -> Result<CommandAns
             Ok(CommandAnswer::Lines(lines))
         }
         ("curve", [tenant]) => curve(&shown, tenant, as_json),
-        ("advise", []) => Ok(advise(&shown.report, None, as_json)),
+        ("advise", []) => Ok(advise(&shown, None, as_json)),
         ("advise", [tenant]) => {
             known(&shown.report, tenant)?;
-            Ok(advise(&shown.report, Some(tenant), as_json))
+            Ok(advise(&shown, Some(tenant), as_json))
         }
         ("history", []) => Ok(history(exchange, &shown.report, HISTORY_S, as_json)),
         ("history", [time]) => Ok(history(exchange, &shown.report, back(time)?, as_json)),
@@ -104,6 +104,14 @@ fn plan(shown: &PilotResults) -> Vec<String> {
     text.push(plans::headline(status));
     text.extend(status.history.last().map(plans::decision));
     text.extend(plans::pools(status));
+    if let Some(work) = shown.work.filter(|work| work.is_known()) {
+        text.push(format!(
+            "Lately the module evicted {:.0} keys by rank, and the server {:.0} by its policy: {:.1} %.",
+            work.module,
+            work.server,
+            100.0 * work.share()
+        ));
+    }
     text
 }
 
@@ -120,12 +128,37 @@ fn curve(shown: &PilotResults, name: &str, as_json: bool) -> Result<CommandAnswe
     Ok(CommandAnswer::Lines(say::curve(&shown.report, tenant)))
 }
 
-fn advise(report: &Report, only: Option<&str>, as_json: bool) -> CommandAnswer {
-    let says = say::advise(report, only);
+/// The share of the evictions from which on the server's own are worth advice.
+const SERVERS_MAX: f64 = 0.05;
+
+/// Advice where writes are faster than the module can evict.
+fn outrun(shown: &PilotResults) -> Option<Finding> {
+    let work = shown.work.filter(|work| work.is_known() && work.share() > SERVERS_MAX)?;
+    Some(Finding {
+        finding: "server_evicts".to_owned(),
+        severity: Severity::Advice,
+        says: format!(
+            "The server evicts {:.0} % of the keys, by its policy.",
+            100.0 * work.share()
+        ),
+        evidence: "Writes came faster than the module could evict by rank.".to_owned(),
+        todo: "Raise maxmemory, so that less is evicted, or write large values apart.".to_owned(),
+        ..Finding::default()
+    })
+}
+
+fn advise(shown: &PilotResults, only: Option<&str>, as_json: bool) -> CommandAnswer {
+    let report = &shown.report;
+    let mut says = say::advise(report, only);
+    let outrun = outrun(shown).filter(|_| only.is_none());
+    if let Some(Finding { says: what, evidence, todo, .. }) = &outrun {
+        says.extend([String::new(), format!("{what} {evidence}"), format!("    {todo}")]);
+    }
     if !as_json {
         return CommandAnswer::Lines(says);
     }
     let mut found = finding::all(report);
+    found.extend(outrun);
     found.retain(|one| only.is_none() || one.tenant.as_deref() == only);
     let worst = found.iter().map(|one| one.severity).max().unwrap_or(Severity::Note);
     CommandAnswer::Document(json!({"says": says, "findings": found, "worst": worst}))
@@ -175,6 +208,19 @@ mod tests {
             [600, 600, 7_200, 86_400]
         );
         assert!(["", "m", "10mm", "x"].iter().all(|text| back(text).is_err()));
+    }
+
+    #[test]
+    fn what_the_server_evicts_is_said() {
+        let of = |module, server| {
+            let work = Some(crate::exchange::Work { module, server });
+            let shown = PilotResults { work, ..PilotResults::default() };
+            let CommandAnswer::Lines(lines) = advise(&shown, None, false) else { panic!() };
+            lines.join(" ")
+        };
+        assert!(of(900.0, 100.0).contains("The server evicts 10 % of the keys"));
+        assert!(!of(990.0, 10.0).contains("The server evicts"));
+        assert!(!of(9.0, 10.0).contains("The server evicts"), "these are few");
     }
 
     #[test]

@@ -114,13 +114,8 @@ impl Draws {
                 if is_done || step % 16 == 15 && is_late() {
                     break;
                 }
-                let mut point = self.prng.borrow_mut().below(all);
-                let db = dbs.iter().find(|(_, keys)| {
-                    let is_here = point < *keys;
-                    point = point.saturating_sub(*keys);
-                    is_here
-                });
-                self.walk(module, context, db.map_or(0, |(db, _)| *db), Some(evictor));
+                let db = self.any_db(&dbs, all);
+                self.walk(module, context, db, Some(evictor));
             }
         }
         loop {
@@ -170,9 +165,35 @@ impl Draws {
         }
     }
 
+    /// One of these databases, in proportion to their keys, `all` together.
+    pub(crate) fn any_db(&self, dbs: &[(u16, u64)], all: u64) -> u16 {
+        let mut point = self.prng.borrow_mut().below(all);
+        let db = dbs.iter().find(|(_, keys)| {
+            let is_here = point < *keys;
+            point = point.saturating_sub(*keys);
+            is_here
+        });
+        db.map_or(0, |(db, _)| *db)
+    }
+
     /// Draws K keys from a tenant's ring.
     fn draw_ring(&self, module: &Module, context: Context<'_>, tenant: TenantId, evictor: Evictor) {
-        for _ in 0..evictor.k.max(1) {
+        let mut see = |db, key: &[u8], found: &Found| {
+            self.meet(tenant, db, found, evictor, || OwnName::of(key));
+        };
+        self.pass_ring(module, context, tenant, evictor.k.max(1).into(), &mut see);
+    }
+
+    /// Passes `count` keys of a tenant's ring. Learns sizes.
+    pub(crate) fn pass_ring(
+        &self,
+        module: &Module,
+        context: Context<'_>,
+        tenant: TenantId,
+        count: u32,
+        see: &mut dyn FnMut(u16, &[u8], &Found),
+    ) {
+        for _ in 0..count {
             let drawn = {
                 let mut tenants = module.tenants.borrow_mut();
                 tenants.get_mut(tenant).and_then(|tenant| tenant.ring.draw())
@@ -191,18 +212,29 @@ impl Draws {
                 tenants.drew(tenant, plain_size(bytes.len(), length));
             }
             drop(tenants);
-            self.meet(tenant, db, &found, evictor, || name);
+            see(db, &bytes, &found);
         }
     }
 
     /// One step of the walk through a database. Learns sizes. With an `evictor`, also takes
     /// candidates of every tenant, as many as it keeps.
-    pub(crate) fn walk(
+    fn walk(&self, module: &Module, context: Context<'_>, db: u16, evictor: Option<Evictor>) {
+        let mut see = |db, key: &[u8], found: &Found| {
+            if let Some(evictor) = evictor {
+                let owner = module.tenants.borrow().owner(db, key);
+                self.meet(owner, db, found, evictor, || OwnName::of(key));
+            }
+        };
+        self.pass(module, context, db, &mut see);
+    }
+
+    /// One step of the walk through a database: passes a few keys to `see`. Learns sizes.
+    pub(crate) fn pass(
         &self,
         module: &Module,
         context: Context<'_>,
         db: u16,
-        evictor: Option<Evictor>,
+        see: &mut dyn FnMut(u16, &[u8], &Found),
     ) {
         if !context.select(db) {
             return;
@@ -224,9 +256,7 @@ impl Draws {
                 None => {}
             }
             drop(tenants);
-            if let Some(evictor) = evictor {
-                self.meet(owner, db, &found, evictor, || OwnName::of(key));
-            }
+            see(db, key, &found);
         });
         if !is_more {
             walks.swap_remove(at);

@@ -11,7 +11,9 @@
 //! The server's thread never waits for the pilot. A full queue drops samples, and a locked look or
 //! step is skipped until the next time. The pilot holds a lock only to copy.
 
-use base::{Bytes, Sample};
+use crate::learn::Costs;
+use base::{Bytes, Filter, Sample};
+use policy::rank::Rank;
 use report::{History, Report};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -23,6 +25,18 @@ use tune::{Goal, Recipe, Step, TenantReading};
 /// models. Before the pilot knows the load, they are three times the samples of a tenth of a
 /// second.
 const SAMPLES_MAX: usize = 2_048;
+
+/// A sampled request, with what the rank learns from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) sample: Sample,
+    /// Requests to keys until then.
+    pub(crate) tick: u64,
+    /// The penalty class of the fetch that this write ended; 0 without one.
+    pub(crate) fetched: u8,
+    /// Whether the key expired, which the models foresee.
+    pub(crate) is_expiry: bool,
+}
 
 /// A look at the server by its own thread, for the pilot.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +55,36 @@ pub(crate) struct Look {
     pub(crate) state: String,
     /// Whether the module carries plans out; otherwise they are proposals.
     pub(crate) acts: bool,
+    /// Requests to keys so far, where the recipe ranks them.
+    pub(crate) tick: u64,
+    /// Keys evicted so far by the module and by the server.
+    pub(crate) evictions: u64,
+    /// Costs of misses by tenant.
+    pub(crate) costs: Vec<Costs>,
+    /// The part that the server takes in the evictions, if the module ranks keys.
+    pub(crate) work: Option<Work>,
+}
+
+/// Who evicted, in the last minute or so.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Work {
+    pub(crate) module: f64,
+    pub(crate) server: f64,
+}
+
+impl Work {
+    /// With fewer evictions nothing is said about them.
+    const KEYS_MIN: f64 = 100.0;
+
+    /// Whether there were enough evictions to speak of.
+    pub(crate) fn is_known(self) -> bool {
+        self.module + self.server >= Self::KEYS_MIN
+    }
+
+    /// The server's share of the evictions.
+    pub(crate) fn share(self) -> f64 {
+        self.server / (self.module + self.server).max(1.0)
+    }
 }
 
 /// The pilot's results for the commands of the module and for INFO.
@@ -52,19 +96,28 @@ pub(crate) struct PilotResults {
     /// Names of the tenants, by tenant number.
     pub(crate) names: Vec<String>,
     pub(crate) state: String,
+    /// Who evicts, if the module ranks keys.
+    pub(crate) work: Option<Work>,
+    /// Keys that the rank learns from, and the bytes of what it learnt.
+    pub(crate) watched: usize,
+    pub(crate) learning: u64,
 }
 
 /// The data that the two threads share.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    sender: SyncSender<Sample>,
-    receiver: Mutex<Receiver<Sample>>,
+    sender: SyncSender<Seen>,
+    receiver: Mutex<Receiver<Seen>>,
     pub(crate) dropped: AtomicU64,
     pub(crate) stop: AtomicBool,
     /// Whether the pilot's thread has panicked, which is a bug. The module then stops acting.
     pub(crate) broken: AtomicBool,
     look: Mutex<Look>,
     step: Mutex<Option<Step>>,
+    /// The newest rank that was learnt, until the server's thread takes it.
+    rank: Mutex<Option<Arc<dyn Rank>>>,
+    /// The threshold of the filter for the keys that the rank learns from.
+    watch: AtomicU64,
     shown: Mutex<Arc<PilotResults>>,
     history: Mutex<History>,
 }
@@ -84,6 +137,8 @@ impl Default for Exchange {
             broken: AtomicBool::new(false),
             look: Mutex::default(),
             step: Mutex::default(),
+            rank: Mutex::default(),
+            watch: AtomicU64::new(0),
             shown: Mutex::default(),
             history: Mutex::default(),
         }
@@ -92,16 +147,16 @@ impl Default for Exchange {
 
 impl Exchange {
     /// Sends a sample to the pilot, or counts it as dropped.
-    pub(crate) fn send(&self, sample: Sample) {
+    pub(crate) fn send(&self, seen: Seen) {
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-            self.sender.try_send(sample)
+            self.sender.try_send(seen)
         {
             self.dropped.fetch_add(1, Relaxed);
         }
     }
 
     /// Takes the samples that have arrived since the last call.
-    pub(crate) fn samples(&self) -> Vec<Sample> {
+    pub(crate) fn samples(&self) -> Vec<Seen> {
         lock(&self.receiver).try_iter().collect()
     }
 
@@ -127,6 +182,24 @@ impl Exchange {
         if let Ok(step) = self.step.try_lock() {
             see(step.clone());
         }
+    }
+
+    /// Publishes a rank, and the filter for the keys that it learns from.
+    pub(crate) fn teach(&self, rank: Option<Arc<dyn Rank>>, watch: Filter) {
+        self.watch.store(watch.threshold(), Relaxed);
+        if rank.is_some() {
+            *lock(&self.rank) = rank;
+        }
+    }
+
+    /// Takes the newest rank, if there is one and the pilot is not writing it.
+    pub(crate) fn take_rank(&self) -> Option<Arc<dyn Rank>> {
+        self.rank.try_lock().ok()?.take()
+    }
+
+    /// The filter for the keys that the rank learns from.
+    pub(crate) fn watch(&self) -> Filter {
+        Filter::below(self.watch.load(Relaxed))
     }
 
     /// Publishes the pilot's results.
@@ -163,7 +236,8 @@ mod tests {
             ttl: Micros(0),
             penalty: Micros(0),
         };
-        (0..SAMPLES_MAX + 10).for_each(|_| exchange.send(sample));
+        let seen = Seen { sample, tick: 1, fetched: 0, is_expiry: false };
+        (0..SAMPLES_MAX + 10).for_each(|_| exchange.send(seen));
         assert_eq!(exchange.dropped.load(Relaxed), 10);
         assert_eq!(exchange.samples().len(), SAMPLES_MAX);
     }

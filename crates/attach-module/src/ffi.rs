@@ -11,7 +11,7 @@
 //!                                        └──────────────┴ …
 //! ```
 
-use std::ffi::{c_char, c_double, c_int, c_longlong, c_uint, c_ulonglong, c_void};
+use std::ffi::{c_char, c_double, c_float, c_int, c_longlong, c_uint, c_ulonglong, c_void};
 use std::mem::transmute;
 use std::ptr::null_mut;
 
@@ -232,6 +232,7 @@ all {
     select_db SelectDb(*mut Ctx, c_int) -> c_int;
     selected_db GetSelectedDb(*mut Ctx) -> c_int;
     db_size DbSize(*mut Ctx) -> c_ulonglong;
+    used_ratio GetUsedMemoryRatio() -> c_float;
     open_key OpenKey(*mut Ctx, *mut Text, c_int) -> *mut Key;
     close_key CloseKey(*mut Key);
     key_type KeyType(*mut Key) -> c_int;

@@ -12,14 +12,17 @@
 //! looks for the key in all databases. A key found in none waits for the event of its miss or its
 //! birth, which comes before the next command.
 
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Seen};
+use crate::fetches::Fetches;
+use crate::keys::Keys;
 use crate::name::Name;
 use crate::server::{Context, db_of};
+use crate::stamps::{class_of_code, code_of};
 use crate::tenants::Tenants;
 use crate::untouching::Untouching;
 use crate::verbs::{self, Deed, Verb};
-use base::hash::KeyMap;
-use base::{Filter, Micros, Prng, Sample, Sighting, TenantId, hash};
+use base::penalty::class_of;
+use base::{Filter, Micros, Prng, Sample, Sighting, hash};
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
@@ -27,14 +30,14 @@ use std::time::Instant;
 /// others. The interval is random, as commands in a batch may repeat a pattern.
 const COUNTED: u64 = 64;
 
-/// The most fetches timed at once; when they are more, all are forgotten.
-const FETCHES_MAX: usize = 1 << 12;
-
-/// A longer fetch counts as abandoned.
-const FETCH_MAX: Micros = Micros::from_secs(10);
-
 /// The seed of the hash: every run samples the same keys.
 const SEED: u64 = 0;
+
+/// The hash of a key.
+#[inline]
+pub(crate) fn hash_of(key: &[u8]) -> u64 {
+    hash::bytes(SEED, key)
+}
 
 /// A sampled request that waits for its database.
 #[derive(Clone, Copy, Debug)]
@@ -45,12 +48,14 @@ struct Pending {
 
 /// A sampled request.
 #[derive(Clone, Copy, Debug)]
-struct SampledRequest {
-    sighting: Sighting,
+pub(crate) struct SampledRequest {
+    pub(crate) sighting: Sighting,
     key_length: usize,
     value: Option<usize>,
     ttl: Micros,
-    client: u64,
+    pub(crate) client: u64,
+    /// The time of the fetch that it ended, if fetches of all keys are timed.
+    fetched: Option<Micros>,
 }
 
 /// Observes the traffic.
@@ -58,6 +63,8 @@ struct SampledRequest {
 pub(crate) struct Eye {
     started: Instant,
     filter: Cell<Filter>,
+    /// The filter for the keys that the rank learns from, among those of `filter`.
+    watch: Cell<Filter>,
     /// Commands before the next one that is counted.
     uncounted: Cell<u64>,
     prng: RefCell<Prng>,
@@ -65,7 +72,8 @@ pub(crate) struct Eye {
     pending: RefCell<Vec<Pending>>,
     /// Whether any request is pending.
     waits: Cell<bool>,
-    fetches: RefCell<KeyMap<(u64, Micros)>>,
+    pub(crate) fetches: Fetches,
+    pub(crate) keys: Keys,
     pub(crate) untouching: Untouching,
 }
 
@@ -91,12 +99,14 @@ impl Eye {
         Self {
             started: Instant::now(),
             filter: Cell::new(Filter::NONE),
+            watch: Cell::new(Filter::NONE),
             uncounted: Cell::new(0),
             prng: RefCell::new(Prng::new(3)),
             samples: Cell::new(0),
             pending: RefCell::default(),
             waits: Cell::new(false),
-            fetches: RefCell::default(),
+            fetches: Fetches::default(),
+            keys: Keys::default(),
             untouching: Untouching::default(),
         }
     }
@@ -106,9 +116,12 @@ impl Eye {
         Micros(self.started.elapsed().as_micros() as u64)
     }
 
-    /// Sets the filter that chooses the keys to sample.
-    pub(crate) fn set_filter(&self, filter: Filter) {
-        self.filter.set(filter);
+    /// Sets the filter that chooses the keys to sample for models, and that for the keys that the
+    /// rank learns from.
+    pub(crate) fn set_filter(&self, filter: Filter, watch: Filter) {
+        let is_wider = watch.threshold() > filter.threshold();
+        self.filter.set(if is_wider { watch } else { filter });
+        self.watch.set(watch);
     }
 
     /// The filter that chooses the keys to sample.
@@ -123,10 +136,26 @@ impl Eye {
         self.uncounted.set(left.wrapping_sub(1));
         let count = command.count();
         let is_single = count == 2 && left > 0 && !self.waits.get();
-        if is_single && !self.filter.get().keeps(hash::bytes(SEED, command.word(1).bytes())) {
-            return;
+        if is_single {
+            let hash = hash_of(command.word(1).bytes());
+            if !self.filter.get().keeps(hash) {
+                if self.keys.is_on() {
+                    self.note(command, hash);
+                }
+                return;
+            }
         }
         self.see_all(command, count, left == 0, sight);
+    }
+
+    /// Notes the request of a command with one argument.
+    #[inline]
+    fn note(&self, command: &impl CommandWords, hash: u64) {
+        let verb = verbs::find(command.word(0).bytes());
+        if let Some(verb) = verb.filter(|_| !self.untouching.is_of(command)) {
+            self.keys.see(hash, verb.deed, || command.client().unwrap_or_default());
+            self.keys.seen();
+        }
     }
 
     /// Examines all keys of a command.
@@ -156,14 +185,21 @@ impl Eye {
         }
         for place in verb.places(count) {
             let name = command.word(place);
-            let hash = hash::bytes(SEED, name.bytes());
+            let hash = hash_of(name.bytes());
             if is_counted {
                 tally(verb, command, name, sight);
             }
+            let fetched = if self.keys.is_on() {
+                self.keys.see(hash, verb.deed, || command.client().unwrap_or_default());
+                self.end_fetch(verb, place, hash, name, command, sight)
+            } else {
+                None
+            };
             if self.filter.get().keeps(hash) {
-                self.sample(verb, place, hash, name, command, sight);
+                self.sample(verb, place, (hash, fetched), name, command, sight);
             }
         }
+        self.keys.seen();
     }
 
     /// Examines a sampled key and sends the request to the pilot.
@@ -171,7 +207,7 @@ impl Eye {
         &self,
         verb: &Verb,
         place: usize,
-        hash: u64,
+        (hash, fetched): (u64, Option<Micros>),
         name: Name<'_>,
         command: &impl CommandWords,
         sight: &Sight<'_>,
@@ -179,7 +215,9 @@ impl Eye {
         let db = db(command, name, sight);
         if let (Some(db), Ok(tenants)) = (db, sight.tenants.try_borrow()) {
             let owner = usize::from(tenants.owner(db, name.bytes()));
-            if tenants.all.get(owner).is_some_and(|tenant| !tenant.filter.keeps(hash)) {
+            let is_watched = self.watch.get().keeps(hash);
+            let is_of = |filter: Filter| is_watched || filter.keeps(hash);
+            if tenants.all.get(owner).is_some_and(|tenant| !is_of(tenant.filter)) {
                 return;
             }
         }
@@ -203,6 +241,7 @@ impl Eye {
             value,
             ttl: ttl(verb, command),
             client: command.client().unwrap_or_default(),
+            fetched,
         };
         if let Some(db) = db {
             self.tell(db, name.bytes(), hash, request, sight);
@@ -217,7 +256,7 @@ impl Eye {
         if !self.waits.get() {
             return;
         }
-        let hash = hash::bytes(SEED, key);
+        let hash = hash_of(key);
         let found = {
             let mut pending = self.pending.borrow_mut();
             let at = pending.iter().position(|pending| pending.key == hash);
@@ -233,7 +272,11 @@ impl Eye {
         let time = self.now();
         let Ok(mut tenants) = sight.tenants.try_borrow_mut() else { return };
         let owner = tenants.owner(db, key);
-        self.time(owner, hash, request, time, &mut tenants);
+        let fetched = if self.keys.is_stamped() {
+            request.fetched
+        } else {
+            self.time(owner, hash, request, time, &mut tenants)
+        };
         let size = match request.sighting {
             Sighting::Miss | Sighting::Delete => 0,
             _ => tenants.size(owner, request.key_length, request.value),
@@ -241,45 +284,33 @@ impl Eye {
         self.samples.set(self.samples.get() + 1);
         let SampledRequest { sighting, ttl, .. } = request;
         let penalty = tenants.penalty(owner);
-        sight.exchange.send(Sample {
-            time,
-            key: hash,
-            tenant: owner,
-            sighting,
-            size,
-            ttl,
-            penalty,
-        });
+        let sample = Sample { time, key: hash, tenant: owner, sighting, size, ttl, penalty };
+        let fetched = fetched.map_or(0, |took| class_of_code(code_of(class_of(took))));
+        sight.exchange.send(Seen { sample, tick: self.keys.tick(), fetched, is_expiry: false });
     }
 
-    /// Starts the timer of a fetch at a miss and stops it at the same client's write.
-    fn time(
-        &self,
-        owner: TenantId,
-        hash: u64,
-        request: SampledRequest,
-        time: Micros,
-        tenants: &mut Tenants,
-    ) {
-        let mut fetches = self.fetches.borrow_mut();
-        match request.sighting {
-            Sighting::Miss => {
-                if fetches.len() >= FETCHES_MAX {
-                    fetches.clear();
-                }
-                let (_, since) = fetches.entry(hash).or_insert((request.client, time));
-                if time.saturating_sub(*since) > FETCH_MAX {
-                    fetches.insert(hash, (request.client, time));
-                }
-            }
-            Sighting::Write => {
-                let Some((client, since)) = fetches.remove(&hash) else { return };
-                let took = time.saturating_sub(since);
-                if client == request.client && took <= FETCH_MAX {
-                    tenants.fetched(owner, took);
-                }
-            }
-            Sighting::Hit | Sighting::Delete => _ = fetches.remove(&hash),
+    /// Tells the pilot of a sampled key that expired.
+    pub(crate) fn expired(&self, db: u16, key: &[u8], sight: &Sight<'_>) {
+        let hash = hash_of(key);
+        if self.watch.get().keeps(hash)
+            && let Ok(tenants) = sight.tenants.try_borrow()
+        {
+            let (zero, tenant) = (Micros(0), tenants.owner(db, key));
+            let sample = Sample {
+                time: self.now(),
+                key: hash,
+                tenant,
+                sighting: Sighting::Delete,
+                size: 0,
+                ttl: zero,
+                penalty: zero,
+            };
+            sight.exchange.send(Seen {
+                sample,
+                tick: self.keys.tick(),
+                fetched: 0,
+                is_expiry: true,
+            });
         }
     }
 }
@@ -300,7 +331,7 @@ fn tally(verb: &Verb, command: &impl CommandWords, name: Name<'_>, sight: &Sight
 
 /// The database of a request: the only one, its client's, or the one that holds its key. To ask for
 /// a client's database costs the server half a GET, since it also returns the client's address.
-fn db(command: &impl CommandWords, name: Name<'_>, sight: &Sight<'_>) -> Option<u16> {
+pub(crate) fn db(command: &impl CommandWords, name: Name<'_>, sight: &Sight<'_>) -> Option<u16> {
     if let Some(only) = sight.tenants.try_borrow().ok()?.only_db() {
         return Some(only);
     }

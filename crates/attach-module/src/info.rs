@@ -45,6 +45,19 @@ pub(crate) unsafe extern "C" fn on_info(ctx: *mut InfoCtx, is_crash: c_int) {
         number(c"divided", shown.report.server.divided);
         number(c"used_memory", memory::used());
         number(c"evicted_keys", module.hand.evicted.get());
+        if module.hand.ranks() {
+            let room = &module.hand.room;
+            number(c"server_evictions", room.server_evicted.get());
+            // SAFETY: as above.
+            unsafe {
+                let share = room.work().share();
+                (api().info_add_ratio)(ctx, c"server_evictions_share".as_ptr(), share);
+            }
+            number(c"reserve", room.reserve());
+            number(c"stamps_memory", module.eye.keys.bytes());
+            number(c"watched_keys", shown.watched as u64);
+            number(c"learning_memory", shown.learning);
+        }
         number(c"evictions_put_off", module.hand.spared.get());
         number(c"longest_tick_us", module.hand.longest_us.get());
         number(c"ticks", module.hand.ticks.get());

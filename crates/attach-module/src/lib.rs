@@ -6,6 +6,8 @@
 //!   clients ─▶ filter.rs ── samples ──▶ exchange.rs ──▶ pilot.rs: observe, model, plan
 //!              tenants.rs: keys and bytes ─────────────▶
 //!              act.rs: evictions, K ◀── the step ───────
+//!   keys.rs, stamps.rs: uses of keys ──▶ learn.rs: the rank of `auto`
+//!   room.rs: evictions by rank ◀──────────
 //!   LARDER.* ◀ commands.rs, info.rs ◀── what there is to show
 //! ```
 //!
@@ -20,11 +22,15 @@ mod census;
 mod commands;
 mod configs;
 mod draw;
+mod entry;
 mod exchange;
 mod facts;
+mod fetches;
 mod ffi;
 mod filter;
 mod info;
+mod keys;
+mod learn;
 mod load;
 mod memory;
 mod module;
@@ -32,9 +38,11 @@ mod name;
 mod pilot;
 mod readings;
 mod ring;
+mod room;
 mod scan;
 mod server;
 mod settings;
+mod stamps;
 mod tenants;
 mod untouching;
 mod verbs;

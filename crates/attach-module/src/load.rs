@@ -9,7 +9,7 @@ use crate::ffi::{
     self, Api, Ctx, ERR, EVENT_CRON, EVENT_FLUSH, Event, FilterCtx, OK, Text, notify,
 };
 use crate::filter::CommandWords;
-use crate::module::{Host, Module};
+use crate::module::{Host, Life, Module};
 use crate::name::Name;
 use crate::server::{Context, api, keep};
 use crate::{commands, configs, info, memory, pilot};
@@ -251,10 +251,11 @@ unsafe extern "C" fn on_key(
         let db = context.db();
         match kind {
             notify::KEY_MISS => module.on_miss(db, key),
-            notify::NEW => module.on_life(db, key, true),
-            notify::EXPIRED | notify::EVICTED => module.on_life(db, key, false),
+            notify::NEW => module.on_life(db, key, Life::Born),
+            notify::EXPIRED => module.on_life(db, key, Life::Expired),
+            notify::EVICTED => module.on_life(db, key, Life::Evicted),
             _ if matches!(event.to_bytes(), b"del" | b"rename_from" | b"move_from") => {
-                module.on_life(db, key, false);
+                module.on_life(db, key, Life::Removed);
             }
             _ => {}
         }

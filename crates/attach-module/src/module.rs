@@ -7,7 +7,8 @@
 use crate::act::{ActingState, Hand};
 use crate::census::Census;
 use crate::exchange::{Exchange, Look};
-use crate::filter::{CommandWords, Eye, Sight};
+use crate::filter::{CommandWords, Eye, Sight, hash_of};
+use crate::learn;
 use crate::memory;
 use crate::name::OwnName;
 use crate::server::{Context, ServerMemory};
@@ -25,6 +26,13 @@ const RINGS: u64 = 200;
 /// `maxmemory`.
 const SPARE: u64 = 200;
 
+/// Memory for entries of evicted keys, as a divisor of `maxmemory`; at least a quarter as many as
+/// the server has keys.
+const EVICTED: u64 = 400;
+
+/// The table has room for at most this many times the present keys.
+const FULL_MAX: f64 = 4.0;
+
 /// Minimum change of the memory to divide that the pilot learns of, as a share of this memory.
 const DRIFT: f64 = 1.0 / 64.0;
 
@@ -35,6 +43,16 @@ const DRAWS: usize = 16;
 pub(crate) trait Host {
     /// Arms a timer that calls the module back after `after_ms` milliseconds.
     fn arm(&self, context: Context<'_>, after_ms: i64);
+}
+
+/// The beginning of a key, or the kind of its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    Born,
+    Expired,
+    Evicted,
+    /// Removed on request, or renamed.
+    Removed,
 }
 
 /// The module.
@@ -94,6 +112,9 @@ impl Module {
     #[inline]
     pub(crate) fn on_command(&self, command: &impl CommandWords) {
         self.eye.see(command, &self.sight());
+        if self.hand.room.is_near() && self.eye.keys.wrote() {
+            self.hand.arm(self, self.context);
+        }
     }
 
     /// Called when a read did not find its key.
@@ -104,16 +125,44 @@ impl Module {
                 tenant.misses += 1;
             }
         }
+        self.eye.missed(key);
         self.eye.met(db, key, &self.sight());
     }
 
     /// Called when a key was created or removed.
-    pub(crate) fn on_life(&self, db: u16, key: &[u8], is_born: bool) {
+    pub(crate) fn on_life(&self, db: u16, key: &[u8], life: Life) {
+        let is_born = life == Life::Born;
         if let Ok(mut tenants) = self.tenants.try_borrow_mut() {
             tenants.count(db, key, is_born);
         }
-        if is_born {
-            self.eye.met(db, key, &self.sight());
+        let keys = &self.eye.keys;
+        match life {
+            Life::Born => {
+                if keys.is_stamped() {
+                    keys.born(hash_of(key));
+                    if keys.is_large() {
+                        self.hand.room.wrote_large(db, key);
+                    }
+                }
+                self.eye.met(db, key, &self.sight());
+            }
+            Life::Evicted => {
+                if keys.is_stamped() {
+                    keys.died(hash_of(key), true);
+                }
+                let room = &self.hand.room;
+                if !room.is_evicting.get() {
+                    room.server_evicted.set(room.server_evicted.get() + 1);
+                }
+            }
+            Life::Expired | Life::Removed => {
+                if keys.is_stamped() {
+                    keys.died(hash_of(key), false);
+                }
+                if life == Life::Expired {
+                    self.eye.expired(db, key, &self.sight());
+                }
+            }
         }
     }
 
@@ -149,6 +198,7 @@ impl Module {
             self.tenants.borrow_mut().fade();
         }
         self.obey(context, &memory);
+        self.look_at_keys(&memory);
         self.hand.look(self, context, counted, memory.limit);
         self.show(memory, fixed);
     }
@@ -176,7 +226,13 @@ impl Module {
         if self.generation.get() == settings.generation {
             return;
         }
-        let ring = if memory.limit > 0 { memory.limit / RINGS } else { 1 << 20 };
+        let bounded = settings.tenants.iter().any(|tenant| tenant.max.is_some());
+        let ring = match memory.limit {
+            // Under one rank only a ceiling needs keys of one tenant.
+            _ if learn::ranks(&settings.recipe) && !bounded => 0,
+            0 => 1 << 20,
+            limit => limit / RINGS,
+        };
         let tenants = Tenants::new(&settings.tenants, self.databases, ring as usize);
         self.generation.set(settings.generation);
         *self.tenants.borrow_mut() = tenants;
@@ -185,7 +241,33 @@ impl Module {
         *self.census.borrow_mut() = Census::with_empty(empty);
         self.hand.follow(None);
         self.hand.draws.forget();
+        self.hand.room.forget();
+        self.eye.keys.count(learn::ranks(&settings.recipe));
         self.exchange.ask(None);
+    }
+
+    /// Adapts the table of keys, the reserve and the rank, where keys are ranked.
+    fn look_at_keys(&self, memory: &ServerMemory) {
+        let keys = &self.eye.keys;
+        let (ranks, held) = {
+            let tenants = self.tenants.borrow();
+            (self.hand.ranks(), tenants.dbs.iter().map(|(_, keys)| keys).sum::<u64>())
+        };
+        if ranks {
+            let evicted = held.min(memory.limit / EVICTED / 4).max(held / 4);
+            // Until memory is full, there is room for the keys to come: growth forgets some.
+            let full = (memory.limit as f64 / memory.used.max(1) as f64).clamp(1.0, FULL_MAX);
+            keys.stamp(held, ((held + evicted) as f64 * full) as u64);
+            let mean = memory.used / held.max(1);
+            keys.large_from.set(mean as usize);
+        } else {
+            keys.unstamp();
+        }
+        let room = &self.hand.room;
+        if let Some(rank) = self.exchange.take_rank() {
+            room.learn(rank);
+        }
+        room.look(if ranks { memory.limit } else { 0 }, keys.tick(), self.hand.evicted.get());
     }
 
     /// Scans databases that tenants share for a while, and corrects the tenants' counts of keys.
@@ -243,7 +325,8 @@ impl Module {
         self.hand.draws.volatile.set(memory.policy.starts_with("volatile"));
         *self.hand.state.borrow_mut() = state;
         self.exchange.with_step(|step| {
-            self.eye.set_filter(self.tenants.borrow_mut().follow(step.as_ref()));
+            let models = self.tenants.borrow_mut().follow(step.as_ref());
+            self.eye.set_filter(models, self.exchange.watch());
             self.hand.follow(step);
         });
     }
@@ -269,6 +352,10 @@ impl Module {
             evicted: tenants.all.iter().map(|tenant| tenant.evicted).collect(),
             state: self.hand.says(),
             acts: self.hand.acts(),
+            tick: self.eye.keys.tick(),
+            evictions: self.hand.evicted.get() + self.hand.room.server_evicted.get(),
+            costs: tenants.costs(),
+            work: self.hand.ranks().then(|| self.hand.room.work()),
             server: memory,
         });
     }

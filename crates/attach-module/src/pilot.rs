@@ -1,9 +1,10 @@
 //! The thread of the pilot: it reads the looks of the server's thread, and publishes steps. It
 //! never calls the server. So the server does not wait for it, and goes on as before without it.
 
-use crate::exchange::{Exchange, Look, PilotResults};
+use crate::exchange::{Exchange, Look, PilotResults, Seen};
 use crate::facts::{Recorder, report};
-use base::Micros;
+use crate::learn::{self, Learning};
+use base::{Filter, Micros, Sample};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
@@ -17,6 +18,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// uses about a hundredth of 70 MB.
 const MODELS: u64 = 160;
 
+/// The same where keys are ranked: there the models only judge the rank, and what the rank learns
+/// takes as much.
+const MODELS_OF_A_RANK: u64 = 400;
+
 /// Minimum number of keys that the models of a pool watch, even beyond the limit of [`MODELS`]. The
 /// memory is taken from the keys of clients. With half as many keys no curve is drawn.
 const KEYS_MIN: usize = 512;
@@ -29,6 +34,9 @@ struct Attached<'a> {
     exchange: &'a Exchange,
     look: &'a Look,
     now: Micros,
+    samples: Vec<Sample>,
+    /// Memory of the models, as a divisor of the limit.
+    models: u64,
     step: &'a mut Option<Step>,
 }
 
@@ -37,10 +45,10 @@ impl Plant for Attached<'_> {
         Reading {
             now: self.now,
             limit: self.look.limit,
-            model_memory: Some(base::Bytes(self.look.server.limit / MODELS)),
+            model_memory: Some(base::Bytes(self.look.server.limit / self.models)),
             model_keys_min: Some(KEYS_MIN),
             tenants: self.look.tenants.clone(),
-            samples: self.exchange.samples(),
+            samples: std::mem::take(&mut self.samples),
             dropped: self.exchange.dropped.load(Relaxed),
             goals: self.look.goals.clone(),
             ..Reading::default()
@@ -67,29 +75,73 @@ pub(crate) fn start(exchange: Arc<Exchange>) -> std::io::Result<JoinHandle<()>> 
     })
 }
 
+/// The samples that the models of a step ask for: the rank learns from more keys.
+fn samples_of(seen: &[Seen], step: Option<&Step>) -> Vec<Sample> {
+    let is_of = |sample: &Sample| {
+        let mut pools = step.iter().flat_map(|step| &step.pools);
+        pools.any(|pool| pool.tenants.contains(&sample.tenant) && pool.filter.keeps(sample.key))
+    };
+    let live = seen.iter().filter(|seen| !seen.is_expiry);
+    live.map(|seen| seen.sample).filter(is_of).collect()
+}
+
+/// Narrows the filters of a step to the widest that the models use now, for they watch fewer keys
+/// as they meet more. Returns whether any was wider.
+fn narrow(step: &mut Step, widest: f64) -> bool {
+    let widest = Filter::with_rate(widest);
+    let mut is_narrower = false;
+    for pool in &mut step.pools {
+        if pool.filter.threshold() > widest.threshold() {
+            (pool.filter, is_narrower) = (widest, true);
+        }
+    }
+    is_narrower
+}
+
 fn run(exchange: &Exchange) {
     let started = Instant::now();
-    let mut flown: Option<(u64, Pilot)> = None;
+    let mut flown: Option<(u64, Pilot, Option<Learning>)> = None;
     let mut step = None;
     let mut recorder = Recorder::default();
     while !exchange.stop.load(Relaxed) {
         std::thread::park_timeout(LOOK);
         let look = exchange.look();
         let Some(recipe) = look.recipe else { continue };
-        if flown.as_ref().is_none_or(|(generation, _)| *generation != look.generation) {
+        if flown.as_ref().is_none_or(|(generation, ..)| *generation != look.generation) {
             step = None;
             exchange.ask(None);
-            flown = Some((look.generation, Pilot::new(recipe, SEED)));
+            exchange.teach(None, Filter::NONE);
+            let learning = learn::ranks(&recipe).then(|| Learning::new(&recipe));
+            flown = Some((look.generation, Pilot::new(recipe, SEED), learning));
         }
         let now = Micros(started.elapsed().as_micros() as u64);
         let mut ended = false;
-        let steers = recipe.steers();
-        let pilot = flown.as_mut().map(|(_, pilot)| pilot).filter(|_| steers);
-        let pilot = pilot.map(|pilot| {
+        let seen = exchange.samples();
+        let (pilot, learning) = match &mut flown {
+            Some((_, pilot, learning)) => (Some(pilot), learning.as_mut()),
+            None => (None, None),
+        };
+        let (watched, learning) = learning.map_or((0, 0), |learning| {
+            learning.take(&seen, &look, now);
+            let rank = learning.look(&look, step.as_ref());
+            let keys = look.tenants.iter().map(|tenant| tenant.items).sum();
+            exchange.teach(rank, learning.filter(keys));
+            (learning.watched(), learning.bytes())
+        });
+        let samples = samples_of(&seen, step.as_ref());
+        let pilot = pilot.filter(|_| recipe.steers()).map(|pilot| {
             pilot.only_watch(!look.acts);
-            ended = pilot.tick(&mut Attached { exchange, look: &look, now, step: &mut step });
+            let models = if learn::ranks(&recipe) { MODELS_OF_A_RANK } else { MODELS };
+            let mut attached =
+                Attached { exchange, look: &look, now, samples, models, step: &mut step };
+            ended = pilot.tick(&mut attached);
             &*pilot
         });
+        if let (true, Some(pilot), Some(step)) = (ended, pilot, &mut step)
+            && narrow(step, pilot.status().rate)
+        {
+            exchange.ask(Some(step.clone()));
+        }
         if recorder.look(exchange, &look, pilot, step.as_ref()) || ended {
             let tenants = 0..look.tenants.len();
             let curves =
@@ -101,6 +153,9 @@ fn run(exchange: &Exchange) {
                 step: step.clone(),
                 names: look.tenants.iter().map(|tenant| tenant.name.clone()).collect(),
                 state: look.state,
+                work: look.work,
+                watched,
+                learning,
             });
         }
     }

@@ -1,8 +1,10 @@
 //! Tenants as the pilot reads them: their memory and requests, the cost of their misses, and the
 //! keys that its models sample.
 
-use crate::tenants::{QUIET, Tenants, TrackedTenant};
-use base::penalty::{Estimate, of_class};
+use crate::learn::Costs;
+use crate::stamps::{class_of_code, code_of};
+use crate::tenants::{Mean, QUIET, Tenants, TrackedTenant};
+use base::penalty::{Estimate, class_of, of_class};
 use base::{Bytes, Filter, Micros, TenantId};
 use tune::tenant::TenantConfig;
 use tune::{Goal, Part, Step, TenantReading};
@@ -39,8 +41,12 @@ impl Tenants {
     /// Counts a fetch and its cost.
     pub(crate) fn fetched(&mut self, owner: TenantId, penalty: Micros) {
         let Some(tenant) = self.get_mut(owner) else { return };
-        tenant.fetches.count += 1.0;
-        tenant.fetches.sum += penalty.as_f64();
+        // The class as the stamps of a key have it.
+        let class = class_of_code(code_of(class_of(penalty)));
+        for mean in [&mut tenant.fetches, &mut tenant.by_class[usize::from(class)]] {
+            mean.count += 1.0;
+            mean.sum += penalty.as_f64();
+        }
         match &mut tenant.cost {
             Some(cost) => cost.add(penalty),
             None => tenant.cost = Some(Estimate::new(penalty)),
@@ -50,8 +56,10 @@ impl Tenants {
     /// Discounts the fetches measured so far.
     pub(crate) fn fade(&mut self) {
         for tenant in &mut self.all {
-            tenant.fetches.count *= FETCHES_KEEP;
-            tenant.fetches.sum *= FETCHES_KEEP;
+            for mean in std::iter::once(&mut tenant.fetches).chain(&mut tenant.by_class) {
+                mean.count *= FETCHES_KEEP;
+                mean.sum *= FETCHES_KEEP;
+            }
         }
     }
 
@@ -97,6 +105,16 @@ impl Tenants {
             weight: tenant.config.weight,
             classes: vec![part],
         }
+    }
+
+    /// The costs of the tenants' misses, from which the rank takes its prices.
+    pub(crate) fn costs(&self) -> Vec<Costs> {
+        let of = |tenant: &TrackedTenant| {
+            let known = |mean: Mean| mean.get().filter(|_| mean.count >= 1.0);
+            let known = |mean| known(mean).unwrap_or_default() as f32;
+            Costs { mean: known(tenant.fetches), by_class: tenant.by_class.map(known) }
+        };
+        self.all.iter().map(of).collect()
     }
 
     /// The goals promised to tenants.

@@ -38,6 +38,8 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Found {
     /// Bytes of the value, if it is a string.
     pub(crate) length: Option<usize>,
+    /// Elements of the value, if it is a collection.
+    pub(crate) elements: usize,
     /// Time since the last use, in milliseconds; below 0 where the server does not know it.
     pub(crate) idle_ms: i64,
     /// Number of uses, where the server counts them.
@@ -326,6 +328,12 @@ pub(crate) fn avoids_replica_traffic() -> bool {
     unsafe { (api().avoids_replica_traffic)() != 0 }
 }
 
+/// The memory that eviction counts, as a share of `maxmemory`; 0 without a limit.
+pub(crate) fn used_ratio() -> f64 {
+    // SAFETY: it takes nothing.
+    unsafe { (api().used_ratio)() }.into()
+}
+
 /// CPU time of this thread, in microseconds. It comes from the C library, which the server has
 /// loaded anyway. To find the clock in the kernel's own page crashed a server under valgrind, which
 /// hides that page.
@@ -342,7 +350,7 @@ pub(crate) fn processor_us() -> u64 {
 /// `key` is open.
 pub(crate) unsafe fn found(key: *mut ffi::Key, for_eviction: bool) -> Option<Found> {
     let api = api();
-    let mut found = Found { length: None, idle_ms: -1, uses: -1, expires: false };
+    let mut found = Found { length: None, elements: 0, idle_ms: -1, uses: -1, expires: false };
     // SAFETY: the caller's promise; the server writes one number through each pointer.
     unsafe {
         let kind = (api.key_type)(key);
@@ -353,6 +361,9 @@ pub(crate) unsafe fn found(key: *mut ffi::Key, for_eviction: bool) -> Option<Fou
             found.length = Some((api.value_length)(key));
         }
         if for_eviction {
+            if found.length.is_none() {
+                found.elements = (api.value_length)(key);
+            }
             let (mut idle_ms, mut uses): (c_longlong, c_longlong) = (-1, -1);
             (api.get_lru)(key, &raw mut idle_ms);
             (api.get_lfu)(key, &raw mut uses);

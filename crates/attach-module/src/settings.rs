@@ -1,10 +1,10 @@
 //! The settings of the module, as lines of the server's configuration and by CONFIG SET.
 //!
 //! | `larder.act` | `no`: observe only; `yes`: carry plans out |
-//! | `larder.recipe` | `static`, `dlru`, `kredis` or `predis`, with changed settings |
+//! | `larder.recipe` | `static`, `dlru`, `kredis`, `predis` or `auto`, with changed settings |
 //! | `larder.tenants` | the lines of the tenants, apart by `;` |
 
-use crate::tenants;
+use crate::{learn, tenants};
 use tune::recipe;
 use tune::tenant::TenantConfig;
 use tune::{Evictor, Recipe};
@@ -20,6 +20,10 @@ const POOLED: &[Evictor] = &[
     Evictor::klru_pool(10),
     Evictor::klru_pool(16),
 ];
+
+/// The policies of `auto`: the rank, and the server's own eviction if the rank is worse. The server
+/// keeps good candidates, as `klru:pool=16` does.
+const RANKED: &[Evictor] = &[Evictor::gittins(64), Evictor::klru_pool(5)];
 
 /// The values of the settings.
 #[derive(Clone, Debug)]
@@ -50,13 +54,17 @@ impl Settings {
     pub(crate) fn set_recipe(&mut self, text: &str) -> Result<(), String> {
         let found = recipe::parse(text)?;
         let is_k = |evictor: &Evictor| evictor.policy == "klru";
-        if found.pools.needs_pages() || !found.evictors.iter().all(is_k) {
+        let is_ranked = learn::ranks(&found);
+        if found.pools.needs_pages() || !is_ranked && !found.evictors.iter().all(is_k) {
             return Err(format!(
-                "recipe {} needs Larder's own store: choose static, dlru, kredis or predis",
+                "recipe {} needs Larder's own store: choose static, dlru, kredis, predis or auto",
                 found.name
             ));
         }
         self.recipe = found;
+        if is_ranked {
+            self.recipe.evictors = RANKED;
+        }
         let ks = |evictors: &[Evictor]| evictors.iter().map(|one| one.k).collect::<Vec<_>>();
         if found.pools.is_single() && ks(found.evictors) == ks(POOLED) {
             self.recipe.evictors = POOLED;
@@ -101,10 +109,10 @@ mod tests {
     #[test]
     fn what_this_server_cannot_do_is_refused() {
         let mut settings = Settings::default();
-        for recipe in ["auto", "lama", "rankcache"] {
+        for recipe in ["lama", "rankcache"] {
             assert!(settings.set_recipe(recipe).unwrap_err().contains("choose static"), "{recipe}");
         }
-        for recipe in ["static", "dlru", "kredis:epoch=2", "predis"] {
+        for recipe in ["static", "dlru", "kredis:epoch=2", "predis", "auto"] {
             settings.set_recipe(recipe).unwrap();
         }
         for (tenants, fix) in [

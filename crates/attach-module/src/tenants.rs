@@ -12,6 +12,7 @@
 use crate::ring::Ring;
 use base::penalty::Estimate;
 use base::{Filter, TenantId};
+use policy::rank::gittins::PENALTIES;
 use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, Origin, Owners, TenantConfig};
 
 /// Number of draws after which the counts of a mean size are halved.
@@ -19,7 +20,7 @@ const DRAWS: f64 = 4_096.0;
 
 /// Bytes of a key beside its name and its value, before the factor: its place in the table, its
 /// object, and the headers of two strings.
-const OVERHEAD: u64 = 72;
+pub(crate) const OVERHEAD: u64 = 72;
 
 /// A tenant with a smaller share of the keys is drawn from its ring, for random keys of the server
 /// rarely belong to it.
@@ -67,6 +68,8 @@ pub(crate) struct TrackedTenant {
     /// Keys that the module evicted.
     pub(crate) evicted: u64,
     pub(crate) fetches: Mean,
+    /// Fetches by the class of their cost.
+    pub(crate) by_class: [Mean; PENALTIES],
     pub(crate) cost: Option<Estimate>,
     /// Keys to draw, if random draws by the server rarely meet the tenant's.
     pub(crate) ring: Ring,
@@ -156,6 +159,7 @@ impl Tenants {
             sets: 0,
             evicted: 0,
             fetches: Mean::default(),
+            by_class: [Mean::default(); PENALTIES],
             cost: None,
             ring: Ring::new(ring / count),
             filter: Filter::NONE,
@@ -298,6 +302,22 @@ impl Tenants {
     pub(crate) fn used(&self, owner: TenantId) -> f64 {
         let at = usize::from(owner);
         self.all.get(at).map_or(0.0, |tenant| tenant.items.max(0) as f64 * self.each(at))
+    }
+
+    /// A tenant that holds more than its `max`, by more than a key.
+    pub(crate) fn above_max(&self) -> Option<TenantId> {
+        let is_above = |&id: &TenantId| {
+            let at = usize::from(id);
+            let max = self.all[at].config.max;
+            max.is_some_and(|max| self.used(id) > max.as_f64() + self.each(at))
+        };
+        (0..self.all.len() as TenantId).find(is_above)
+    }
+
+    /// Whether a tenant holds less than its `min`.
+    pub(crate) fn is_below_min(&self, owner: TenantId) -> bool {
+        let min = self.all.get(usize::from(owner)).map_or(0.0, |one| one.config.min.as_f64());
+        min > 0.0 && self.used(owner) < min
     }
 
     /// Mean bytes of a tenant's key.

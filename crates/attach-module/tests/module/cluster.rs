@@ -9,7 +9,7 @@ const NODES: usize = 3;
 const MAX: f64 = 250.0 * 1024.0;
 
 /// Three nodes that know each other, each with a third of the slots.
-fn cluster(path: &str) -> Vec<Server> {
+fn cluster(path: &str, recipe: &str) -> Vec<Server> {
     let start = |_| {
         let bus = free_port().to_string();
         let settings = [
@@ -17,6 +17,7 @@ fn cluster(path: &str) -> Vec<Server> {
             ("cluster-port", bus.as_str()),
             ("maxmemory", "100mb"),
             ("larder.tenants", "\"small match prefix small: max 250kb\""),
+            ("larder.recipe", recipe),
             ("larder.act", "yes"),
         ];
         (Server::start(path, &settings), bus)
@@ -58,8 +59,9 @@ fn fill(client: &mut Client, prefix: &str, count: u64) -> usize {
 
 #[test]
 fn every_node_of_a_cluster_holds_its_budgets() {
-    for path in all() {
-        let nodes = cluster(&path);
+    let recipes = |path: String| ["kredis", "auto"].map(|recipe| (path.clone(), recipe));
+    for (path, recipe) in all().into_iter().flat_map(recipes) {
+        let nodes = cluster(&path, recipe);
         let mut clients: Vec<_> = nodes.iter().map(Server::client).collect();
         until(15, "the cluster", || clients.iter_mut().all(is_ok));
         let fill = |prefix, count| move |client: &mut Client| fill(client, prefix, count);
@@ -82,6 +84,6 @@ fn every_node_of_a_cluster_holds_its_budgets() {
             assert_eq!(client.number("stats", "evicted_keys"), 0.0, "the server evicted none");
         }
         assert!(clients.iter_mut().all(is_ok), "{path}");
-        println!("{path}: three nodes hold their budgets");
+        println!("{path}: three nodes hold their budgets with {recipe}");
     }
 }

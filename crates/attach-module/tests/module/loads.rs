@@ -53,7 +53,7 @@ fn loads_observes_answers_and_unloads() {
             ("LARDER.CURVE nobody", "there is no tenant 'nobody'"),
             ("LARDER.CURVE web JSON", "\"tenant\":\"web\""),
             ("CONFIG GET larder.act", "no"),
-            ("CONFIG SET larder.recipe lama", "choose static, dlru, kredis or predis"),
+            ("CONFIG SET larder.recipe lama", "choose static, dlru, kredis, predis or auto"),
         ] {
             let text = client.ask(line);
             assert!(text.contains(word), "{version}: {line}: {text}");

@@ -5,6 +5,7 @@ mod act;
 mod cluster;
 mod loads;
 mod penalties;
+mod ranked;
 mod replicas;
 mod server;
 mod told;

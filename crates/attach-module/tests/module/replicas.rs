@@ -29,15 +29,22 @@ fn digest(client: &mut Client) -> String {
 #[test]
 fn master_and_replica_stay_equal_under_eviction() {
     let Some(path) = installed() else { return };
+    for recipe in ["kredis", "auto"] {
+        stay_equal(&path, recipe);
+    }
+}
+
+fn stay_equal(path: &str, recipe: &str) {
     let tenants = "\"a match prefix a: max 100kb; jobs match db 1 max 100kb\"";
     let settings = [
         ("maxmemory", "100mb"),
         ("larder.tenants", tenants),
+        ("larder.recipe", recipe),
         ("larder.act", "yes"),
         ("enable-debug-command", "yes"),
     ];
-    let master = Server::start(&path, &settings);
-    let replica = Server::start(&path, &settings);
+    let master = Server::start(path, &settings);
+    let replica = Server::start(path, &settings);
     let (mut there, mut here) = (replica.client(), master.client());
     there.ask(&format!("REPLICAOF 127.0.0.1 {}", master.port));
     until(20, "the link", || there.info("replication")["master_link_status"] == "up");

@@ -1,0 +1,217 @@
+//! The keys of the server under a recipe that ranks them: their stamps, and the cost of their
+//! fetches.
+//!
+//! The filter sees a command before its execution, so it does not know whether a key exists that
+//! has no entry in the table. Such a key waits. If the server then reports a miss, a fetch begins.
+//! If it reports a birth, the key enters. Without either the key was there, and enters as well,
+//! when the next command comes.
+
+use crate::stamps::{Past, Stamps, code_of};
+use crate::verbs::Deed;
+use base::{Micros, penalty};
+use std::cell::{Cell, RefCell};
+
+/// The most segments by which the table grows at once.
+const SEGMENTS_AT_ONCE: usize = 32;
+
+/// The keys.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    /// Whether requests are counted.
+    is_on: Cell<bool>,
+    /// Requests to keys, while there is no table.
+    tick: Cell<u64>,
+    table: RefCell<Option<Stamps>>,
+    /// Keys without an entry of the last command, with its client.
+    waiting: RefCell<Vec<(u64, u64)>>,
+    waits: Cell<bool>,
+    /// The fetch that the last command ended.
+    fetched: Cell<Option<(u64, u8)>>,
+    /// Whether a command wrote since the last question.
+    wrote: Cell<bool>,
+    /// Bytes of the last value written, and those from which on a value is large.
+    pub(crate) length: Cell<usize>,
+    pub(crate) large_from: Cell<usize>,
+}
+
+impl Keys {
+    /// Counts requests from now on, or no longer.
+    pub(crate) fn count(&self, is_on: bool) {
+        self.is_on.set(is_on);
+    }
+
+    /// Whether requests are counted.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.get()
+    }
+
+    /// Whether there is a table.
+    pub(crate) fn is_stamped(&self) -> bool {
+        self.table.borrow().is_some()
+    }
+
+    /// The number of requests to keys so far.
+    pub(crate) fn tick(&self) -> u64 {
+        self.table.borrow().as_ref().map_or(self.tick.get(), Stamps::tick)
+    }
+
+    /// Bytes of the table.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.table.borrow().as_ref().map_or(0, Stamps::bytes)
+    }
+
+    /// Makes a table for a server with `keys` keys and room for those of `room` keys, or adapts
+    /// the one there is.
+    pub(crate) fn stamp(&self, keys: u64, room: u64) {
+        let mut table = self.table.borrow_mut();
+        let table = table.get_or_insert_with(|| Stamps::new(self.tick.get()));
+        for _ in 0..SEGMENTS_AT_ONCE {
+            if !table.fit(room as usize, keys as usize) {
+                break;
+            }
+        }
+    }
+
+    /// Drops the table.
+    pub(crate) fn unstamp(&self) {
+        if let Some(table) = self.table.take() {
+            self.tick.set(table.tick());
+            (self.waiting.take(), self.waits.set(false), self.fetched.set(None));
+        }
+    }
+
+    /// Notes a request to a key, before its execution.
+    #[inline]
+    pub(crate) fn see(&self, hash: u64, deed: Deed, client: impl FnOnce() -> u64) {
+        if self.waits.get() {
+            self.settle();
+        }
+        let mut table = self.table.borrow_mut();
+        let Some(table) = table.as_mut() else {
+            self.tick.set(self.tick.get() + 1);
+            return;
+        };
+        table.pass();
+        let is_known = match deed {
+            Deed::Read => table.hit(hash),
+            Deed::Write(_) | Deed::Change => {
+                self.wrote.set(true);
+                table.wrote(hash)
+            }
+            Deed::Remove => true,
+        };
+        if !is_known {
+            self.waiting.borrow_mut().push((hash, client()));
+        }
+    }
+
+    /// Ends a command: its keys wait until the next one.
+    #[inline]
+    pub(crate) fn seen(&self) {
+        self.waits.set(!self.waiting.borrow().is_empty());
+    }
+
+    /// Enters the keys of the last command that were there without an entry.
+    #[cold]
+    fn settle(&self) {
+        self.waits.set(false);
+        if let Some(table) = self.table.borrow_mut().as_mut() {
+            self.waiting.borrow_mut().drain(..).for_each(|(hash, _)| table.enters(hash));
+        }
+    }
+
+    fn take_waiting(&self, hash: u64) -> Option<u64> {
+        let mut waiting = self.waiting.borrow_mut();
+        let at = waiting.iter().position(|(waits, _)| *waits == hash)?;
+        Some(waiting.swap_remove(at).1)
+    }
+
+    /// Notes a miss, and returns the client that met it.
+    pub(crate) fn missed(&self, hash: u64) -> Option<u64> {
+        self.take_waiting(hash)
+    }
+
+    /// Notes that the write of a key, which comes next, ends a fetch.
+    pub(crate) fn fetched(&self, hash: u64, took: Micros) {
+        self.fetched.set(Some((hash, code_of(penalty::class_of(took)))));
+    }
+
+    /// Notes a birth.
+    pub(crate) fn born(&self, hash: u64) {
+        self.take_waiting(hash);
+        if let Some(table) = self.table.borrow_mut().as_mut() {
+            table.enters(hash);
+            if let Some((_, code)) = self.fetched.take().filter(|(fetched, _)| *fetched == hash) {
+                table.fetched(hash, code);
+            }
+        }
+    }
+
+    /// Notes the end of a key: evicted, or gone for good.
+    pub(crate) fn died(&self, hash: u64, is_evicted: bool) {
+        if let Some(table) = self.table.borrow_mut().as_mut() {
+            table.leaves(hash, is_evicted);
+        }
+    }
+
+    /// The past of a key that the server holds.
+    pub(crate) fn past(&self, hash: u64) -> Option<Past> {
+        self.table.borrow_mut().as_mut()?.past(hash)
+    }
+
+    /// Whether a command wrote since the last question.
+    #[inline]
+    pub(crate) fn wrote(&self) -> bool {
+        self.wrote.replace(false)
+    }
+
+    /// Whether the last value written is large.
+    pub(crate) fn is_large(&self) -> bool {
+        self.is_stamped() && self.length.take() >= self.large_from.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::hash::mix;
+
+    fn keys() -> Keys {
+        let keys = Keys::default();
+        keys.count(true);
+        keys.stamp(1_000, 2_000);
+        keys
+    }
+
+    fn see(keys: &Keys, key: u64, deed: Deed) {
+        keys.see(mix(key), deed, || 7);
+        keys.seen();
+    }
+
+    #[test]
+    fn a_key_enters_by_birth_or_because_it_was_there() {
+        let keys = keys();
+        see(&keys, 1, Deed::Read);
+        assert_eq!(keys.missed(mix(1)), Some(7));
+        see(&keys, 1, Deed::Write(2));
+        assert_eq!(keys.past(mix(1)), None, "it is not yet written");
+        keys.fetched(mix(1), Micros(5_000));
+        keys.born(mix(1));
+        assert_eq!(keys.past(mix(1)).unwrap().penalty, 5);
+        see(&keys, 2, Deed::Read);
+        assert_eq!(keys.past(mix(2)), None);
+        see(&keys, 1, Deed::Read);
+        assert_eq!(keys.past(mix(2)).unwrap().hits, 0, "it was there all the time");
+        assert_eq!((keys.past(mix(1)).unwrap().hits, keys.tick()), (1, 4));
+        keys.died(mix(1), true);
+        keys.born(mix(1));
+        assert_eq!(keys.past(mix(1)).unwrap().hits, 2);
+        keys.died(mix(1), false);
+        assert_eq!(keys.past(mix(1)), None);
+        keys.unstamp();
+        see(&keys, 1, Deed::Read);
+        assert_eq!(keys.tick(), 5);
+        assert!(keys.wrote() && !keys.wrote());
+    }
+}
