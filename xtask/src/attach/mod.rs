@@ -1,7 +1,7 @@
 //! The module in a stock server, beside the same server without it.
 //!
-//! `mix` replays recorded traces of three tenants to both at the same time, and compares the cost
-//! of their misses. `instructions` and `throughput` measure the cost of a GET. `singles` and `dlru`
+//! `mix` replays recorded traces of tenants to both at the same time, and compares the cost of their
+//! misses. `instructions` and `throughput` measure the cost of a GET. `singles` and `dlru`
 //! replay one trace at a time. `soak` looks for errors under valgrind.
 
 mod costs;
@@ -16,9 +16,9 @@ use std::fs;
 use std::process::Command;
 
 /// The forms of the command, for errors.
-const FORM: &str = "write: cargo x bench attach mix SERVER MEMORY TRACE TRACE TRACE | \
+const FORM: &str = "write: cargo x bench attach mix SERVER MEMORY NAME=TRACE@US… | \
                     instructions SERVER | throughput SERVER | \
-                    singles SERVER TRACE@MEMORY… | dlru SERVER TRACE@MEMORY…, or: \
+                    singles SERVER RECIPE TRACE@MEMORY… | dlru SERVER TRACE@MEMORY…, or: \
                     cargo x soak attach SERVER [S] [plain]";
 
 /// Runs a measurement by its name.

@@ -58,26 +58,26 @@ fn beside(program: &str, trace: &str, servers: &[(String, Option<&str>)]) -> Res
 }
 
 /// The traces, each with the memory behind its @.
-fn pairs(words: impl Iterator<Item = String>) -> Result<(String, Vec<(String, String)>)> {
-    let mut words = words;
-    let program = words.next().context(FORM)?;
+fn pairs(words: impl Iterator<Item = String>) -> Result<Vec<(String, String)>> {
     let pair = |word: String| -> Result<_> {
         let (trace, memory) = word.rsplit_once('@').context(FORM)?;
         Ok((trace.to_owned(), format!("maxmemory {memory}")))
     };
     let all: Vec<_> = words.map(pair).collect::<Result<_>>()?;
     ensure!(!all.is_empty(), FORM);
-    Ok((program, all))
+    Ok(all)
 }
 
 /// Compares the server alone with the server and the module, without tenants. The server draws its
 /// victims at random, so equal servers differ by half a per cent; so there are several of each.
-pub(super) fn singles(words: impl Iterator<Item = String>) -> Result<()> {
-    let (program, all) = pairs(words)?;
+pub(super) fn singles(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let program = words.next().context(FORM)?;
+    let module = format!("larder.act yes\nlarder.recipe {}", words.next().context(FORM)?);
+    let all = pairs(words)?;
     println!("{:<44} {:>8} {:>8} {:>8}", "misses", "without", "with", "ratio");
     for (trace, memory) in all {
         let mut servers = vec![(memory.clone(), None); ALIKE];
-        servers.extend(vec![(memory, Some("larder.act yes")); ALIKE]);
+        servers.extend(vec![(memory, Some(module.as_str())); ALIKE]);
         let found = beside(&program, &trace, &servers)?;
         let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
         let (without, with) = (mean(&found[..ALIKE]), mean(&found[ALIKE..]));
@@ -87,8 +87,9 @@ pub(super) fn singles(words: impl Iterator<Item = String>) -> Result<()> {
 }
 
 /// Compares servers with one K each with a server with the module and `dlru`.
-pub(super) fn dlru(words: impl Iterator<Item = String>) -> Result<()> {
-    let (program, all) = pairs(words)?;
+pub(super) fn dlru(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let program = words.next().context(FORM)?;
+    let all = pairs(words)?;
     let names = FIXED.map(|k| format!("{:>8}", format!("K = {k}"))).join(" ");
     println!("{:<44} {names} {:>8} {:>8}", "misses", "dlru", "ratio");
     for (trace, memory) in all {
