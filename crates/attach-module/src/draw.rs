@@ -181,12 +181,11 @@ impl Draws {
         let mut see = |db, key: &[u8], found: &Found| {
             self.meet(tenant, db, found, evictor, || OwnName::of(key));
         };
-        self.pass_ring(module, context, tenant, evictor.k.max(1).into(), &mut see);
+        Self::pass_ring(module, context, tenant, evictor.k.max(1).into(), &mut see);
     }
 
     /// Passes `count` keys of a tenant's ring. Learns sizes.
     pub(crate) fn pass_ring(
-        &self,
         module: &Module,
         context: Context<'_>,
         tenant: TenantId,

@@ -1,7 +1,7 @@
 //! An entry of the table of keys: four bytes, as drawn in `stamps.rs`.
 
 /// Steps of an age from which on an entry has coarse steps, and from which on it grows no older.
-pub(crate) const FINE_MAX: u32 = 96;
+const FINE_MAX: u32 = 96;
 const COARSE_MAX: u32 = 192;
 /// Octaves from a fine step to a coarse one.
 const COARSER: u32 = 4;
@@ -42,6 +42,16 @@ impl Entry {
         } else {
             clock.fine().wrapping_sub(last) & 0xFF
         }
+    }
+
+    /// Not zero if its age is so high that it must be written anew, at these clocks.
+    #[inline]
+    pub(crate) const fn is_due(self, fine: u32, coarse: u32) -> u32 {
+        let last = self.0 >> 11;
+        let in_fine = (fine.wrapping_sub(last) & 0xFF > FINE_MAX) as u32;
+        let in_coarse = (coarse.wrapping_sub(last) & 0xFF > COARSE_MAX) as u32;
+        let is_coarse = self.0 >> 19 & 1;
+        (in_fine & (is_coarse ^ 1) | in_coarse & is_coarse) & (self.0 != 0) as u32
     }
 
     /// The entry with an age in fine steps.
@@ -99,7 +109,7 @@ impl Clock {
         let octave = self.shortest() + interval / 2;
         let octave = if octave > 30 { 30 } else { octave };
         // The second half of an octave begins at the root of two.
-        let middle = (1u64 << octave) * if interval % 2 == 0 { 128 } else { 181 } >> 7;
+        let middle = ((1u64 << octave) * if interval.is_multiple_of(2) { 128 } else { 181 }) >> 7;
         middle as u32
     }
 

@@ -77,7 +77,9 @@ impl Keys {
     pub(crate) fn unstamp(&self) {
         if let Some(table) = self.table.take() {
             self.tick.set(table.tick());
-            (self.waiting.take(), self.waits.set(false), self.fetched.set(None));
+            self.waiting.take();
+            self.waits.set(false);
+            self.fetched.set(None);
         }
     }
 
@@ -102,8 +104,14 @@ impl Keys {
             Deed::Remove => true,
         };
         if !is_known {
-            self.waiting.borrow_mut().push((hash, client()));
+            self.wait(hash, client());
         }
+    }
+
+    /// Lets a key without an entry wait for what the command does.
+    #[cold]
+    fn wait(&self, hash: u64, client: u64) {
+        self.waiting.borrow_mut().push((hash, client));
     }
 
     /// Ends a command: its keys wait until the next one.

@@ -26,8 +26,8 @@ const RINGS: u64 = 200;
 /// `maxmemory`.
 const SPARE: u64 = 200;
 
-/// Memory for entries of evicted keys, as a divisor of `maxmemory`; at least a quarter as many as
-/// the server has keys.
+/// Memory for entries of evicted keys, as a divisor of `maxmemory`; at least an eighth of the number of
+/// keys.
 const EVICTED: u64 = 400;
 
 /// The table has room for at most this many times the present keys.
@@ -254,7 +254,7 @@ impl Module {
             (self.hand.ranks(), tenants.dbs.iter().map(|(_, keys)| keys).sum::<u64>())
         };
         if ranks {
-            let evicted = held.min(memory.limit / EVICTED / 4).max(held / 4);
+            let evicted = held.min(memory.limit / EVICTED / 4).max(held / 8);
             // Until memory is full, there is room for the keys to come: growth forgets some.
             let full = (memory.limit as f64 / memory.used.max(1) as f64).clamp(1.0, FULL_MAX);
             keys.stamp(held, ((held + evicted) as f64 * full) as u64);

@@ -13,6 +13,7 @@
 //! `min` loses none.
 
 use crate::act::Hand;
+use crate::draw::Draws;
 use crate::filter::hash_of;
 use crate::module::Module;
 use crate::name::OwnName;
@@ -131,7 +132,9 @@ impl Room {
 
     /// Forgets all candidates, after a change of tenants.
     pub(crate) fn forget(&self) {
-        (self.picks.take(), self.above.take(), self.large.take());
+        self.picks.take();
+        self.above.take();
+        self.large.take();
         self.is_near.set(false);
     }
 
@@ -259,7 +262,7 @@ impl Room {
             let mut see = |db, key: &[u8], found: &Found| {
                 self.meet(module, db, key, found, only);
             };
-            module.hand.draws.pass_ring(module, context, tenant, DRAWN, &mut see);
+            Draws::pass_ring(module, context, tenant, DRAWN, &mut see);
             return;
         }
         let dbs = module.tenants.borrow().dbs.clone();
@@ -321,17 +324,14 @@ impl Room {
     fn rank(&self, module: &Module, hash: u64, tenant: TenantId, size: f64, idle_ms: i64) -> f32 {
         let keys = &module.eye.keys;
         let size = size.clamp(1.0, f64::from(u32::MAX)) as u32;
-        let meta = match keys.past(hash) {
-            Some(past) => {
-                let (age, hits) = (u64::from(past.age), u32::from(past.hits));
-                let life = age + u64::from(past.interval) * u64::from(hits);
-                let penalty = of_class(crate::stamps::class_of_code(past.penalty));
-                Meta { age, life, hits, size, penalty }
-            }
-            None => {
-                let age = (idle_ms.max(0) as f64 / 1e3 * self.pace.get()) as u64;
-                Meta { age, life: age, hits: 0, size, penalty: base::Micros(0) }
-            }
+        let meta = if let Some(past) = keys.past(hash) {
+            let (age, hits) = (u64::from(past.age), u32::from(past.hits));
+            let life = age + u64::from(past.interval) * u64::from(hits);
+            let penalty = of_class(crate::stamps::class_of_code(past.penalty));
+            Meta { age, life, hits, size, penalty }
+        } else {
+            let age = (idle_ms.max(0) as f64 / 1e3 * self.pace.get()) as u64;
+            Meta { age, life: age, hits: 0, size, penalty: base::Micros(0) }
         };
         self.rank.borrow().rank_in(tenant, 0, &meta, Tick(keys.tick()))
     }

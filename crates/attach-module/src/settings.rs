@@ -10,7 +10,7 @@ use tune::tenant::TenantConfig;
 use tune::{Evictor, Recipe};
 
 /// The default recipe.
-pub(crate) const RECIPE: &str = "kredis";
+pub(crate) const RECIPE: &str = "auto";
 
 /// The choices of `maxmemory-samples` in a server that keeps good candidates whatever K is.
 const POOLED: &[Evictor] = &[
@@ -35,11 +35,16 @@ pub(crate) struct Settings {
     pub(crate) generation: u64,
 }
 
+/// The recipe with the policies that a stock server can follow, if it ranks keys.
+fn ranked(recipe: Recipe) -> Recipe {
+    if learn::ranks(&recipe) { Recipe { evictors: RANKED, ..recipe } } else { recipe }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
             act: false,
-            recipe: recipe::parse(RECIPE).unwrap_or(*recipe::ALL[0]),
+            recipe: recipe::parse(RECIPE).map_or(*recipe::ALL[0], ranked),
             tenants: vec![],
             generation: 1,
         }
@@ -61,10 +66,7 @@ impl Settings {
                 found.name
             ));
         }
-        self.recipe = found;
-        if is_ranked {
-            self.recipe.evictors = RANKED;
-        }
+        self.recipe = ranked(found);
         let ks = |evictors: &[Evictor]| evictors.iter().map(|one| one.k).collect::<Vec<_>>();
         if found.pools.is_single() && ks(found.evictors) == ks(POOLED) {
             self.recipe.evictors = POOLED;

@@ -25,7 +25,7 @@
 //!   the one whose keys it shares. No entry tells which of the two its key belongs to, so one of
 //!   the copies is never found again, and is dropped in time.
 
-use crate::entry::{Clock, Entry, FINE_MAX, HELD, PRINT};
+use crate::entry::{Clock, Entry, HELD, PRINT};
 
 /// Entries of a bucket, as many as fit in a cache line.
 const WAYS: usize = 16;
@@ -73,6 +73,8 @@ pub(crate) const fn class_of_code(code: u8) -> u8 {
 #[derive(Debug)]
 pub(crate) struct Stamps {
     segments: Vec<Segment>,
+    /// The next power of two of their number, less one.
+    mask: usize,
     tick: u64,
     shift: u32,
     /// The next bucket of the sweep.
@@ -88,7 +90,7 @@ const fn print(hash: u64) -> u32 {
 impl Stamps {
     /// An empty table that begins at `tick`.
     pub(crate) fn new(tick: u64) -> Self {
-        let mut stamps = Self { segments: vec![], tick, shift: 0, swept: 0 };
+        let mut stamps = Self { segments: vec![], mask: 0, tick, shift: 0, swept: 0 };
         stamps.grow();
         stamps
     }
@@ -108,6 +110,7 @@ impl Stamps {
         } else if wanted + wanted / 4 + 1 < self.segments.len() {
             self.segments.pop();
         }
+        self.mask = self.segments.len().next_power_of_two() - 1;
         wanted > self.segments.len()
     }
 
@@ -125,6 +128,7 @@ impl Stamps {
             shift = source.shift;
         }
         self.segments.push(Segment { shift, buckets });
+        self.mask = self.segments.len().next_power_of_two() - 1;
     }
 
     fn clock(&self) -> Clock {
@@ -133,12 +137,9 @@ impl Stamps {
 
     #[inline]
     fn bucket(&mut self, hash: u64) -> &mut [Entry; WAYS] {
-        let len = self.segments.len();
-        let low = hash as u32 as usize & 0xFF_FFFF;
         // The segment among the next power of two, or among the one before if there is none yet.
-        let next = len.next_power_of_two();
-        let at = low & (next - 1);
-        let at = if at < len { at } else { at & (next / 2 - 1) };
+        let at = hash as usize & self.mask;
+        let at = if at < self.segments.len() { at } else { at & (self.mask >> 1) };
         let clock = self.clock();
         let segment = &mut self.segments[at];
         if segment.shift != clock.shift {
@@ -181,10 +182,13 @@ impl Stamps {
         if segment.shift != clock.shift {
             segment.convert(clock);
         }
-        for entry in &mut segment.buckets[at & ((1 << SEGMENT) - 1)] {
-            let age = entry.age(clock);
-            if age >= FINE_MAX {
-                *entry = entry.aged(age, clock);
+        let bucket = &mut segment.buckets[at & ((1 << SEGMENT) - 1)];
+        // All entries are tested, several at once in the processor: few are old.
+        let (fine, coarse) = (clock.fine(), clock.coarse());
+        let any = bucket.iter().fold(0, |any, entry| any | entry.is_due(fine, coarse));
+        if any != 0 {
+            for entry in bucket.iter_mut().filter(|entry| entry.0 != 0) {
+                *entry = entry.aged(entry.age(clock), clock);
             }
         }
     }

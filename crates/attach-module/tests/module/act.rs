@@ -13,6 +13,16 @@ fn fill(client: &mut Client, prefix: &str, from: u64, to: u64) {
     }
 }
 
+/// Settings of a server that holds budgets.
+fn settings(tenants: &str) -> [(&str, &str); 4] {
+    [
+        ("maxmemory", "100mb"),
+        ("larder.tenants", tenants),
+        ("larder.recipe", "kredis"),
+        ("larder.act", "yes"),
+    ]
+}
+
 fn keys(client: &mut Client, pattern: &str) -> Vec<String> {
     let Reply::List(all) = client.call(&["KEYS", pattern]) else { panic!("KEYS") };
     all.iter().map(Reply::text).collect()
@@ -32,7 +42,7 @@ fn bytes(client: &mut Client, keys: &[String]) -> f64 {
 fn budgets_are_held_by_database_and_by_prefix() {
     let Some(path) = installed() else { return };
     let tenants = "\"small match prefix small: max 250kb; jobs match db 1 max 10mb\"";
-    let settings = [("maxmemory", "100mb"), ("larder.tenants", tenants), ("larder.act", "yes")];
+    let settings = settings(tenants);
     let server = Server::start(&path, &settings);
     let mut client = server.client();
     fill(&mut client, "small:", 0, 900);
@@ -76,7 +86,7 @@ fn budgets_are_held_by_database_and_by_prefix() {
 fn keys_in_use_outlive_those_that_are_not() {
     let Some(path) = installed() else { return };
     let tenants = "\"jobs match db 1 max 4mb\"";
-    let settings = [("maxmemory", "100mb"), ("larder.tenants", tenants), ("larder.act", "yes")];
+    let settings = settings(tenants);
     let server = Server::start(&path, &settings);
     let mut client = server.client();
     client.ask("SELECT 1");

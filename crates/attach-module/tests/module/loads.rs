@@ -42,13 +42,13 @@ fn loads_observes_answers_and_unloads() {
         let gets: f64 = fields["gets"].parse().unwrap();
         assert!((600.0..2_400.0).contains(&gets), "{version}: {web}");
         for (line, word) in [
-            ("LARDER.PLAN", "kredis"),
+            ("LARDER.PLAN", "recipe auto"),
             ("LARDER.PLAN JSON", "in_force"),
             ("LARDER.TENANTS", "web"),
             ("larder.tenants json", "\"name\":\"web\""),
             ("LARDER.ADVISE", "in use"),
             ("LARDER.ADVISE web JSON", "findings"),
-            ("LARDER.HISTORY", "attached with recipe kredis"),
+            ("LARDER.HISTORY", "attached with recipe auto"),
             ("LARDER.HISTORY 10m JSON", "changes"),
             ("LARDER.CURVE nobody", "there is no tenant 'nobody'"),
             ("LARDER.CURVE web JSON", "\"tenant\":\"web\""),
