@@ -220,7 +220,7 @@ fn the_loop_is_switched_live() {
     let held = handle.store().used();
     assert_eq!(client.ask(&["CONFIG", "SET", "recipe", "static"]), Reply::Text("OK".into()));
     drive(&mut client, &mut prng, |client| {
-        client.lines(&["LARDER", "PLAN"]).contains("nothing is planned")
+        client.lines(&["LARDER", "PLAN"]).contains("there is no plan")
     });
     // Entries differ by a few bytes; nothing else may be evicted.
     assert!(handle.store().used().0 * 10 > held.0 * 9, "what is cached stays");
@@ -441,12 +441,12 @@ fn tenants_and_limits_change_live() {
 fn what_it_says_when_there_is_nothing_to_say() {
     let handle = begin(settings("static"));
     let mut client = Client::new(&handle);
-    assert!(client.lines(&["LARDER", "PLAN"]).contains("nothing is planned"));
+    assert!(client.lines(&["LARDER", "PLAN"]).contains("there is no plan"));
     assert_eq!(client.json(&["LARDER", "PLAN", "JSON"])["recipe"], "static");
     assert_eq!(client.json(&["LARDER", "TENANTS", "JSON"])[0]["k"], 5);
     assert!(client.lines(&["LARDER", "HELP"]).contains("CURVE <tenant>"));
     for (words, text) in [
-        (&["LARDER", "CURVE", "nobody"][..], "there are default, near, far"),
+        (&["LARDER", "CURVE", "nobody"][..], "the tenants are default, near, far"),
         (&["LARDER", "CURVE", "near"], "the loop is off"),
         (&["LARDER", "CURVE"], "wrong number of arguments"),
         (&["LARDER", "PLAN", "XML"], "syntax error"),
@@ -462,7 +462,7 @@ fn what_it_says_when_there_is_nothing_to_say() {
     let words = ["CONFIG", "SET", "recipe", "kredis", "maxmemory-policy", "allkeys-random"];
     assert_eq!(client.ask(&words), Reply::Text("OK".into()));
     std::thread::sleep(Duration::from_millis(300));
-    assert!(client.lines(&["LARDER", "PLAN"]).contains("nothing is planned"));
+    assert!(client.lines(&["LARDER", "PLAN"]).contains("there is no plan"));
     let curve = client.json(&["LARDER", "CURVE", "near", "JSON"]);
     assert_eq!(curve["curve"], serde_json::json!([]));
     handle.stop();

@@ -31,17 +31,18 @@ fn per_mib(report: &Report) -> Option<f64> {
 /// In sentences and a table.
 pub(crate) fn lines(report: &Report, prices: &[f64]) -> Vec<String> {
     let mut text = match per_mib(report) {
-        Some(us) => vec![format!("A MiB more would save about {} of waiting a second.", wait(us))],
-        None => vec!["A MiB more is not known to save anything.".to_owned()],
+        Some(us) => {
+            vec![format!("1 MiB more would save about {} of waiting per second.", wait(us))]
+        }
+        None => vec!["1 MiB more would save nothing beyond chance.".to_owned()],
     };
     text.push(format!(
         "{:<16} {:>10} {:>6} {:>7} {:>16}",
-        "tenant", "holds", "share", "counts", "a MiB saves"
+        "tenant", "holds", "share", "counts", "1 MiB saves/s"
     ));
     let used = Bytes(report.server.used);
     let row = |(at, tenant): (usize, &Tenant)| {
-        let saves =
-            tenant.mib_saves_us.map_or("-".to_owned(), |us| format!("{} a second", wait(us)));
+        let saves = tenant.mib_saves_us.map_or("-".to_owned(), wait);
         let held = Bytes(tenant.used);
         let short: String = tenant.name.chars().take(16).collect();
         let (share, counts) = (100.0 * share(held, used), counts(prices, at));
@@ -56,7 +57,8 @@ pub(crate) fn lines(report: &Report, prices: &[f64]) -> Vec<String> {
         let ms = -without.change();
         if ms > 0.0 {
             text.push(format!(
-                "The floor of {name}, {min}, costs the others about {} of waiting a second.",
+                "The floor of {name}, {min}, makes the other tenants wait about {} per second \
+                 longer.",
                 wait(1e3 * ms)
             ));
         }

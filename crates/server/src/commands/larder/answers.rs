@@ -18,7 +18,9 @@ const HISTORY_S: u64 = 3_600;
 fn tenant_of<'a>(call: &Call<'_>, report: &'a Report, at: usize) -> Result<&'a Tenant, Failure> {
     let name = call.text(at).into_owned();
     number_of(call, &name)?;
-    report.tenant(&name).ok_or_else(|| Failure::err("the tenant is new: ask again"))
+    report
+        .tenant(&name)
+        .ok_or_else(|| Failure::err("the tenant is new and not yet in the report: ask again"))
 }
 
 pub(super) fn advise(call: &mut Call<'_>) -> Done {
@@ -111,7 +113,7 @@ pub(super) fn size(call: &mut Call<'_>) -> Done {
 /// A size of memory as `1gb`, or beside the present one as `+1gb`, `-512mb`, `+50%` or `-25%`.
 fn memory_of(text: &str, present: u64) -> Result<u64, Failure> {
     let refusal =
-        || Failure::err(&format!("'{text}' is no size of memory: write 1gb, +1gb, -512mb or -25%"));
+        || Failure::err(&format!("'{text}' is not a memory size: write 1gb, +1gb, -512mb or -25%"));
     let (sign, number) = match text.split_at_checked(1) {
         Some(("+", number)) => (1, number),
         Some(("-", number)) => (-1, number),
@@ -125,7 +127,9 @@ fn memory_of(text: &str, present: u64) -> Result<u64, Failure> {
         _ => Bytes::parse(number).map_err(|_| refusal())?.0,
     };
     if sign != 0 && present == 0 {
-        return Err(Failure::err("there is no limit of memory to compare with: name a size"));
+        return Err(Failure::err(
+            "there is no memory limit to compare with: write a size such as 1gb",
+        ));
     }
     let wanted = match sign {
         0 => Some(bytes),
@@ -143,7 +147,9 @@ fn ratio(text: &str) -> Result<f64, Failure> {
     };
     let known = parse_double(number.trim().as_bytes()).map(|number| number / scale);
     known.filter(|ratio| (0.0..=1.0).contains(ratio)).ok_or_else(|| {
-        Failure::err(&format!("'{text}' is no miss ratio: write 0.05 or 5%, from 0 to 1"))
+        Failure::err(&format!(
+            "'{text}' is not a miss ratio: write a number from 0 to 1, such as 0.05, or 5%"
+        ))
     })
 }
 
@@ -199,7 +205,7 @@ fn back(text: &str) -> Result<u64, Failure> {
     };
     let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(scale));
     seconds.ok_or_else(|| {
-        Failure::err(&format!("'{text}' is no length of time: write 600, 10m, 2h or 1d"))
+        Failure::err(&format!("'{text}' is not a time span: write 600, 10m, 2h or 1d"))
     })
 }
 

@@ -53,7 +53,7 @@ pub(super) fn curve(call: &mut Call<'_>) -> Done {
         return Err(Failure::err(if let Some(why) = recipe.pools.why_no_curve() {
             why
         } else if pools::is_steered(&call.view.settings) {
-            "too little was seen of this tenant: its curve needs some thousand reads"
+            "too few reads of this tenant were sampled: its curve needs some thousand"
         } else {
             "the loop is off: CONFIG SET maxmemory-policy auto recipe auto switches it on"
         }));

@@ -35,6 +35,6 @@ pub(super) fn ratio(ratio: Option<f64>) -> String {
 pub(super) fn number_of(call: &Call<'_>, name: &str) -> Result<TenantId, Failure> {
     call.view.number(name).ok_or_else(|| {
         let known = call.view.names.join(", ");
-        Failure::err(&format!("there is no tenant '{name}': there are {known}"))
+        Failure::err(&format!("there is no tenant '{name}': the tenants are {known}"))
     })
 }

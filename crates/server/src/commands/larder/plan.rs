@@ -41,7 +41,7 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
     let mut text = vec![];
     match &shown.status {
         None => {
-            text.push(format!("recipe {recipe}: nothing is planned"));
+            text.push(format!("recipe {recipe}: there is no plan"));
             text.push(if pools::is_steered(&call.view.settings) {
                 "The loop has just been switched on.".to_owned()
             } else {
@@ -51,7 +51,7 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
         Some(status) => {
             text.push(plans::headline(status));
             if status.memory == Bytes(0) {
-                text.push("There is no limit to divide: set maxmemory.".to_owned());
+                text.push("There is no memory limit to divide: set maxmemory.".to_owned());
             }
             if recipe.has_prices() {
                 text.extend(prices::lines(&report(call.server), &status.prices));

@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use tune::periodic::Turn;
 
 pub(super) fn dump(call: &mut Call<'_>) -> Done {
-    ask(call, Turn::Valley, "Dumping has begun: LARDER TIDES shows what comes of it")
+    ask(call, Turn::Valley, "The dump has begun: LARDER TIDES shows its progress")
 }
 
 pub(super) fn load(call: &mut Call<'_>) -> Done {
-    ask(call, Turn::Peak, "Loading has begun: LARDER TIDES shows what comes of it")
+    ask(call, Turn::Peak, "The load has begun: LARDER TIDES shows its progress")
 }
 
 /// Asks for the items of one tenant, or of all tenants, to move to the disk or back.
 fn ask(call: &mut Call<'_>, turn: Turn, answer: &str) -> Done {
     if call.view.settings.dump_max == Bytes(0) {
         return Err(Failure::err(
-            "nothing may be on the disk: CONFIG SET dump-max 1gb, in a dir of your choice",
+            "dumps are off: set dir to a folder for dumps, then CONFIG SET dump-max 1gb",
         ));
     }
     let tenants = match call.args.len() {
@@ -58,10 +58,10 @@ pub(super) fn tides(call: &mut Call<'_>) -> Done {
     }
     let settings = &call.view.settings;
     let mut text = vec![if settings.dump_max == Bytes(0) {
-        "nothing is dumped: CONFIG SET dump-max says how much of the disk may be taken".to_owned()
+        "dumps are off: CONFIG SET dump-max sets the disk space that dumps may take".to_owned()
     } else {
         format!(
-            "dumps take up to {} in {}, {} a second; reads are counted in buckets of {} s",
+            "dumps may take {} in {}, at {} per second; reads are counted in buckets of {} s",
             settings.dump_max,
             settings.dir,
             settings.dump_rate,
@@ -71,17 +71,18 @@ pub(super) fn tides(call: &mut Call<'_>) -> Done {
     for (name, shown, (away, index)) in all {
         text.push(format!("tenant {name}: {}", state(&shown)));
         text.push(format!(
-            "  {away} items have a copy on the disk, which takes {} there and {index} of memory",
+            "  {away} items have a copy on the disk; the copies take {} of disk and {index} of \
+             memory",
             Bytes(shown.disk)
         ));
         text.extend(shown.dump.iter().map(|dump| {
-            format!("  last dump: {}; {} left memory", transfer(dump, "written"), dump.left)
+            format!("  last dump: {}; {} items left memory", transfer(dump, "written"), dump.left)
         }));
         text.extend(shown.load.iter().map(|load| {
             format!(
-                "  last load: {}; {} had not left, {} were out of date, {} found no room, \
-                 {} blocks were torn",
-                transfer(load, "brought back"),
+                "  last load: {}; {} were still in memory, {} were out of date, {} did not fit, {} \
+                 blocks were damaged",
+                transfer(load, "loaded"),
                 load.here,
                 load.outdated,
                 load.refused,
@@ -97,12 +98,13 @@ fn state(shown: &TransferState) -> String {
     let doing = if shown.doing.is_empty() { String::new() } else { format!("{}; ", shown.doing) };
     let period = match (shown.period_s, shown.reads_peak) {
         (Some(period), Some(peak)) => {
-            format!("a period of {period:.1} s, its peak {peak:.0} reads a bucket")
+            format!("a period of {period:.1} s with a peak of {peak:.0} reads per bucket")
         }
         _ => "no period".to_owned(),
     };
     format!(
-        "{doing}{period}, {:.0} in the last; {} ebbs and {} floods, {} dumps and {} loads",
+        "{doing}{period}, {:.0} reads in the last bucket; {} valleys and {} peaks, {} dumps and {} \
+         loads",
         shown.reads, shown.valleys, shown.peaks, shown.dumps, shown.loads
     )
 }

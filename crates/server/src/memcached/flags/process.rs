@@ -29,14 +29,14 @@ impl Process {
         if self.core_dumps {
             let limit = getrlimit(Resource::RLIMIT_CORE).map(|(_, hard)| hard);
             let raised = limit.and_then(|hard| setrlimit(Resource::RLIMIT_CORE, hard, hard));
-            raised.map_err(|error| failed("-r: the limit for core files stays", error))?;
+            raised.map_err(|error| failed("-r: cannot raise the limit for core files", error))?;
         }
         if let Some(name) = self.user.as_deref().filter(|_| geteuid().is_root()) {
             become_user(name)?;
         }
         if self.lock_memory {
             mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).map_err(|error| {
-                failed("-k: memory cannot be locked: raise ulimit -l, or leave -k out", error)
+                failed("-k: cannot lock the memory: raise ulimit -l, or leave -k out", error)
             })?;
         }
         Ok(())
@@ -47,11 +47,12 @@ impl Process {
 fn become_user(name: &str) -> Result<(), Error> {
     let user = User::from_name(name)
         .map_err(|error| Error(format!("-u {name}: {error}")))?
-        .ok_or_else(|| Error(format!("-u {name}: there is no such user: choose another")))?;
+        .ok_or_else(|| Error(format!("-u {name}: this machine has no such user: name another")))?;
     if user.uid.is_root() {
         return Ok(());
     }
-    let groups = CString::new(name).map_err(|_| Error(format!("-u {name}: no name")))?;
+    let groups =
+        CString::new(name).map_err(|_| Error(format!("-u {name}: not a valid user name")))?;
     initgroups(&groups, user.gid)
         .and_then(|()| setgid(user.gid))
         .and_then(|()| setuid(user.uid))

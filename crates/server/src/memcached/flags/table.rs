@@ -50,14 +50,14 @@ const fn flag(short: char, long: &'static str, value: Value, act: Act, doc: &'st
 use Act::{Always, Directive, Directives, Nothing, Refused, Special};
 use Value::{Maybe, None, Number, Ratio, Word};
 
-const NO_SASL: &str = "SASL is not there: use -Y FILE";
-const NO_STORAGE: &str = "external storage is not there: leave it out, or see dump-max";
-const NO_PROXY: &str = "the proxy is not there: leave it out";
+const NO_SASL: &str = "Larder has no SASL: use -Y FILE";
+const NO_STORAGE: &str = "Larder has no external storage: leave the word out, or use dump-max";
+const NO_PROXY: &str = "Larder has no proxy: leave the word out";
 
 /// Every flag, in the order of the help.
 pub(super) const FLAGS: &[Flag] = &[
     flag('p', "port", Number, Special, "TCP port to listen on (11211); -1 for a free one"),
-    flag('U', "udp-port", Number, Special, "0: UDP is not spoken"),
+    flag('U', "udp-port", Number, Special, "0: there is no UDP"),
     flag('s', "unix-socket", Word, Directive("memcached-unixsocket"), "Unix socket, not a port"),
     flag('a', "unix-mask", Number, Directive("unixsocketperm"), "permissions of the socket, octal"),
     flag(
@@ -85,9 +85,9 @@ pub(super) const FLAGS: &[Flag] = &[
     flag('h', "help", None, Special, "print this help and end"),
     flag('i', "license", None, Special, "print the license and end"),
     flag('V', "version", None, Special, "print the version and end"),
-    flag('P', "pidfile", Word, Directive("pidfile"), "a file for the number of the process"),
+    flag('P', "pidfile", Word, Directive("pidfile"), "a file for the process id"),
     flag('f', "slab-growth-factor", Ratio, Directive("slab-growth-factor"), "growth of chunks"),
-    flag('n', "slab-min-size", Number, Directive("slab-chunk-min"), "bytes of the least chunk"),
+    flag('n', "slab-min-size", Number, Directive("slab-chunk-min"), "bytes of the smallest chunk"),
     flag('L', "enable-largepages", None, Nothing, "no effect"),
     flag(
         'D',
@@ -100,7 +100,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag('R', "max-reqs-per-event", Number, Nothing, "no effect"),
     flag('C', "disable-cas", None, Directives(&["--memcached-cas", "no"]), "no cas"),
     flag('b', "listen-backlog", Number, Directive("tcp-backlog"), "connections that may wait"),
-    flag('B', "protocol", Word, Special, "ascii or auto: the binary protocol is not spoken"),
+    flag('B', "protocol", Word, Special, "ascii or auto: there is no binary protocol"),
     flag('I', "max-item-size", Word, Special, "bytes in a value (1m)"),
     flag('S', "enable-sasl", None, Refused(NO_SASL), "refused"),
     flag(
@@ -115,14 +115,20 @@ pub(super) const FLAGS: &[Flag] = &[
     flag('Y', "auth-file", Word, Directive("memcached-auth-file"), "a file of lines user:password"),
     flag('e', "memory-file", Word, Directive("warm-restart-file"), "a file that keeps the items"),
     flag('Z', "enable-ssl", None, Directives(&["--memcached-tls", "yes"]), "speak TLS"),
-    flag('N', "napi_ids", Number, Refused("connections are dealt out in turn"), "refused"),
+    flag(
+        'N',
+        "napi_ids",
+        Number,
+        Refused("the server's threads take connections in turn"),
+        "refused",
+    ),
     flag('o', "extended", Word, Special, "words of memcached, see below"),
 ];
 
 /// The words of `-o`. Words with a prefix of [`ELSEWHERE`] are refused together.
 pub(super) const WORDS: &[(&str, Value, Act)] = &[
     ("maxconns_fast", None, Always),
-    ("no_maxconns_fast", None, Refused("connections above -c are closed at once")),
+    ("no_maxconns_fast", None, Refused("the server closes connections above -c at once")),
     ("idle_timeout", Number, Directive("timeout")),
     ("ssl_chain_cert", Word, Directive("tls-cert-file")),
     ("ssl_key", Word, Directive("tls-key-file")),
@@ -137,7 +143,7 @@ pub(super) const WORDS: &[(&str, Value, Act)] = &[
     ("drop_privileges", None, Refused("system calls cannot be forbidden: use -u")),
     ("no_drop_privileges", None, Always),
     ("relaxed_privileges", None, Always),
-    ("sock_cookie_id", Number, Refused("sockets are not marked")),
+    ("sock_cookie_id", Number, Refused("the server does not mark sockets")),
     ("hashpower", Number, Nothing),
     ("no_hashexpand", None, Nothing),
     ("hash_algorithm", Word, Nothing),

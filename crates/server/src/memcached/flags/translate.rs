@@ -58,7 +58,7 @@ impl Value {
             Self::None => format!("{name} takes no value: leave out '{value}'"),
             Self::Word => format!("{name} needs a value"),
             Self::Number | Self::Ratio | Self::Maybe => {
-                format!("{name} needs a number, which '{value}' is not")
+                format!("{name} needs a number, but '{value}' is not a number")
             }
         })
     }
@@ -101,13 +101,13 @@ pub(crate) fn translate(words: &[String]) -> Result<Asked, Error> {
             continue;
         }
         let Some(mut letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-            return fail(format!("'{word}' is no flag: memcached's begin with -"));
+            return fail(format!("'{word}' is not a flag: memcached's flags begin with -"));
         };
         // -vv means -v twice, but -p11211 is -p with a value.
         while let Some(letter) = letters.chars().next() {
             letters = &letters[letter.len_utf8()..];
             let Some(flag) = FLAGS.iter().find(|flag| flag.short == letter) else {
-                return fail(format!("memcached has no flag -{letter}: -h lists them"));
+                return fail(format!("memcached has no flag -{letter}: -h lists all flags"));
             };
             if flag.value == Value::None {
                 reader.take(flag, "")?;
@@ -137,7 +137,7 @@ impl Reader {
             }
             Act::Nothing => self.idle.push(name),
             Act::Always => {}
-            Act::Refused(reason) => return fail(format!("{name} cannot be obeyed: {reason}")),
+            Act::Refused(reason) => return fail(format!("{name} is not supported: {reason}")),
             Act::Special => return self.special(flag.short, value),
         }
         Ok(())
@@ -147,7 +147,7 @@ impl Reader {
         match short {
             'p' => self.port = Some(value.into()),
             'U' if value.parse() != Ok(0) => {
-                return fail(format!("-U {value}: UDP is not spoken here: leave it out"));
+                return fail(format!("-U {value}: the server does not speak UDP: leave -U out"));
             }
             'l' => self.listen.extend(value.split(',').map(str::to_owned)),
             'd' => self.serve.process.daemon = true,
@@ -162,12 +162,16 @@ impl Reader {
                     self.megabytes = Some(megabytes);
                 }
                 _ => {
-                    return fail(format!("-m {value}: give the memory in megabytes, as -m 64"));
+                    return fail(format!(
+                        "-m {value}: write the memory in megabytes, such as -m 64"
+                    ));
                 }
             },
             'I' => self.item_max = Some(item_size(value)?),
             'B' if !matches!(value, "ascii" | "auto") => {
-                return fail(format!("-B {value} is not spoken here: use -B ascii"));
+                return fail(format!(
+                    "-B {value}: the server does not speak this protocol: use -B ascii"
+                ));
             }
             'o' => {
                 for word in value.split(',') {
@@ -184,16 +188,16 @@ impl Reader {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         let shown = format!("-o {name}");
         if let Some((_, reason)) = ELSEWHERE.iter().find(|(begin, _)| name.starts_with(begin)) {
-            return fail(format!("{shown} cannot be obeyed: {reason}"));
+            return fail(format!("{shown} is not supported: {reason}"));
         }
         let Some((_, kind, act)) = WORDS.iter().find(|(known, ..)| *known == name) else {
-            return fail(format!("memcached's -o has no word '{name}': -h lists them"));
+            return fail(format!("memcached's -o has no word '{name}': -h lists all words"));
         };
         kind.check(&shown, value)?;
         match act {
             Act::Directive(directive) => self.set(directive, value),
             Act::Nothing => self.idle.push(shown),
-            Act::Refused(reason) => return fail(format!("{shown} cannot be obeyed: {reason}")),
+            Act::Refused(reason) => return fail(format!("{shown} is not supported: {reason}")),
             Act::Always | Act::Directives(_) => {}
             Act::Special => match (name, value) {
                 ("ssl_verify_mode", "0") => self.set("tls-auth-clients", "no"),
@@ -205,8 +209,10 @@ impl Reader {
                 }
                 ("ssl_min_version", "3") => self.set("tls-protocols", "TLSv1.3"),
                 ("ssl_keyformat", "1") => {}
-                ("ssl_keyformat", _) => return fail(format!("{shown}: keys must be PEM, 1")),
-                _ => return fail(format!("{shown}: '{value}' is none of memcached's values")),
+                ("ssl_keyformat", _) => {
+                    return fail(format!("{shown}: keys must be in PEM format, 1"));
+                }
+                _ => return fail(format!("{shown}: '{value}' is not one of memcached's values")),
             },
         }
         Ok(())
@@ -230,7 +236,7 @@ impl Reader {
         let port = self.port.clone().unwrap_or_else(|| PORT.into());
         let free = port == "-1";
         if port == "0" && !has_path {
-            return fail("-p 0 opens nothing: give a port, or a path with -s".into());
+            return fail("-p 0 opens no port: write a port, or a path with -s".into());
         }
         if has_path {
             // As in memcached, a path replaces the port.
@@ -253,14 +259,14 @@ impl Reader {
             self.set("protected-mode", "no");
         } else if !has_path {
             self.serve.notes.push(
-                "unlike memcached, which serves clients of all machines, without -l only those of \
-                 this one are served, unless they need a password (-Y): give -l ADDRESS"
+                "memcached serves clients of all machines, but without -l and without passwords \
+                 (-Y) Larder serves only clients of this machine: to serve others, use -l ADDRESS"
                     .into(),
             );
         }
         if !self.idle.is_empty() {
             let idle = self.idle.join(" ");
-            self.serve.notes.push(format!("these flags of memcached change nothing here: {idle}"));
+            self.serve.notes.push(format!("these flags of memcached have no effect: {idle}"));
         }
         Ok(Asked::Serve(self.serve))
     }
@@ -276,7 +282,7 @@ fn item_size(value: &str) -> Result<u64, Error> {
     let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << unit));
     match bytes {
         Some(bytes) if (ITEM_MIN..=ITEM_MAX).contains(&bytes) => Ok(bytes),
-        _ => fail(format!("-I {value}: give bytes from 1k to 1024m, as -I 2m")),
+        _ => fail(format!("-I {value}: write a size from 1k to 1024m, such as -I 2m")),
     }
 }
 
@@ -297,9 +303,9 @@ fn help() -> String {
     for (name, value, act) in WORDS {
         let does = match act {
             Act::Nothing => "no effect",
-            Act::Always => "always so",
+            Act::Always => "always on",
             Act::Refused(_) => "refused",
-            Act::Directive(_) | Act::Directives(_) | Act::Special => "obeyed",
+            Act::Directive(_) | Act::Directives(_) | Act::Special => "supported",
         };
         let value = if *value == Value::None { "" } else { "=<value>" };
         let _ = writeln!(text, "  {:<32} {does}", format!("{name}{value}"));
