@@ -165,7 +165,7 @@ fn announce(server: &Server) {
     );
     if !settings.ignored.is_empty() {
         let names: Vec<_> = settings.ignored.keys().map(String::as_str).collect();
-        tracing::warn!("these directives mean nothing here and are ignored: {}", names.join(", "));
+        tracing::warn!("Larder ignores these directives: {}", names.join(", "));
     }
     for warning in settings.first_warnings() {
         tracing::warn!("{warning}");

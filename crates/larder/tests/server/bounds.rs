@@ -324,7 +324,7 @@ fn refused(client: &mut Client, line: &str, prefix: &str) {
     let reply = String::from_utf8(client.reply()).unwrap();
     let name = &line[..line.len().min(40)];
     assert!(reply.starts_with("-OOM the item needs "), "{name}: {reply}");
-    assert!(reply.contains("MiB and may have "), "{name}: {reply}");
+    assert!(reply.contains("MiB, more than the limit of "), "{name}: {reply}");
     assert_eq!(look(client), before, "{name}");
 }
 

@@ -128,7 +128,7 @@ fn a_slot_that_moves_starts_empty() {
     let away = ["0-8191 12182".to_owned(), "8192-12181 12183-16383".to_owned()];
     cluster.write(&away);
     cluster.servers[0].signal("-HUP");
-    cluster.servers[0].logged("read anew: settings, slots");
+    cluster.servers[0].logged("reread settings, slots");
     cluster.tell(1);
     assert_eq!(second.ask("GET foo"), format!("-MOVED 12182 127.0.0.1:{}\r\n", cluster.ports[0]));
     assert_eq!(first.value("GET foo"), "(null)");
@@ -155,7 +155,7 @@ fn a_file_that_is_wrong_is_refused_at_the_start() {
     let file = folder.path().join("slots");
     std::fs::write(&file, "a 127.0.0.1:7000 0-100\nb 127.0.0.1:7001 100-200\n").unwrap();
     let start = format!("--port 0 --cluster-config {}", file.display());
-    assert!(refuses(&start).contains("line 2: slot 100 is of a already"));
+    assert!(refuses(&start).contains("line 2: node a has slot 100 already"));
     std::fs::write(&file, "a 127.0.0.1:7000 0-16383\n").unwrap();
     let said = refuses(&format!("{start} --cluster-node c"));
     assert!(said.contains("no node is named c: set cluster-node"), "{said}");

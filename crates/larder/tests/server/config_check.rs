@@ -18,10 +18,10 @@ fn a_good_configuration_is_described() {
     let (ok, out, errors) =
         check("maxmemory 64mb\nappendonly yes\ntenant web match prefix web:\ndir FOLDER\n", "");
     assert!(ok, "{errors}");
-    assert!(out.contains("a server starts with it"), "{out}");
+    assert!(out.contains("a server starts with this file"), "{out}");
     assert!(out.contains("up to 64.0 MiB, then evicts"), "{out}");
     assert!(out.contains("Tenants: web."), "{out}");
-    assert!(out.contains("without effect here: appendonly"), "{out}");
+    assert!(out.contains("ignores these directives: appendonly"), "{out}");
     assert!(!out.contains("Warning"), "{out}");
 }
 

@@ -142,7 +142,7 @@ const LIMITS: &[(&str, &str, Beyond)] = &[
         for _ in 0..3 {
             assert!(client.ask("AUTH wrong").starts_with("-WRONGPASS "));
         }
-        server.logged("this one for 50 ms, at most for auth-delay-max, 50 ms");
+        server.logged("by 50 ms, and later ones by up to 50 ms (auth-delay-max)");
         String::new()
     }),
     ("tracking-table-max-keys", "--tracking-table-max-keys 10 --loglevel debug", |server, _| {

@@ -67,7 +67,7 @@ fn a_hangup_opens_the_file_again() {
     lines_with(&path, "is a cache");
     fs::rename(&path, &old).unwrap();
     server.signal("-HUP");
-    let lines = lines_with(&path, "read anew");
+    let lines = lines_with(&path, "reread");
     assert!(!lines.iter().any(|line| line.contains("is a cache")), "{lines:?}");
     server.stop();
     lines_with(&path, "ended");

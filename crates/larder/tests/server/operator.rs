@@ -20,7 +20,7 @@ fn the_first_line_of_the_log_says_what_it_is() {
     {
         assert!(first.contains(words), "{words}: {first}");
     }
-    let warned = log.matches("mean nothing here and are ignored: appendonly, save").count();
+    let warned = log.matches("ignores these directives: appendonly, save").count();
     assert_eq!(warned, 1, "{log}");
     let first = serve("--maxmemory-policy noeviction --maxmemory 1gb").log();
     assert!(first.lines().next().unwrap().contains("then refuses writes"), "{first}");
@@ -119,7 +119,7 @@ fn memcacheds_daemon() {
 fn memcacheds_defaults_and_what_has_no_effect() {
     let port = free_port();
     let server = start(&mut larder(&format!("serve --json --memcached -p {port} -R 20 -o modern")));
-    assert!(server.logged("change nothing here").ends_with("-R -o modern"), "{}", server.log());
+    assert!(server.logged("have no effect").ends_with("-R -o modern"), "{}", server.log());
     server.logged("-l ADDRESS");
     assert!(server.listening().iter().all(|place| !place.contains("http")));
     let settings = Text::new(port).ask("stats settings");
@@ -183,7 +183,7 @@ fn the_binary_protocol_is_refused_with_one_line() {
         assert!(reply.ends_with(b"use the text protocol"));
     }
     server.logged("binary");
-    assert_eq!(server.log().matches("the binary").count(), 1, "{}", server.log());
+    assert_eq!(server.log().matches("binary").count(), 1, "{}", server.log());
 }
 
 /// The memory limit of a container changes while the server runs. The container is a folder mounted

@@ -303,7 +303,7 @@ fn requests_of_http_are_closed() {
     let mut client = Client::new(server.addr());
     assert_eq!(client.value("EXISTS a"), "0");
     assert_eq!(client.ask("SET a HTTP/1.1"), "+OK\r\n", "what is a command is none of it");
-    server.logged("it sent a request of HTTP");
+    server.logged("it sent an HTTP request");
     let lines = server.log().lines().filter(|line| line.contains("HTTP")).count();
     assert_eq!(lines, 1, "once a minute is enough");
 }

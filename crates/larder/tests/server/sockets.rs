@@ -62,5 +62,8 @@ fn the_sockets_have_the_group_that_was_named() {
         server.stop();
     }
     let said = refuses(&format!("{start} --unixsocketgroup no-such-group"));
-    assert!(said.contains("unixsocketgroup no-such-group is no group of this machine"), "{said}");
+    assert!(
+        said.contains("unixsocketgroup no-such-group: this machine has no such group"),
+        "{said}"
+    );
 }

@@ -67,14 +67,14 @@ fn a_pidfile_that_cannot_be_written() {
 #[test]
 fn settings_that_cannot_hold_are_refused() {
     for (arguments, parts) in [
-        ("--maxmemory 1kb", &["maxmemory 1kb holds no item", "64kb at least"][..]),
+        ("--maxmemory 1kb", &["maxmemory 1kb is too small for any item", "64kb at least"][..]),
         (
             "--tenant 'a match db 1' --tenant 'b match prefix x match db 1'",
             &["tenants a and b both match db 1", "one of them"],
         ),
         (
             "--maxmemory 10mb --tenant 'a match db 1 min 6mb' --tenant 'b match db 2 min 6mb'",
-            &["min add up to 12.0 MiB, above maxmemory"],
+            &["min add up to 12.0 MiB, but maxmemory"],
         ),
         ("--tenant 'a match db 1 min 1000tb'", &["of this machine"]),
     ] {
@@ -188,7 +188,7 @@ fn a_hangup_reads_the_files_anew() {
     assert_eq!(client.ask("AUTH bob y"), "+OK\r\n");
     std::fs::write(&file, format!("{head}maxmemory a lot\n")).unwrap();
     server.signal("-HUP");
-    let line = server.logged("nothing is changed: line 5");
+    let line = server.logged("SIGHUP changes nothing: line 5");
     assert!(line.contains("maxmemory"), "{line}");
 }
 
@@ -199,12 +199,12 @@ fn what_would_do_nothing_is_refused() {
     let mut client = Client::new(server.addr());
     for line in ["maxmemory-clients 10%", "appendonly yes", "save '60 1'"] {
         let error = client.ask(&format!("CONFIG SET {line}"));
-        assert!(error.starts_with("-ERR") && error.contains("do nothing here"), "{error}");
+        assert!(error.starts_with("-ERR") && error.contains("have no effect"), "{error}");
     }
     for line in ["maxmemory-clients 0", "appendonly no", "save ''", "hz 20"] {
         assert_eq!(client.ask(&format!("CONFIG SET {line}")), "+OK\r\n", "{line}");
     }
-    server.logged("'hz' means nothing here");
+    server.logged("Larder ignores the directive 'hz'");
 }
 
 /// A file that CONFIG REWRITE wrote starts the server, whatever its includes say.

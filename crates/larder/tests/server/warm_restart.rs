@@ -108,7 +108,7 @@ fn tenants_keep_their_own() {
     let other = ["--tenant", "c match prefix c:", "--tenant", "b match prefix b:"];
     let server = warm(folder.path(), &other);
     let line = server.logged("restored");
-    assert!(line.contains("restored 1 items") && line.contains("2 of no tenant here"), "{line}");
+    assert!(line.contains("restored 1 items") && line.contains("2 without a tenant"), "{line}");
     let mut client = Client::new(server.addr());
     assert_eq!(client.value("GET b:1"), "b");
     assert_eq!([client.value("GET a:1"), client.value("GET c:1")], [NOTHING, NOTHING]);
@@ -174,7 +174,7 @@ fn a_copy_is_for_whoever_wants_it() {
     assert_eq!(Client::new(server.addr()).value("GET a"), "old");
     let mut client = Client::new(server.addr());
     client.send(b"SHUTDOWN NOSAVE\r\n");
-    server.logged("nothing is saved, as was asked");
+    server.logged("saved nothing, as requested");
     drop(server);
     assert!(!folder.path().join("warm").exists());
 }
@@ -198,20 +198,20 @@ fn what_is_not_whole_is_refused() {
         bytes
     };
     for (bytes, why) in [
-        (whole[..whole.len() - 1].to_vec(), "cut short"),
-        (whole[..20].to_vec(), "cut short"),
-        (vec![], "cut short"),
+        (whole[..whole.len() - 1].to_vec(), "ends too early"),
+        (whole[..20].to_vec(), "ends too early"),
+        (vec![], "ends too early"),
         (flipped(whole.clone(), 5_000), "damaged"),
         (flipped(whole.clone(), whole.len() - 1), "damaged"),
         (version(whole.clone()), "version 99"),
-        (b"REDIS0011 something else".to_vec(), "no warm-restart file"),
+        (b"REDIS0011 something else".to_vec(), "not a warm-restart file"),
     ] {
         std::fs::write(&path, &bytes).unwrap();
         let server = warm(folder.path(), &[]);
-        let line = server.logged("is not restored");
+        let line = server.logged("did not restore");
         assert!(line.contains(why) && line.contains("the cache starts empty"), "{line}");
         assert_eq!(Client::new(server.addr()).value("DBSIZE"), "0");
-        assert_eq!(server.log().matches("is not restored").count(), 1);
+        assert_eq!(server.log().matches("did not restore").count(), 1);
         server.kill();
         assert!(!path.exists(), "it would be out of date at the next start");
     }
@@ -494,7 +494,7 @@ fn models_are_there_again() {
         torn[models + 13 + 100] ^= 1;
         std::fs::write(&path, torn).unwrap();
         let server = warm(folder.path(), &arguments);
-        let line = server.logged("is not restored");
+        let line = server.logged("did not restore");
         assert!(line.contains("block 2 is damaged; the cache starts empty"), "{line}");
         let mut client = Client::new(server.addr());
         assert_eq!((client.value("DBSIZE"), samples(&plan(&mut client))), ("0".into(), 0));
@@ -588,7 +588,7 @@ fn killed_at_a_hundred_points_it_never_serves_a_wrong_value() {
         if was_saved {
             server.logged("restored");
         }
-        let was_refused = server.log().contains("is not restored");
+        let was_refused = server.log().contains("did not restore");
         refused += usize::from(was_refused);
         let all: Vec<_> = (0..KEYS).collect();
         let hits = check(&mut client, &mut model, &all) as u64;
@@ -693,7 +693,7 @@ fn a_file_that_is_refused_is_refused_whole() {
     bytes[near_end] ^= 4;
     std::fs::write(&path, bytes).unwrap();
     let server = warm(folder.path(), &[]);
-    server.logged("is not restored");
+    server.logged("did not restore");
     let mut client = Client::new(server.addr());
     let begun = Instant::now();
     while client.ask("FUNCTION LIST") != "*0\r\n" {
@@ -727,7 +727,7 @@ fn an_earlier_history_keeps_nobody_from_starting() {
     std::fs::write(&path, bytes).unwrap();
     let server = warm(folder.path(), &[]);
     server.logged("restored 1 items");
-    assert_eq!(server.log().matches("the history begins anew").count(), 1);
+    assert_eq!(server.log().matches("the history starts empty").count(), 1);
     assert_eq!(Client::new(server.addr()).value("GET key"), "value");
 }
 
@@ -748,7 +748,7 @@ fn a_failed_save_is_told() {
     assert!(metric().contains("larder_save_failing 0"));
     std::fs::remove_dir_all(&inner).unwrap();
     server.signal("-USR1");
-    server.logged("nothing is saved to");
+    server.logged("cannot save to");
     assert_eq!(client.info("rdb_last_bgsave_status"), "err");
     assert!(metric().contains("larder_save_failing 1"));
     assert!(metric().contains("larder_saves_total{result=\"failed\"} 1"));

@@ -58,15 +58,15 @@ impl Noted {
     fn differences(&self, new: &Self, report: Option<&Report>) -> Vec<(String, Vec<Claim>)> {
         let mut all = vec![];
         if self.recipe != new.recipe {
-            all.push((format!("recipe {} follows {}", new.recipe, self.recipe), vec![]));
+            all.push((format!("recipe is now {} (was {})", new.recipe, self.recipe), vec![]));
         }
         if self.policy != new.policy {
-            let text = format!("maxmemory-policy {} follows {}", new.policy, self.policy);
+            let text = format!("maxmemory-policy is now {} (was {})", new.policy, self.policy);
             let claim = report.and_then(|report| claim::policy(report, &new.policy));
             all.push((text, claim.into_iter().collect()));
         }
         if self.maxmemory != new.maxmemory {
-            let text = format!("maxmemory {} follows {}", new.maxmemory, self.maxmemory);
+            let text = format!("maxmemory is now {} (was {})", new.maxmemory, self.maxmemory);
             let claims = report.map(|report| claim::of_maxmemory(report, new.maxmemory.0));
             all.push((text, claims.unwrap_or_default()));
         }
@@ -85,7 +85,7 @@ impl Noted {
         }
         for old in &self.tenants {
             if new.tenants.iter().all(|tenant| tenant.name != old.name) {
-                all.push((format!("tenant {} has no line any more", old.name), vec![]));
+                all.push((format!("the line of tenant {} was removed", old.name), vec![]));
             }
         }
         all

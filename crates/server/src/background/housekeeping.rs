@@ -75,6 +75,6 @@ fn follow_memory(server: &Server) {
     });
     match changed {
         Ok(()) => tracing::info!("maxmemory is now {bytes}"),
-        Err(error) => tracing::warn!("maxmemory stays as it is: {error}"),
+        Err(error) => tracing::warn!("maxmemory does not change: {error}"),
     }
 }

@@ -237,7 +237,7 @@ fn genpass(call: &mut Call<'_>) -> Done {
     let digits = (bits as usize).div_ceil(4);
     let mut bytes = vec![0; digits.div_ceil(2)];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| Failure::err("the machine gives no random bytes"))?;
+    filled.map_err(|_| Failure::err("the system returns no random bytes"))?;
     let mut text = acl::hex(&bytes);
     text.truncate(digits);
     call.out.bulk(text.as_bytes());

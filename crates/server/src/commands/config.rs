@@ -92,7 +92,7 @@ fn set(call: &mut Call<'_>) -> Done {
                 if let Some(why) = ignored::refusal(&name, &value, before) {
                     return Err(failed(&name, &why));
                 }
-                tracing::warn!("'{name}' means nothing here and is ignored");
+                tracing::warn!("Larder ignores the directive '{name}'");
                 settings.ignored.insert(kept, value);
                 continue;
             };

@@ -356,7 +356,8 @@ fn malloc_stats(call: &mut Call<'_>) -> Done {
     let (used, _) = call.server.memory();
     let resident = call.server.stats.resident();
     let text = format!(
-        "jemalloc: {resident} are resident, {used} of them data and metadata; it tells no more."
+        "jemalloc: {resident} are resident, of which data and metadata take {used}. There are no \
+         more statistics."
     );
     call.out.verbatim(&text);
     Ok(())

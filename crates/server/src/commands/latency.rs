@@ -192,14 +192,14 @@ fn doctor(call: &mut Call<'_>) -> Done {
     let longest = spikes.iter().map(|(_, ms)| *ms).max();
     let text = match longest {
         _ if threshold_ms == 0 => {
-            "Nothing is watched: CONFIG SET latency-monitor-threshold to the milliseconds from \
-             which on a time spent evicting is an event."
+            "The latency monitor is off: CONFIG SET latency-monitor-threshold sets the \
+             milliseconds from which an eviction counts as an event."
                 .to_owned()
         }
-        None => format!("No write took {threshold_ms} ms to make room."),
+        None => format!("No write spent {threshold_ms} ms or more on evictions."),
         Some(longest) => format!(
-            "{} writes took {threshold_ms} ms or more to make room, the longest {longest} ms. \
-             Large values make room for each other slowly: store smaller ones, or raise maxmemory.",
+            "{} writes spent {threshold_ms} ms or more on evictions, the longest {longest} ms. \
+             Evictions for large values take long: store smaller values, or raise maxmemory.",
             spikes.len()
         ),
     };

@@ -19,8 +19,8 @@ pub(crate) fn close(call: &mut Call<'_>) {
     call.session.closing = true;
     if call.server.stats.http_at_redis.count(call.now.micros.0 / 1_000).is_some() {
         tracing::warn!(
-            "client {} is closed: it sent a request of HTTP to a port of Redis' protocol, as a web \
-             page can make a browser do; bind and requirepass keep such pages out",
+            "closed client {}: it sent an HTTP request to a port of Redis' protocol, as a web page \
+             can make a browser do; set bind and requirepass to keep such pages out",
             call.session.client.address
         );
     }

@@ -17,7 +17,7 @@ pub(crate) fn places(settings: &Settings) -> Result<Vec<(SocketAddr, bool)>, Err
         };
         let found = resolve(place, settings.memcached_port).ok_or_else(|| {
             Error(format!(
-                "memcached-bind: '{text}' is no address of this form: [notls:]ADDRESS[:PORT]"
+                "memcached-bind: '{text}' is not an address: write [notls:]ADDRESS[:PORT]"
             ))
         })?;
         places.extend(found.into_iter().map(|address| (address, tls)));

@@ -13,7 +13,7 @@
 
 const RESPONSE: u8 = 0x81;
 const UNKNOWN_COMMAND: u16 = 0x81;
-const TEXT: &[u8] = b"the binary protocol is not spoken here: use the text protocol";
+const TEXT: &[u8] = b"the server does not speak the binary protocol: use the text protocol";
 
 /// Writes the packet that answers a request.
 pub(super) fn write(out: &mut Vec<u8>, opcode: u8, opaque: [u8; 4]) {

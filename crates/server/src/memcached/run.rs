@@ -122,8 +122,8 @@ fn is_http(ask: &Ask<'_>) -> bool {
 fn turn_away(ask: &mut Ask<'_>) {
     if ask.server.stats.http_at_memcached.count(ask.now.micros.0 / 1_000).is_some() {
         tracing::warn!(
-            "client {} closed: an HTTP request came to the port of memcached's protocol; metrics \
-             and probes are at the http-port",
+            "closed client {}: it sent an HTTP request to the port of memcached's protocol; use \
+             the http-port for metrics and probes",
             ask.session.client.address
         );
     }

@@ -65,7 +65,8 @@ impl Acceptor {
             if let Err(error) = self.poll.poll(&mut events, wait)
                 && error.kind() != io::ErrorKind::Interrupted
             {
-                tracing::error!(%error, "no connection can be accepted any more");
+                tracing::error!(%error, "cannot wait for connections; the server accepts no more \
+                                         of them");
                 return;
             }
             let mut ready = std::mem::take(&mut again);
@@ -135,7 +136,7 @@ impl Acceptor {
             match TlsStream::new(socket, config.clone()) {
                 Ok(encrypted) => stream = Stream::Tls(Box::new(encrypted)),
                 Err(error) => {
-                    tracing::warn!(%error, "a TLS connection cannot be made");
+                    tracing::warn!(%error, "cannot set up a TLS connection");
                     return;
                 }
             }

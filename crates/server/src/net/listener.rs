@@ -73,7 +73,7 @@ fn open_address(
     listeners: &mut Vec<Listener>,
 ) -> Result<(), Error> {
     let listener = listen(address, settings)
-        .map_err(|error| Error(format!("cannot listen on {address}: {error}: choose another")))?;
+        .map_err(|error| Error(format!("cannot listen on {address}: {error}: name another")))?;
     let number = listener.local_addr().map_or(address.port(), |address| address.port());
     listeners.push(Listener::Tcp(listener, Port { number, speaks: Speaks::Memcached, tls }));
     Ok(())
@@ -95,7 +95,7 @@ fn open_port(settings: &Settings, port: Port, listeners: &mut Vec<Listener>) -> 
             "::*" => IpAddr::from([0u16; 8]),
             "localhost" => IpAddr::from([127, 0, 0, 1]),
             name => name.parse().map_err(|_| {
-                Error(format!("bind: '{name}' is no IP address: write one such as 127.0.0.1"))
+                Error(format!("bind: '{name}' is not an IP address: write one, such as 127.0.0.1"))
             })?,
         };
         let address = SocketAddr::new(ip, chosen);
@@ -107,7 +107,7 @@ fn open_port(settings: &Settings, port: Port, listeners: &mut Vec<Listener>) -> 
                 opened += 1;
             }
             Err(error) if optional && error.kind() != io::ErrorKind::AddrInUse => {
-                tracing::debug!(%error, "bind {name} is left out");
+                tracing::debug!(%error, "skipped the address {name} of bind");
             }
             Err(error) => {
                 return Err(Error(format!(
@@ -118,7 +118,9 @@ fn open_port(settings: &Settings, port: Port, listeners: &mut Vec<Listener>) -> 
     }
     if opened == 0 {
         let number = port.number;
-        return Err(Error(format!("port {number}: none of the addresses of bind exists here")));
+        return Err(Error(format!(
+            "port {number}: this machine has none of the addresses in bind: name one that it has"
+        )));
     }
     Ok(())
 }
@@ -169,7 +171,7 @@ fn group(name: &str) -> Result<u32, Error> {
     let found = nix::unistd::Group::from_name(name).ok().flatten();
     let found = found.ok_or_else(|| {
         Error(format!(
-            "unixsocketgroup {name} is no group of this machine: make it, or name another"
+            "unixsocketgroup {name}: this machine has no such group: create it, or name another"
         ))
     })?;
     Ok(found.gid.as_raw())

@@ -147,7 +147,7 @@ impl Worker {
         if limit.0 > 0 && connection.input.len() as u64 > limit.0 {
             self.server.stats.query_limit_closed.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(
-                "client {} closed: its unfinished command is above client-query-buffer-limit",
+                "closed client {}: its unfinished command is larger than client-query-buffer-limit",
                 client.address
             );
             return Err(End::Closed);

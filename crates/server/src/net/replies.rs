@@ -106,7 +106,7 @@ impl Worker {
         self.server.stats.output_limit_closed.fetch_add(1, Ordering::Relaxed);
         let hard = self.output_limit(&connection.session).hard;
         tracing::warn!(
-            "client {} closed: more than {hard} of replies would wait for it, above \
+            "closed client {}: more than {hard} of replies would wait for it, above \
              client-output-buffer-limit",
             connection.session.client.address
         );
@@ -149,7 +149,7 @@ impl Worker {
         }
         self.server.stats.output_limit_closed.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(
-            "client {} closed: {waiting} bytes of replies wait for it, above \
+            "closed client {}: {waiting} bytes of replies wait for it, above \
              client-output-buffer-limit",
             connection.session.client.address
         );

@@ -323,7 +323,7 @@ impl Worker {
         let added = self.driver().add(connection.token(at), stream);
         self.work.connections[at] = Some(Box::new(connection));
         if let Err(error) = added {
-            tracing::warn!(%error, "a connection cannot be watched and is closed");
+            tracing::warn!(%error, "cannot watch a connection for events; closed it");
             self.close(at);
         }
     }
@@ -379,7 +379,7 @@ impl Worker {
             let slow = connection.waiting > 0 && self.check_output(&mut connection).is_err();
             if idle {
                 let address = &connection.session.client.address;
-                tracing::debug!("client {address} is closed: idle for longer, above timeout");
+                tracing::debug!("closed client {address}: it was idle for longer than timeout");
                 connection.session.ending = "idle_timeout";
                 self.server.stats.idle_closed.fetch_add(1, Ordering::Relaxed);
             }

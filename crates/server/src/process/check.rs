@@ -92,14 +92,14 @@ fn check(sources: &Sources) -> Result<Settings, Error> {
 /// The result as text: what the server would do, then what its author may not expect.
 fn describe(name: &str, settings: &Settings) -> String {
     let tenants: Vec<_> = settings.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
-    let mut text = format!("{name}: a server starts with it.\n");
-    text += &format!("It holds data {}.\n", settings.memory_use());
+    let mut text = format!("{name}: a server starts with this file.\n");
+    text += &format!("The server holds data {}.\n", settings.memory_use());
     if !tenants.is_empty() {
         text += &format!("Tenants: {}.\n", tenants.join(", "));
     }
     if !settings.ignored.is_empty() {
         let names: Vec<_> = settings.ignored.keys().map(String::as_str).collect();
-        text += &format!("Directives without effect here: {}.\n", names.join(", "));
+        text += &format!("Larder ignores these directives: {}.\n", names.join(", "));
     }
     for warning in settings.first_warnings() {
         text += &format!("Warning: {warning}.\n");

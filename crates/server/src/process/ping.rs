@@ -83,7 +83,7 @@ pub fn ping(args: &PingArgs) -> Result<(), Error> {
     }
     let reply = ask(&mut *stream, &["PING"])?;
     if reply != "PONG" {
-        return Err(Error(format!("answered: {reply}")));
+        return Err(Error(format!("the server answered: {reply}")));
     }
     println!("PONG");
     Ok(())
@@ -130,12 +130,12 @@ fn ask(stream: &mut dyn Stream, words: &[&str]) -> Result<String, Error> {
                 return Ok(String::from_utf8_lossy(text).into_owned());
             }
             Ok(None) => {}
-            Err(_) => return Err(Error("it does not speak the protocol of Redis".into())),
+            Err(_) => return Err(Error("the server does not speak Redis' protocol".into())),
         }
         match stream.read(&mut chunk).map_err(failed)? {
-            0 => return Err(Error("it closed the connection".into())),
+            0 => return Err(Error("the server closed the connection".into())),
             n => answer.extend_from_slice(&chunk[..n]),
         }
     }
-    Err(Error("its answer does not end".into()))
+    Err(Error("the server's answer is too long".into()))
 }

@@ -67,7 +67,7 @@ pub(crate) fn reload(server: &Server, sources: &Sources, last: &mut Settings) {
     });
     match done {
         Ok(()) => said.tell(server),
-        Err(error) => tracing::warn!("nothing is changed: {error}"),
+        Err(error) => tracing::warn!("SIGHUP changes nothing: {error}"),
     }
 }
 
@@ -96,7 +96,7 @@ impl Changes {
         read.extend((!view.tokens.is_empty()).then_some("memcached-auth-file"));
         let changed =
             if self.done.is_empty() { "nothing".to_owned() } else { self.done.join("; ") };
-        tracing::info!("read anew: {}; changed: {changed}", read.join(", "));
+        tracing::info!("reread {}; changed: {changed}", read.join(", "));
         if !self.later.is_empty() {
             tracing::warn!("these changes need a restart: {}", self.later.join(", "));
         }
@@ -155,7 +155,7 @@ fn merge_tenants(settings: &mut Settings, last: &Settings, now: &Settings, said:
         let is_gone = find(&now.tenants, &tenant.name).is_none();
         if is_gone && find(&settings.tenants, &tenant.name).is_some() {
             settings.tenants.retain(|known| known.name != tenant.name);
-            said.done.push(format!("tenant {} has no line any more", tenant.name));
+            said.done.push(format!("the line of tenant {} was removed", tenant.name));
         }
     }
 }
@@ -174,7 +174,7 @@ fn merge_users(settings: &mut Settings, last: &[Arc<User>], now: &[Arc<User>], s
         let is_gone = find(now, &user.name).is_none();
         if is_gone && find(&settings.users, &user.name).is_some() {
             settings.users.retain(|known| known.name != user.name);
-            said.done.push(format!("user {} is gone", user.name));
+            said.done.push(format!("user {} was removed", user.name));
         }
     }
 }

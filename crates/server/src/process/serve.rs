@@ -102,7 +102,7 @@ pub fn run(args: Args) -> Result<(), Error> {
         tracing::warn!("{note}");
     }
     if settings.daemonize && !in_background {
-        tracing::warn!("daemonize yes is left out: systemd watches this process");
+        tracing::warn!("ignored daemonize yes: systemd manages this process");
     }
     let talks = json || settings.loglevel == Level::Debug;
     let pidfile = settings.pidfile.clone();
@@ -113,7 +113,7 @@ pub fn run(args: Args) -> Result<(), Error> {
     // Signals are watched before anything announces the server.
     let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1];
     let mut signals = signal_hook::iterator::Signals::new(signals)
-        .map_err(|error| Error(format!("cannot watch for signals: {error}")))?;
+        .map_err(|error| Error(format!("cannot handle signals: {error}")))?;
     if json {
         print_json(&handle);
     }
@@ -139,7 +139,7 @@ pub fn run(args: Args) -> Result<(), Error> {
                 std::thread::spawn(move || warm::copy(&server));
                 continue;
             }
-            tracing::info!("signal {signal}: ending");
+            tracing::info!("signal {signal}: the server ends");
             notify(sd_notify::NotifyState::Stopping);
             stopper.stop();
             break;
@@ -190,15 +190,15 @@ fn end_without_script(warm: &Warm, pidfile: Option<&str>) -> ! {
         let _ = std::fs::remove_file(pidfile);
     }
     let is_lost = warm.saves_at_end();
-    let what = if is_lost { ", and its data is not saved" } else { "" };
-    tracing::error!("a script does not end: the server ends without it{what}");
+    let what = if is_lost { ", and does not save its data" } else { "" };
+    tracing::error!("a script does not end: the server ends without waiting for it{what}");
     std::process::exit(i32::from(is_lost));
 }
 
 /// Reports the state to systemd, if systemd asked for that.
 fn notify(state: sd_notify::NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
-        tracing::warn!("systemd cannot be told: {error}");
+        tracing::warn!("cannot notify systemd: {error}");
     }
 }
 
@@ -243,5 +243,5 @@ fn print_directives(json: bool) {
         );
     }
     let ignored: Vec<_> = ignored::all().map(|(name, _)| name).collect();
-    let _ = writeln!(out, "Accepted and without effect: {}", ignored.join(" "));
+    let _ = writeln!(out, "Accepted, but without effect: {}", ignored.join(" "));
 }

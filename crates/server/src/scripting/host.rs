@@ -81,7 +81,7 @@ pub(super) fn register(lua: &Lua, apis: [&Table; 2], rust: &Table) -> Result<()>
 
 fn asked<R>(ask: impl FnOnce(&mut dyn Serves) -> Result<R>) -> Result<R> {
     if !HOST.is_set() {
-        return Err(Wrong::new("no command can be called here").raised());
+        return Err(Wrong::new("a script can call commands only while it runs").raised());
     }
     HOST.with(ask)
 }
@@ -156,7 +156,7 @@ impl<'h, 'a> Host<'h, 'a> {
             None => match value(lua, reply, protocol)? {
                 Some(Ok(value)) => Ok(value),
                 Some(Err(text)) => Err(counted(text)),
-                None => Err(Wrong::new("the command has no reply for a script")),
+                None => Err(Wrong::new("the command returns no reply to a script")),
             },
         };
         command.shrink_to(KEPT_MAX);

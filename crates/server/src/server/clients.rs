@@ -54,8 +54,8 @@ impl Clients {
     pub(crate) fn note_unaccepted(&self, error: &std::io::Error, now_ms: u64) {
         if let Some((since, all)) = self.unaccepted.count(now_ms) {
             tracing::warn!(
-                "a connection cannot be accepted: {error}: raise ulimit -n, or lower maxclients; \
-                 tried {since} times since the last such line, {all} in all"
+                "cannot accept a connection: {error}: raise ulimit -n, or lower maxclients; \
+                 {since} failures since the last such line, {all} in all"
             );
         }
     }

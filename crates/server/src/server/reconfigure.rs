@@ -60,7 +60,8 @@ impl Server {
             }
         }
         if new.settings.dir != old.settings.dir && !Path::new(&new.settings.dir).is_dir() {
-            let wrong = format!("dir {} is no folder: make it, or name another", new.settings.dir);
+            let dir = &new.settings.dir;
+            let wrong = format!("dir {dir} is not a folder: create it, or name another");
             return Err(config::Error(wrong).into());
         }
         let connections = |settings: &Settings| (settings.maxclients, settings.http_maxclients);
@@ -89,8 +90,8 @@ impl Server {
             store.set_limit(limit);
             if store.is_coarse_for(limit, &new.settings.slab) {
                 tracing::warn!(
-                    "maxmemory {limit} is little for the pages that memory was cut into when the \
-                     server started: a restart with this limit holds more items in it"
+                    "maxmemory {limit} is low for the page size that the server chose when it \
+                     started: after a restart, this limit holds more items"
                 );
             }
         }

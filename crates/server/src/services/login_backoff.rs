@@ -38,8 +38,8 @@ impl LoginBackoff {
         let delay = delay_of(*count);
         if *count == 1 || delay == most_ms && delay_of(*count - 1) < most_ms {
             tracing::warn!(
-                "wrong password from {host}: its answers wait, this one for {delay} ms, at most \
-                 for auth-delay-max, {most_ms} ms"
+                "wrong password from {host}: the server delays its answer by {delay} ms, and later \
+                 ones by up to {most_ms} ms (auth-delay-max)"
             );
         }
         delay

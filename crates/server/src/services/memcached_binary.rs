@@ -12,9 +12,8 @@ impl Binary {
     pub(crate) fn count(&self, clock: &Clock, address: &str) {
         if let Some((since, refused)) = self.0.count(clock.micros().0 / 1_000) {
             tracing::warn!(
-                "client {address} closed: the binary protocol is not spoken here, the client must \
-                 use the text protocol; {since} such connections since the last such line, \
-                 {refused} in all"
+                "closed client {address}: it uses memcached's binary protocol: make it use the \
+                 text protocol; {since} such connections since the last such line, {refused} in all"
             );
         }
     }

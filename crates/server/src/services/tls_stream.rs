@@ -100,7 +100,7 @@ impl TlsStream {
             // An alert tells the client the error.
             self.send()?;
             if let Err(error) = processed {
-                tracing::debug!(%error, "a client's TLS connection is closed");
+                tracing::debug!(%error, "closed a client's TLS connection");
                 return Err(ErrorKind::InvalidData.into());
             }
         }

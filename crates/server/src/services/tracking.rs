@@ -262,7 +262,7 @@ impl Inner {
             return;
         }
         let mut excess = self.readers.len() - max + max / FORGOTTEN_SHARE;
-        tracing::debug!("{excess} keys are tracked no more: above tracking-table-max-keys, {max}");
+        tracing::debug!("stopped tracking {excess} keys: tracking-table-max-keys is {max}");
         let any = |_: &(TenantId, Vec<u8>), _: &mut Vec<u64>| {
             let goes = excess > 0;
             excess = excess.saturating_sub(1);

@@ -63,7 +63,7 @@ fn certificates(name: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, 
     let found: Result<Vec<_>, _> = found.collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err(wrong("there is no certificate in it".into())),
+        Ok(_) => Err(wrong("the file holds no certificate".into())),
         Err(error) => Err(wrong(error.to_string())),
     }
 }

@@ -92,28 +92,28 @@ impl Cluster {
                 continue;
             };
             if nodes.iter().any(|other| other.name == node.name) {
-                return Err(format!("line {at}: there is a node {} already", node.name));
+                return Err(format!("line {at}: another node has the name {}", node.name));
             }
             let address = |node: &Node| (node.host.clone(), node.port);
             if let Some(other) = nodes.iter().find(|other| address(other) == address(&node)) {
-                return Err(format!("line {at}: {} has this address already", other.name));
+                return Err(format!("line {at}: node {} has the same address", other.name));
             }
             for slot in node.slots.iter().cloned().flatten() {
                 let owner = &mut owners[usize::from(slot)];
                 if let Some(other) = nodes.get(usize::from(*owner)) {
-                    return Err(format!("line {at}: slot {slot} is of {} already", other.name));
+                    return Err(format!("line {at}: node {} has slot {slot} already", other.name));
                 }
                 *owner = nodes.len() as u16;
             }
             nodes.push(node);
             if nodes.len() > NODES_MAX {
-                return Err(format!("more than {NODES_MAX} nodes"));
+                return Err(format!("the file has more than {NODES_MAX} nodes"));
             }
         }
         let Some(found) = nodes.iter().position(|node| node.name == me) else {
             let names: Vec<_> = nodes.iter().take(8).map(|node| node.name.as_str()).collect();
             return Err(format!(
-                "no node is named {me}: set cluster-node to the one that this server is ({})",
+                "no node is named {me}: set cluster-node to the name of this server's node ({})",
                 names.join(", ")
             ));
         };
@@ -172,7 +172,7 @@ fn node(line: &str) -> Result<Option<Node>, String> {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let port_of = |word: &str| {
         let port = word.parse().ok().filter(|port| *port > 0);
-        port.ok_or_else(|| format!("{word} is no port: write a number from 1 to 65535"))
+        port.ok_or_else(|| format!("{word} is not a port: write a number from 1 to 65535"))
     };
     if host.is_empty() {
         return Err(FORM.into());
@@ -196,7 +196,7 @@ fn node(line: &str) -> Result<Option<Node>, String> {
             (Some(first), Some(last)) if first <= last => node.slots.push(first..=last),
             _ => {
                 return Err(format!(
-                    "{word} are no slots: write numbers from 0 to {}, or ranges such as 0-8191",
+                    "{word} is not a slot: write numbers from 0 to {}, or ranges such as 0-8191",
                     SLOTS - 1
                 ));
             }
@@ -252,15 +252,18 @@ b [fd00::2]:6380 8192-16000 16002 tls:6390
     #[test]
     fn errors_name_the_line_and_the_fix() {
         for (text, what) in [
-            ("a 10.0.0.1:6379 0-8191\nb 10.0.0.2:6379 8191", "line 2: slot 8191 is of a already"),
-            ("a 10.0.0.1:6379 0-9\n\na 10.0.0.2:6379", "line 3: there is a node a already"),
-            ("a 10.0.0.1:6379 0-9\nb 10.0.0.1:6379", "line 2: a has this address already"),
+            (
+                "a 10.0.0.1:6379 0-8191\nb 10.0.0.2:6379 8191",
+                "line 2: node a has slot 8191 already",
+            ),
+            ("a 10.0.0.1:6379 0-9\n\na 10.0.0.2:6379", "line 3: another node has the name a"),
+            ("a 10.0.0.1:6379 0-9\nb 10.0.0.1:6379", "line 2: node a has the same address"),
             ("a 10.0.0.1 0-9", "line 1: a line is: name host:port"),
             ("a", "line 1: a line is"),
-            ("a h:0", "line 1: 0 is no port"),
-            ("a h:1 9-3", "line 1: 9-3 are no slots"),
+            ("a h:0", "line 1: 0 is not a port"),
+            ("a h:1 9-3", "line 1: 9-3 is not a slot"),
             ("a h:1 16384", "0 to 16383"),
-            ("a h:1 tls:x", "x is no port"),
+            ("a h:1 tls:x", "x is not a port"),
             ("b h:1 0-16383", "no node is named a: set cluster-node"),
             ("", "no node is named a"),
         ] {

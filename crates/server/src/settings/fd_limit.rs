@@ -82,14 +82,14 @@ pub(crate) fn fit(settings: &mut Settings) -> Result<(), Error> {
     if room.clients == 0 {
         let least = own(settings) + room.http + 1;
         return Err(Error(format!(
-            "ulimit -n is {limit}, which leaves no file for a client: raise it to {least} at least"
+            "ulimit -n is {limit}, which leaves no file for clients: raise it to at least {least}"
         )));
     }
     if room != wanted {
         let need = own(settings) + wanted.clients + wanted.http;
         tracing::warn!(
-            "ulimit -n is {limit}: maxclients is lowered from {} to {}; for as many as were asked \
-             for raise it to {need}",
+            "ulimit -n is {limit}, so the server lowers maxclients from {} to {}: raise ulimit -n \
+             to {need} to keep maxclients",
             wanted.clients,
             room.clients
         );

@@ -23,7 +23,7 @@ impl Tokens {
         match pairs {
             Some(pairs) if !pairs.is_empty() => Ok(Self { pairs }),
             _ => Err(Error(format!(
-                "memcached-auth-file {path} must hold lines of user:password, at least one"
+                "memcached-auth-file {path} must hold at least one line of user:password"
             ))),
         }
     }

@@ -28,14 +28,20 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge { need, limit } => {
-                write!(f, "the item needs {need} and may have {limit}: raise 'maxmemory' or the ")?;
-                f.write_str("tenant's max, or split the value")
+                write!(
+                    f,
+                    "the item needs {need}, more than the limit of {limit}: raise 'maxmemory' or \
+                     the tenant's max, or split the value"
+                )
             }
             Self::TooLong { need, limit } => {
-                write!(f, "the value has {need} and may have {limit} (proto-max-bulk-len)")
+                write!(
+                    f,
+                    "the value has {need}, more than the limit of {limit} (proto-max-bulk-len)"
+                )
             }
             Self::Full => {
-                f.write_str("memory is full and nothing may be evicted: raise 'maxmemory'")
+                f.write_str("memory is full and no item may be evicted: raise 'maxmemory'")
             }
         }
     }

@@ -50,7 +50,10 @@ impl Dumping {
         by: &'static str,
     ) -> Result<Self, String> {
         let file = DumpFile::create(folder.as_ref()).map_err(|error| {
-            format!("no file can be made in dir {folder}: {error}; set dir to a folder of its own")
+            format!(
+                "cannot create a file in dir {folder}: {error}; set dir to a folder that only this \
+                 server uses"
+            )
         })?;
         let all = by == "command";
         let mut idle: Vec<u32> = (0..DRAWN)

@@ -194,7 +194,7 @@ impl Keeper<'_> {
             Turn::Valley => match Dumping::begin(parts, &view.settings.dir, tenant, by) {
                 Ok(dump) => Some(Work::Dump(dump)),
                 Err(why) => {
-                    tracing::warn!("nothing is dumped: {why}");
+                    tracing::warn!("cannot dump a tenant: {why}");
                     let because = Some(why);
                     tracked.shown.dump = Some(Transfer { by, because, ..Transfer::default() });
                     None
@@ -297,8 +297,8 @@ fn tell_dump(name: &str, transfer: &Transfer) {
     let Transfer { by, seconds, items, bytes, left, because, .. } = transfer;
     let because = because.as_ref().map_or(String::new(), |why| format!("; it ended early: {why}"));
     tracing::info!(
-        "tenant {name} ({by}): {items} items dumped, {}, in {seconds:.2} s; {left} left memory\
-         {because}",
+        "tenant {name} ({by}): dumped {items} items, {}, in {seconds:.2} s; {left} items left \
+         memory{because}",
         base::Bytes(*bytes)
     );
 }
@@ -306,8 +306,8 @@ fn tell_dump(name: &str, transfer: &Transfer) {
 fn tell_load(name: &str, transfer: &Transfer) {
     let Transfer { by, seconds, items, bytes, here, outdated, refused, torn, .. } = transfer;
     tracing::info!(
-        "tenant {name} ({by}): {items} items loaded, {}, in {seconds:.2} s; {here} had not left, \
-         {outdated} were out of date, {refused} found no room, {torn} blocks were torn",
+        "tenant {name} ({by}): loaded {items} items, {}, in {seconds:.2} s; {here} were still in \
+         memory, {outdated} were out of date, {refused} did not fit, {torn} blocks were damaged",
         base::Bytes(*bytes)
     );
 }

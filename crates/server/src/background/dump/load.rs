@@ -45,7 +45,7 @@ impl Loading {
         match file.take() {
             None => _ = self.files.pop(),
             Some((_, Err(why))) => {
-                tracing::warn!("a dump lost items: {why}");
+                tracing::warn!("lost the items of a damaged block of a dump: {why}");
                 self.transfer.torn += 1;
             }
             Some((number, Ok(payload))) => self.bring_back((store, clock), views, number, &payload),

@@ -64,11 +64,11 @@ impl Kind {
 pub(crate) enum Broken {
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
-    #[error("it is no warm-restart file")]
+    #[error("it is not a warm-restart file")]
     Foreign,
-    #[error("it is of version {0}, and this program reads version {VERSION}")]
+    #[error("it has version {0}, but this program reads version {VERSION}")]
     Version(u32),
-    #[error("it is cut short")]
+    #[error("it ends too early")]
     Short,
     #[error("block {0} is damaged")]
     Damaged(u64),
@@ -271,10 +271,7 @@ mod tests {
         next[8] = VERSION as u8 + 1;
         let error = check(folder.path(), &next).unwrap_err().to_string();
         let (other, own) = (VERSION + 1, VERSION);
-        assert_eq!(
-            error,
-            format!("it is of version {other}, and this program reads version {own}")
-        );
+        assert_eq!(error, format!("it has version {other}, but this program reads version {own}"));
     }
 
     #[test]

@@ -56,7 +56,11 @@ pub(crate) fn open(server: &Server) -> Option<Opened> {
     };
     // The removal comes first: if it fails, a later start could read the file again, out of date.
     if let Err(error) = std::fs::remove_file(path).and_then(|()| sync_folder(path)) {
-        tracing::warn!("{} cannot be removed, so it is not restored: {error}", path.display());
+        tracing::warn!(
+            "did not restore {}: cannot remove the file: {error}; let the server's user write to \
+             its folder",
+            path.display()
+        );
         return None;
     }
     let opened = Reader::new(file).and_then(|mut reader| {
@@ -94,7 +98,7 @@ fn load(server: &Server, libraries: Libraries) -> Vec<(String, Box<[u8]>)> {
             Ok(name) => loaded.push((name, code)),
             Err(failure) => {
                 let text = String::from_utf8_lossy(failure.text()).into_owned();
-                tracing::warn!("a library of functions is not restored: {text}");
+                tracing::warn!("did not restore a function library: {text}");
             }
         }
     }
@@ -102,7 +106,7 @@ fn load(server: &Server, libraries: Libraries) -> Vec<(String, Box<[u8]>)> {
 }
 
 fn refuse(path: &Path, why: &Broken) {
-    tracing::warn!("{} is not restored: {why}; the cache starts empty", path.display());
+    tracing::warn!("did not restore {}: {why}; the cache starts empty", path.display());
 }
 
 /// Restores the saved items while clients are served.
@@ -114,8 +118,8 @@ pub(crate) fn run(server: &Server, mut opened: Opened) {
         Ok(counts) => {
             let Counts { restored, outdated, homeless, refused } = counts;
             tracing::info!(
-                "restored {restored} items of {} in {:.2} s; left behind: {outdated} out of date, \
-                 {homeless} of no tenant here, {refused} for want of memory",
+                "restored {restored} items from {} in {:.2} s; not restored: {outdated} out of \
+                 date, {homeless} without a tenant, {refused} for lack of memory",
                 path.display(),
                 begun.elapsed().as_secs_f64()
             );
@@ -159,10 +163,12 @@ fn restore(server: &Server, opened: Opened) -> Result<Counts, Broken> {
             }
             (Kind::History, payload) => match postcard::from_bytes(payload) {
                 Ok(before) => server.observed.lock_history().go_on_from(before),
-                Err(why) => tracing::warn!("the history begins anew: {why}"),
+                Err(why) => tracing::warn!("the history starts empty: {why}"),
             },
             (Kind::BareHistory, _) => {
-                tracing::warn!("the history begins anew: an earlier version of Larder wrote it");
+                tracing::warn!(
+                    "the history starts empty: an earlier version of Larder wrote the saved history"
+                );
             }
             (Kind::Items, payload) => restore_items(server, &head, payload, &mut counts),
             (Kind::Tail, payload) => {
@@ -171,7 +177,9 @@ fn restore(server: &Server, opened: Opened) -> Result<Counts, Broken> {
                         == counts.restored + counts.outdated + counts.homeless + counts.refused
                 });
                 if !is_whole {
-                    tracing::warn!("{path} held other items than it said", path = "the file");
+                    tracing::warn!(
+                        "the warm-restart file holds fewer or more items than its end says"
+                    );
                 }
                 break;
             }

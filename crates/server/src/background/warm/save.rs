@@ -32,7 +32,7 @@ pub(crate) fn save(server: &Server) -> Result<(), Error> {
         return Ok(());
     };
     if server.saved.warm.forget.load(Acquire) {
-        tracing::info!("nothing is saved, as was asked");
+        tracing::info!("saved nothing, as requested");
         return Ok(());
     }
     write(server, path, &mut |asked| {
@@ -49,7 +49,7 @@ pub(crate) fn save(server: &Server) -> Result<(), Error> {
 /// Saves a copy while clients are served. Gives up if the server ends meanwhile.
 pub(crate) fn copy(server: &Server) {
     let Some(path) = &server.saved.warm.path else {
-        tracing::warn!("SIGUSR1: nothing is saved, for no warm-restart-file is set");
+        tracing::warn!("SIGUSR1 saves nothing: set warm-restart-file");
         return;
     };
     // The pilot answers at its next look.
@@ -64,7 +64,7 @@ pub(crate) fn copy(server: &Server) {
 }
 
 fn unsaved(path: &Path, error: &io::Error) -> String {
-    format!("nothing is saved to {}: {error}", path.display())
+    format!("cannot save to {}: {error}", path.display())
 }
 
 /// Writes a file, and gives it its name when it is complete.

@@ -18,9 +18,12 @@ pub(in crate::net) fn choose(poll: Poll, number: usize, wish: IoUring) -> Rc<Ref
         Ok(ring) => Rc::new(RefCell::new(Uring::new(epoll, ring))),
         Err(error) => {
             if number == 0 && wish == IoUring::Yes {
-                tracing::warn!("io-uring yes: the kernel refuses ({error}); epoll serves instead");
+                tracing::warn!(
+                    "io-uring yes: the kernel refuses io_uring ({error}); the server uses epoll \
+                     instead"
+                );
             } else if number == 0 {
-                tracing::info!("io_uring is not to be had here ({error}): epoll serves");
+                tracing::info!("io_uring is not available ({error}); the server uses epoll");
             }
             Rc::new(RefCell::new(epoll))
         }

@@ -100,7 +100,7 @@ impl Uring {
     fn flush(&mut self) {
         self.queue_gathered();
         if let Err(error) = self.ring.flush(&mut self.completions) {
-            tracing::error!(%error, "replies cannot be sent");
+            tracing::error!(%error, "cannot send replies");
         }
         self.keep_unsent();
     }

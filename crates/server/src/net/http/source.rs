@@ -17,7 +17,7 @@ pub(crate) fn open(bind: IpAddr, port: Option<u16>) -> Result<Option<Listener>, 
     match dashboard::listen(wanted) {
         Ok(listener) => Ok(Some(listener)),
         Err(error) if port.is_none() => {
-            tracing::warn!(%error, "metrics are not served at {wanted}: choose an http-port");
+            tracing::warn!(%error, "cannot serve metrics at {wanted}: choose another http-port");
             Ok(None)
         }
         Err(error) => {

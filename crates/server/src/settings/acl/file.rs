@@ -25,14 +25,14 @@ pub(crate) fn read(settings: &Settings) -> Result<Vec<User>, Error> {
         };
         let words = words(line).ok_or_else(|| wrong("a quote is not closed".into()))?;
         let [first, name, rules @ ..] = words.as_slice() else {
-            return Err(wrong("should begin with user and a name".into()));
+            return Err(wrong("it must begin with 'user' and a name".into()));
         };
         if first != "user" {
-            return Err(wrong("should begin with user and a name".into()));
+            return Err(wrong("it must begin with 'user' and a name".into()));
         }
         if users.iter().any(|user| user.name == *name) {
             return Err(wrong(format!(
-                "Duplicate user '{name}' found: put all of it into one line"
+                "Duplicate user '{name}' found: write all its rules on one line"
             )));
         }
         let mut user = settings.new_user(name);

@@ -154,7 +154,7 @@ impl Directive {
 
     /// The error about a name with two lines, in Redis' words.
     pub(super) fn twice(&self, name: &str) -> String {
-        format!("Duplicate {} '{name}' found: put all of it into one line", self.name)
+        format!("Duplicate {} '{name}' found: write all its rules on one line", self.name)
     }
 
     /// The value in the form of a file, which [`Self::apply_text`] reads back.

@@ -51,7 +51,7 @@ impl Settings {
         seen: &mut NamedLines,
     ) -> Result<(), Error> {
         if depth > INCLUDE_DEPTH_MAX {
-            return Err(Error(format!("{}: included from itself", path.display())));
+            return Err(Error(format!("{} includes itself: remove one include", path.display())));
         }
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
@@ -101,7 +101,7 @@ impl Settings {
         while let Some((flag, tail)) = rest.split_first() {
             let Some(name) = flag.strip_prefix("--") else {
                 return Err(Error(format!(
-                    "'{flag}' is no directive: write --directive value, such as --port 7000"
+                    "'{flag}' is not a directive: write --directive value, such as --port 7000"
                 )));
             };
             let (name, first) = match name.split_once('=') {
@@ -163,16 +163,18 @@ impl Settings {
         }
         let name = name.to_ascii_lowercase();
         if name == "rename-command" {
-            return Err("rename-command is not supported, and ignoring it would leave the \
-                        command open: take the line out and restrict who may connect"
-                .into());
+            return Err(
+                "rename-command is not supported, and ignoring it would leave the command open: \
+                 remove the line, and restrict users with ACL rules"
+                    .into(),
+            );
         }
         if ignored::is_ignored(&name) {
             self.ignored.insert(ignored::kept_as(&name), words.join(" "));
             return Ok(());
         }
         Err(format!(
-            "unknown directive '{name}': `larder serve --help` names the list of all directives{}",
+            "unknown directive '{name}': `larder serve --directives` lists all directives{}",
             near(&name).map(|known| format!("; did you mean {known}?")).unwrap_or_default()
         ))
     }
@@ -226,7 +228,7 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
 /// An error followed by the meaning of the directive.
 fn explained(directive: &Directive, error: &str) -> String {
     let Directive { name, doc, .. } = directive;
-    format!("{name}: {error}. {name} is: {doc}")
+    format!("{name}: {error}. Meaning of {name}: {doc}")
 }
 
 /// The known directive nearest to a name, within two edits.
@@ -290,7 +292,7 @@ mod tests {
             ("logfile \"open\n", &["line 1", "quote"]),
             ("tenant a match colour red\n", &["line 1", "write tenant"]),
             ("rename-command FLUSHALL \"\"\n", &["rename-command"]),
-            ("include larder.conf\n", &["included from itself"]),
+            ("include larder.conf\n", &["includes itself"]),
         ] {
             let error = read(text).unwrap_err().to_string();
             for part in parts {
@@ -323,7 +325,10 @@ mod tests {
             "--tenant=a match db 1 --tenant 'a match db 2'",
         ] {
             let error = Settings::default().read_arguments(&words(line).unwrap()).unwrap_err();
-            assert!(error.to_string().contains("put all of it into one line"), "{line}: {error}");
+            assert!(
+                error.to_string().contains("write all its rules on one line"),
+                "{line}: {error}"
+            );
         }
         // The command line wins over the file.
         let mut settings = read("tenant a match db 1\n").unwrap();

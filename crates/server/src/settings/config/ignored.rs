@@ -176,22 +176,27 @@ const ALWAYS: &[(&str, &str)] = &[
 const PROMISES: &[(&str, &str)] = &[
     (
         "appendonly",
-        "Larder writes nothing while it serves, and warm-restart-file outlives a restart",
+        "Larder writes no data while it serves; set warm-restart-file to keep data across a \
+         restart",
     ),
     ("masterauth", "there are no replicas"),
     (
         "maxmemory-clients",
-        "client-query-buffer-limit and client-output-buffer-limit bound a client",
+        "client-query-buffer-limit and client-output-buffer-limit limit each client",
     ),
     ("min-replicas-to-write", "there are no replicas"),
     ("min-slaves-to-write", "there are no replicas"),
-    ("oom-score-adj", "the service manager sets it, as OOMScoreAdjust= of systemd"),
+    ("oom-score-adj", "set it in the service manager, such as OOMScoreAdjust= in systemd"),
     ("primaryauth", "there are no replicas"),
-    ("save", "Larder writes nothing while it serves, and warm-restart-file outlives a restart"),
-    ("tls-ca-cert-dir", "tls-ca-cert-file names the certificates"),
-    ("tls-ciphers", "tls-protocols is what can be chosen"),
-    ("tls-ciphersuites", "tls-protocols is what can be chosen"),
-    ("tls-key-file-pass", "tls-key-file names a key without a password"),
+    (
+        "save",
+        "Larder writes no data while it serves; set warm-restart-file to keep data across a \
+         restart",
+    ),
+    ("tls-ca-cert-dir", "set tls-ca-cert-file"),
+    ("tls-ciphers", "only tls-protocols can be chosen"),
+    ("tls-ciphersuites", "only tls-protocols can be chosen"),
+    ("tls-key-file-pass", "use a tls-key-file without a password"),
 ];
 
 /// The reason why CONFIG SET refuses a value; `None` if the directive promises nothing or has this
@@ -200,8 +205,7 @@ pub(crate) fn refusal(name: &str, value: &str, kept: Option<&str>) -> Option<Str
     let (_, instead) = PROMISES.iter().find(|(known, _)| *known == name)?;
     let first = all().find(|(known, _)| *known == name).map(|(_, first)| first)?;
     let same = |other: &str| other.eq_ignore_ascii_case(value);
-    (!same(first) && !kept.is_some_and(same))
-        .then(|| format!("it would do nothing here: {instead}"))
+    (!same(first) && !kept.is_some_and(same)).then(|| format!("it would have no effect: {instead}"))
 }
 
 /// Names that only the file and the command line may set.
@@ -297,7 +301,10 @@ mod tests {
         for (name, _) in PROMISES {
             let first = all().find(|(known, _)| known == name).unwrap().1;
             assert_eq!(refusal(name, first, None), None, "{name}");
-            assert!(refusal(name, "1", None).is_some_and(|why| why.contains("here: ")), "{name}");
+            assert!(
+                refusal(name, "1", None).is_some_and(|why| why.contains("no effect: ")),
+                "{name}"
+            );
             assert_eq!(refusal(name, "1", Some("1")), None, "{name}: as it was");
         }
         assert_eq!(refusal("hz", "100", None), None);

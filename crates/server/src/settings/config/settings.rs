@@ -250,7 +250,7 @@ impl Settings {
         }
         if self.users != Self::default().users {
             return Err(Error(
-                "users stand in the configuration and aclfile names another place: keep them in \
+                "the configuration defines users and also names an aclfile: define all users in \
                  one of the two"
                     .into(),
             ));
@@ -306,7 +306,8 @@ impl Settings {
     pub(crate) fn check_start(&self) -> Result<(), Error> {
         if (1..MEMORY_MIN.0).contains(&self.maxmemory.0) {
             return Err(Error(format!(
-                "maxmemory {} holds no item: give it {} at least, such as maxmemory 100mb, or auto",
+                "maxmemory {} is too small for any item: set it to at least {}, such as maxmemory \
+                 100mb, or auto",
                 self.maxmemory.written(),
                 MEMORY_MIN.written()
             )));
@@ -324,7 +325,7 @@ impl Settings {
             if let Some((rule, other)) = server {
                 let rule = rule.to_string();
                 return Err(Error(format!(
-                    "tenants {} and {} both match {rule}: take it out of one of them",
+                    "tenants {} and {} both match {rule}: remove the rule from one of them",
                     other.name, tenant.name
                 )));
             }
@@ -341,13 +342,12 @@ impl Settings {
         let machine = memory_limit::bytes_of(1.0);
         if self.maxmemory.0 == 0 && machine.0 > 0 && floors > machine {
             return Err(Error(format!(
-                "the tenants' min add up to {floors}, above the {machine} of this machine: lower \
-                 a min"
+                "the tenants' min add up to {floors}, but this machine has {machine}: lower a min"
             )));
         }
         if self.maxmemory.0 > 0 && floors > self.maxmemory {
             return Err(Error(format!(
-                "the tenants' min add up to {floors}, above maxmemory {}: lower a min or raise \
+                "the tenants' min add up to {floors}, but maxmemory is {}: lower a min or raise \
                  maxmemory",
                 self.maxmemory
             )));
@@ -356,8 +356,8 @@ impl Settings {
         let promised = self.tenants.iter().find(|tenant| tenant.target.is_some());
         if let Some(tenant) = promised.filter(|_| !recipe.keeps_promises()) {
             return Err(Error(format!(
-                "tenant {} has a target, and recipe {recipe} keeps no promises: set recipe \
-                 auto, lama or kredis:planner=qos",
+                "tenant {} has a target, but recipe {recipe} ignores targets: set recipe auto, \
+                 lama or kredis:planner=qos",
                 tenant.name
             )));
         }
@@ -369,14 +369,14 @@ impl Settings {
         }
         if tls && self.tls_auth_clients != "no" && self.tls_ca_cert_file.is_empty() {
             return Err(Error(
-                "clients' certificates cannot be checked: set tls-ca-cert-file, or \
+                "the server cannot check clients' certificates: set tls-ca-cert-file, or \
                  tls-auth-clients no"
                     .into(),
             ));
         }
         if self.dump_max.0 > 0 && !Path::new(&self.dir).is_dir() {
             return Err(Error(format!(
-                "dump-max needs a folder, and dir {} is none: make it, or name another",
+                "dump-max needs a folder, but dir {} is not a folder: create it, or name another",
                 self.dir
             )));
         }

@@ -32,7 +32,7 @@ impl Settings {
         let machine = memory_limit::bytes_of(1.0);
         if machine.0 > 0 && self.maxmemory > machine {
             all.push(format!(
-                "maxmemory {} is more than the {} of this machine: lower it, or set maxmemory auto",
+                "maxmemory is {}, but this machine has {}: lower it, or set maxmemory auto",
                 self.maxmemory, machine
             ));
         }
@@ -43,8 +43,8 @@ impl Settings {
                     && self.memcached_auth_file.is_empty()
                 {
                     all.push(format!(
-                        "tenant {} matches user {user}, and there is no such user: add a user \
-                         line, or ACL SETUSER {user}",
+                        "tenant {} matches user {user}, but there is no such user: add a user \
+                         line, or run ACL SETUSER {user}",
                         tenant.name
                     ));
                 }
@@ -58,14 +58,14 @@ impl Settings {
     pub(crate) fn first_warnings(&self) -> Vec<String> {
         let mut all = self.warnings();
         if !Path::new(&self.dir).is_dir() {
-            all.push(format!("dir {} is no folder: make it, or name another", self.dir));
+            all.push(format!("dir {} is not a folder: create it, or name another", self.dir));
         }
         all.extend(self.unreadable_tls());
         let warm = Path::new(&self.warm_restart_file);
         if !self.warm_restart_file.is_empty() && !is_writable(warm) {
             all.push(format!(
-                "warm-restart-file {} cannot be written, so nothing will be saved: make its \
-                 folder, let the server's user write there, or name another",
+                "cannot write warm-restart-file {}, so the server will save nothing: create its \
+                 folder, let the server's user write there, or name another file",
                 warm.display()
             ));
         }
@@ -98,9 +98,9 @@ mod tests {
         for (name, value, part) in [
             ("maxmemory", "1000tb", "set maxmemory auto"),
             ("tenant", "web match user bob", "ACL SETUSER bob"),
-            ("dir", "/nonexistent", "no folder"),
+            ("dir", "/nonexistent", "not a folder"),
             ("tls-cert-file", "/nonexistent/cert.pem", "cannot read tls-cert-file"),
-            ("warm-restart-file", "/nonexistent/warm", "nothing will be saved"),
+            ("warm-restart-file", "/nonexistent/warm", "will save nothing"),
         ] {
             let mut doubtful = Settings::default();
             doubtful.apply(name, &words(value).unwrap()).unwrap();

@@ -153,7 +153,7 @@ pub(super) const ALL: &[Directive] = &[
                 let limit = OutputLimit {
                     hard: Value::parse(&group[1])?,
                     soft: Value::parse(&group[2])?,
-                    seconds: group[3].parse().map_err(|_| "the seconds are no number")?,
+                    seconds: group[3].parse().map_err(|_| "the seconds must be a number")?,
                 };
                 match group[0].to_ascii_lowercase().as_str() {
                     "normal" => settings.output_normal = limit,

@@ -35,7 +35,7 @@ pub(super) const ALL: &[Directive] = &[
                 return Err("a user needs a name".into());
             };
             if name.contains([' ', '\0']) {
-                return Err("the name of a user has no spaces".into());
+                return Err("a user's name must not contain spaces".into());
             }
             let mut user = settings.new_user(name);
             user.apply(rest, &settings.acl_pubsub_default).map_err(|error| error.to_string())?;
