@@ -6,12 +6,13 @@
 //! does the housekeeping (`background/housekeeping.rs`). All commands are in one table
 //! (`families.rs`), and all directives in another (`settings/config/list/`).
 //!
-//! The folders are floors: a file uses names of lower floors only.
+//! The folders are floors. A file imports from lower floors, or from a file of its own floor that
+//! imports nothing of that floor.
 //!
 //! ```text
 //!   process                         start, signals, reload, ping
 //!   net                             sockets, workers, pages over HTTP
-//!   background                      pilot, history, housekeeping, dumps, restarts
+//!   background  families            pilot, history, housekeeping, dumps; the table of all commands
 //!   commands  memcached  scripting  one file for each family of commands
 //!   execute                         code around a command
 //!   call      observe               a command while it runs; reports

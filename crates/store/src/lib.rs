@@ -4,7 +4,8 @@
 //! call receives the time, so the behaviour depends only on the calls. `store/store.rs` has the
 //! calls on one key, and describes the locks.
 //!
-//! A call goes down a staircase, one floor a folder. A file imports from lower floors only:
+//! A call goes down a staircase, one floor a folder. A file imports from lower floors, or from a
+//! file of its own floor that imports nothing of that floor:
 //!
 //! ```text
 //!   store      the interface: calls on one key, walks, settings, reports
@@ -24,8 +25,9 @@
 //! owns yet.
 //!
 //! Few files follow raw pointers: `items/item.rs`, one item; `items/table/bucket.rs`, one cache
-//! line of pointers to items; `sync/big_reader.rs`, the lock of a shard; and in `items/pages/` one
-//! page and the source of pages. All other code is safe.
+//! line of pointers to items; `sync/`: the lock of a shard (`big_reader.rs`, `shim.rs`) and
+//! prefetches; and in `items/pages/` one page (`page.rs`) and the source of pages (`arena.rs`,
+//! `mapping.rs`). All other code is safe.
 #![deny(unsafe_code)]
 
 mod bytes;

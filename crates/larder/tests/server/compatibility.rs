@@ -112,7 +112,7 @@ fn what_is_not_there_says_so() {
 }
 
 #[test]
-fn the_page_says_what_the_server_does() {
+fn reference_compatibility_is_what_the_server_does() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compatibility.md");
     let page = page();
     if std::env::var_os("LARDER_WRITE").is_some() {

@@ -1,13 +1,13 @@
 //! The metadata of an item besides its size, in eight bytes: the fields of [`Meta`], to a step.
 //!
 //! A store keeps them in the item's header. Ticks count accesses: `last` one by one, `born` in
-//! steps of
-//! 512. Both wrap, and the store refreshes them long before they would give a wrong age. When the
-//!    count of hits is full, the hits and the time of use are halved together. `class` has two
-//!    fields. Five bits hold the penalty class of the key's last fetch, plus one. Three bits hold
-//!    the class of the age at the last hit, or of the mean interval, for a rank that learns. So the
-//!    field of the penalty is never zero for an item, and in a list of [tags](super::Tag) a zero
-//!    marks an empty place.
+//! steps of 512 ticks. Both wrap, and the store refreshes them long before they would give a wrong
+//! age. When the count of hits is full, the hits and the time of use are halved together.
+//!
+//! `class` has two fields. Five bits hold the penalty class of the key's last fetch, plus one.
+//! Three bits hold the class of the age at the last hit, or of the mean interval, for a rank that
+//! learns. So the field of the penalty is never zero for an item, and in a list of
+//! [tags](super::Tag) a zero marks an empty place.
 
 use super::Meta;
 use super::gittins::{BORN_STEP, interval_class};

@@ -104,9 +104,8 @@ fn set_access(args: &[&[u8]], _: usize) -> Access {
 const TIE_BREAKER: &[u8] = b"__Booksleeve_TieBreak";
 
 /// Reads a value into the reply. The read has no effect on recency if the client asked for that
-/// (CLIENT NO-TOUCH). Returns false if the key holds no string.
-///
-/// Whether it was a string, or there was nothing.
+/// (CLIENT NO-TOUCH). Returns false, and writes nothing, if the key holds another type; a missing
+/// key gets a null.
 #[inline]
 fn reply_value(call: &mut Call<'_>, bytes: &[u8]) -> bool {
     let key = call.key(bytes);

@@ -44,8 +44,8 @@ pub(crate) struct Script {
 
 /// A request of either protocol: a `Call` of RESP, or an `Ask` of memcached's protocol.
 ///
-/// `worker` is the number of the worker that runs the request, and has the counters. The methods
-/// below `refuse` are the observers. Each does nothing unless the protocol has it.
+/// `worker` is the number of the worker that runs the request, and has the counters. A method
+/// with a body is an observer, and does nothing unless the protocol has that observer.
 pub(crate) trait AnyRequest {
     /// The command that the request names.
     type Command: Copy;

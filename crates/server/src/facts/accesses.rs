@@ -1,7 +1,7 @@
 //! The access of a command to its keys, databases and channels.
 
 /// The access of a command to a key. The words are those of COMMAND GETKEYSANDFLAGS. The required
-/// permissions follow from them: `access` requires the permission to read, the other three the
+/// permissions follow from them: `tells` requires the permission to read, and a `change` the
 /// permission to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {

@@ -1,8 +1,8 @@
 //! The facts about a command, stated once, beside the command.
 //!
 //! Permissions, pauses, transactions, MONITOR, client-side caches and COMMAND all use these facts,
-//! and none of them knows a command by its name. A command without a stated access gets the
-//! strictest one: it reads and writes its keys, in the client's database.
+//! and hardly any code knows a command by its name. A command without a stated access reads its
+//! keys if it has the flag READ, and otherwise reads and writes them, in the client's database.
 
 use super::accesses::{Access, Accesses, Channels, Databases};
 use super::keys::{Keys, NO_KEY, Places};

@@ -1,4 +1,4 @@
-//! Properties that a command has or lacks. COMMAND shows some of them, and the dispatcher uses all.
+//! Properties that a command has or lacks. COMMAND shows some of them, and `execute/` uses all.
 
 /// May write.
 pub(crate) const WRITE: u32 = 1;
@@ -34,7 +34,8 @@ pub(crate) const MAY_REPLICATE: u32 = 1 << 14;
 pub(crate) const UNPAUSED: u32 = 1 << 15;
 /// May have secrets as arguments: neither MONITOR nor the slow log shows it.
 pub(crate) const SECRET: u32 = 1 << 16;
-/// Asks about keys without being workload: the models do not see it.
+/// MONITOR TRACE shows no line for it. What the counters and the models see depends on the handler:
+/// `Store::get` is a read, and `Store::peek` is none.
 pub(crate) const UNTRACED: u32 = 1 << 17;
 /// Its channels belong to slots, like keys.
 pub(crate) const SLOTTED: u32 = 1 << 18;

@@ -6,8 +6,8 @@
 -- that heeds it, or is not there (getfenv, setfenv). The settings of cjson stay, as they do in the
 -- servers.
 --
--- An error of a function in Rust is a value without a face: what catches it here asks for the one
--- that scripts see. One that ends the script is seen by none: it is passed on.
+-- An error of a function in Rust is userdata that scripts cannot inspect. Code here that catches one
+-- translates it (`translated`), unless the error ends the script: then the code passes it on.
 --
 -- The hook of the interpreter counts the instructions of a coroutine, and a function of C is one
 -- instruction. What a script could hide in for long is therefore done here, in Rust, or after a look
@@ -37,7 +37,7 @@ local function refuse()
   error(READONLY, 2)
 end
 
--- What is told of the metatable of a front, and of its own.
+-- The metatable that scripts see of a front. Its own metatable is itself.
 local nothing = {}
 setmetatable(nothing, { __newindex = refuse, __metatable = nothing })
 behind[nothing] = {}

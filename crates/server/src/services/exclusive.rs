@@ -2,9 +2,9 @@
 //! waiting.
 //!
 //! Each worker runs the commands of one read in a batch of [`store::Gate`], which keeps batches and
-//! exclusive sections apart. A command on several keys that must not be seen half done asks for an
-//! exclusive section with [`Call::alone`]: EXEC with all its commands, RENAME, MSET and related
-//! ones. Every other command is atomic because it accesses one key.
+//! exclusive sections apart. A command that changes several keys as one asks for an exclusive
+//! section with `Call::alone` (`call/call.rs`): EXEC with all its commands, RENAME, MSET and
+//! related ones. Commands such as MGET and DEL take their keys one after another.
 //!
 //! Most sections end within microseconds. A script may take longer: it announces itself in
 //! [`Gate::script`]. After `busy-reply-threshold` milliseconds the other workers no longer wait for

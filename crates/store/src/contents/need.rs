@@ -34,7 +34,7 @@ pub(crate) struct Need {
 pub(crate) struct Reserved {
     /// The place of the written item, which evictions may have changed.
     pub(crate) place: Option<Slot>,
-    /// Bytes reserved for the table, or in any case.
+    /// For a new item, the bytes reserved for the growth of the table; otherwise [`Need::bytes`].
     pub(crate) bytes: u64,
 }
 

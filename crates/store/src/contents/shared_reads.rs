@@ -106,7 +106,7 @@ impl Contents {
     /// Applies the records of a slot's buffer, and empties it.
     #[inline]
     pub(crate) fn drain(&mut self, buffer: &mut ReadBuffer, reader_slot: usize) {
-        self.count(buffer);
+        self.count_new_records(buffer);
         for read in &buffer.list[..buffer.len as usize] {
             let tenant = &mut self.tenants[usize::from(read.tenant)];
             if read.size_class == REPLACED {
@@ -141,7 +141,7 @@ impl Contents {
 
     /// Advances the tick by the new records of a buffer.
     #[inline]
-    pub(crate) fn count(&mut self, buffer: &mut ReadBuffer) {
+    pub(crate) fn count_new_records(&mut self, buffer: &mut ReadBuffer) {
         self.clock.tick += u64::from(buffer.len - buffer.counted);
         buffer.counted = buffer.len;
     }

@@ -76,8 +76,8 @@ impl Buffered for Shard {
     }
 
     #[inline]
-    fn count(&mut self, buffer: &mut ReadBuffer) {
-        self.contents.count(buffer);
+    fn count_new_records(&mut self, buffer: &mut ReadBuffer) {
+        self.contents.count_new_records(buffer);
     }
 
     #[inline]

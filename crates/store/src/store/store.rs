@@ -1,8 +1,9 @@
 //! The engine and its calls on one key.
 //!
 //! Keys are spread over *shards* by bits of their hash. Each shard is a lock and the data it guards
-//! (`shard/shard.rs`). A call for one key locks its shard once: most reads share it with others
-//! (`contents/shared_reads.rs`, `sync/big_reader.rs`), and all other calls hold it exclusively.
+//! (`shard/shard.rs`). A call for one key locks its shard once: most reads, and writes that replace
+//! a value in place, share the lock (`contents/shared_reads.rs`, `sync/big_reader.rs`), and all
+//! other calls hold it exclusively. A call that turns out to need more than it shares locks twice.
 //! Walks and reports lock one shard after the other, so their result is not from one instant.
 //!
 //! # Lock order

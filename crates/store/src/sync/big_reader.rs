@@ -55,8 +55,9 @@ pub(crate) trait Buffered {
     /// Applies the records of a slot's buffer, and empties it.
     fn drain(&mut self, buffer: &mut Self::Buffer, slot: usize);
 
-    /// Reads how many records a buffer holds, and leaves it unchanged.
-    fn count(&mut self, buffer: &mut Self::Buffer);
+    /// Counts the records that are new since the last call, and marks them as counted; the records
+    /// stay in the buffer.
+    fn count_new_records(&mut self, buffer: &mut Self::Buffer);
 
     /// Stores in the buffer the data that readers of its slot need.
     fn publish(&self, buffer: &mut Self::Buffer);
@@ -214,7 +215,7 @@ impl<'a, T: Buffered> Exclusive<'a, T> {
         for at in 0..=self.lock.mask {
             let is_own = at == self.own;
             let (value, buffer) = self.parts_at(at);
-            if is_own { value.drain(buffer, at) } else { value.count(buffer) }
+            if is_own { value.drain(buffer, at) } else { value.count_new_records(buffer) }
         }
         Write(self)
     }

@@ -27,7 +27,7 @@ impl Buffered for Sum {
         self.recorded += std::mem::take(&mut buffer.count);
     }
 
-    fn count(&mut self, buffer: &mut Recorded) {
+    fn count_new_records(&mut self, buffer: &mut Recorded) {
         self.counted = buffer.count;
     }
 

@@ -110,7 +110,8 @@ impl Budget {
     }
 }
 
-/// The surroundings of a locked shard.
+/// What a locked shard uses beside its own data: the limits of the store, and the other shards as
+/// sources of room.
 #[derive(Clone, Copy)]
 pub(crate) struct Around<'s> {
     pub(crate) budget: &'s Budget,

@@ -1,4 +1,4 @@
-//! The settings: a field for each directive, and the checks of their values together.
+//! The settings: the values of the directives, and the checks of their values together.
 
 use super::error::Error;
 use super::output_limit::OutputLimit;
@@ -16,7 +16,8 @@ use tune::{Recipe, recipe};
 /// The lowest memory limit with which a server starts.
 const MEMORY_MIN: Bytes = Bytes(64 << 10);
 
-/// All settings. Each field is a directive; [`directive::all`] documents its meaning.
+/// All settings. [`directive::all`] documents the directives; a field that is none documents
+/// itself.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the list of directives documents each")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a directive of its own")]

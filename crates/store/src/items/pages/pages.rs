@@ -1,4 +1,7 @@
 //! A tenant's pages in one shard, by size class.
+//!
+//! More of their methods choose victims (`victims/choose.rs`, `victims/queue.rs`), compare classes
+//! (`room/balance.rs`) and cut pages to a size (`room/tailor.rs`).
 
 use crate::bytes::config::Evictable;
 use crate::items::item::{Owned, Parts, Ref};
