@@ -39,7 +39,10 @@ fn clients_are_as_many_as_files_allow() {
     let arguments = "--port 0 --http-port 0 --io-threads 2";
     let output = with_files(30, &larder(&format!("serve {arguments}"))).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("ulimit -n is 30") && error.contains("raise it to at least 39"), "{error}");
+    assert!(
+        error.contains("ulimit -n is 30") && error.contains("raise it to at least 39"),
+        "{error}"
+    );
 }
 
 /// If files run out nevertheless, the log says so once.
