@@ -10,43 +10,44 @@ pub(super) const ALL: &[Directive] = &[
         "pidfile",
         Start,
         pidfile,
-        "Path of a file that holds the process id while it runs. On the command line a path that \
-         cannot be written ends the start, in a file it is a warning."
+        "Path of a file that holds the process id while the server runs. If the server cannot \
+         write the file, it warns. If the path comes from the command line, it does not start."
     ),
     word!(
         "daemonize",
         Start,
         daemonize,
-        "Whether it runs in the background: the command ends when the server serves, with a \
-         status above 0 where it cannot. Left out where systemd started it."
+        "Whether the server runs in the background. The command ends when the server accepts \
+         clients, with a status above 0 if the start fails. The server ignores it if systemd \
+         started the server."
     ),
     word!(
         "warm-restart-file",
         Start,
         warm_restart_file,
-        "Path of a file where data and models are saved when the server ends (SIGTERM, \
-         SHUTDOWN), to be restored by the next start, which uses it up. SIGUSR1 saves a copy \
-         beside it, with the ending .copy. Empty saves nothing."
+        "Path of a file to which the server saves data and models when it ends (SIGTERM, \
+         SHUTDOWN). The next start removes the file and restores them. SIGUSR1 saves a copy beside \
+         it, with the ending .copy. Empty saves nothing."
     ),
     word!(
         "dir",
         Always,
         dir,
-        "The folder of what is dumped. The files there have no names and go with the server."
+        "The folder for dumps. The files there have no names and disappear when the server ends."
     ),
     word!(
         "dump-max",
         Always,
         dump_max,
-        "Bytes of the disk that dumps may take; 0 dumps nothing. With some, the reads of each \
-         tenant are counted: where they come and go with a period its items are dumped when \
-         they reach a valley, and loaded before their peak. LARDER TIDES shows what is seen and \
-         done."
+        "Bytes of disk space that dumps may take; 0 dumps nothing. Above 0, the server counts the \
+         reads of each tenant. If the reads rise and fall with a period, the server dumps the \
+         tenant's items when its reads reach a valley, and loads the items before the peak. LARDER \
+         TIDES shows the periods, the dumps and the loads."
     ),
     Directive::new(
         "dump-rate",
         Always,
-        "Bytes a second that are written or read at most when tenants are dumped and loaded.",
+        "Most bytes per second that the server writes for dumps or reads for loads.",
         |settings| settings.dump_rate.show(),
         Shape::Word(|settings, word| match Value::parse(word)? {
             rate if rate >= Bytes(64 << 10) => {
@@ -60,8 +61,8 @@ pub(super) const ALL: &[Directive] = &[
     Directive::new(
         "dump-bucket",
         Always,
-        "Seconds for which reads are counted together, to find the period of a tenant's load: \
-         periods of 8 to 682 buckets are found, once three have passed.",
+        "Seconds of a bucket: the server counts reads in buckets to find the period of a tenant's \
+         load. It finds periods of 8 to 682 buckets, after three of them.",
         |settings| (settings.dump_bucket.as_f64() / 1e6).to_string(),
         Shape::Word(|settings, word| {
             let wrong = "argument must be a number of seconds from 0.05 to 86400";

@@ -10,27 +10,26 @@ pub(super) const ALL: &[Directive] = &[
         Start,
         memcached_port,
         0..=65535,
-        "The TCP port where memcached's text and meta protocol is spoken, over the same data; \
-         0 for none."
+        "The TCP port for memcached's text and meta protocol, over the same data; 0 for none."
     ),
     word!(
         "memcached-item-size-max",
         Always,
         memcached_item_max,
-        "Bytes in a value that a client of memcached's protocol stores (memcached's -I)."
+        "Most bytes in a value from a client of memcached's protocol (memcached's -I)."
     ),
     word!(
         "memcached-auth-file",
         Start,
         memcached_auth_file,
-        "A file of lines user:password. With it, or with requirepass, a client of memcached's \
-         protocol must first send: set KEY 0 0 LENGTH, and as the value USER PASSWORD."
+        "Path of a file of lines user:password. With it, or with requirepass, a client of \
+         memcached's protocol must first send: set KEY 0 0 LENGTH, and as the value USER PASSWORD."
     ),
     Directive::new(
         "memcached-bind",
         Start,
-        "Where memcached's protocol is spoken, as [notls:]ADDRESS[:PORT]; without it, at the \
-         memcached-port of every address of bind (memcached's -l).",
+        "Addresses for memcached's protocol, as [notls:]ADDRESS[:PORT]; empty for the \
+         memcached-port at every address of bind (memcached's -l).",
         |settings| join(&settings.memcached_bind),
         Shape::Words(|settings, words| {
             settings.memcached_bind = not_empty(words);
@@ -59,22 +58,22 @@ pub(super) const ALL: &[Directive] = &[
         "memcached-watch",
         Start,
         memcached_watch,
-        "Whether a client of memcached's protocol may watch others (memcached's -W forbids \
+        "Whether a client of memcached's protocol may watch other clients (memcached's -W forbids \
          it)."
     ),
     word!(
         "memcached-cas",
         Start,
         memcached_cas,
-        "Whether values have numbers for clients of memcached's protocol to compare \
+        "Whether values have cas numbers that clients of memcached's protocol can compare \
          (memcached's -C switches them off)."
     ),
     Directive::new(
         "memcached-delimiter",
         Start,
-        "The byte that ends the prefix of a key in memcached's stats detail, which is then \
-         counted from the start; empty for a colon, once stats detail on asks for it \
-         (memcached's -D).",
+        "The byte that ends the prefix of a key in memcached's stats detail (memcached's -D). If \
+         it is set, the server counts by prefix from its start. If it is empty, the byte is a \
+         colon, and the server counts once a client sends stats detail on.",
         |settings| settings.memcached_delimiter.map_or_else(String::new, |b| char::from(b).into()),
         Shape::Word(|settings, word| {
             settings.memcached_delimiter = match word.as_bytes() {
@@ -89,12 +88,12 @@ pub(super) const ALL: &[Directive] = &[
         "memcached-tls",
         Start,
         memcached_tls,
-        "Whether the memcached-port speaks TLS, with the same files."
+        "Whether the memcached-port speaks TLS, with the files of the tls- directives."
     ),
     word!(
         "memcached-unixsocket",
         Start,
         memcached_unixsocket,
-        "Path of a Unix socket where memcached's protocol is spoken."
+        "Path of a Unix socket for memcached's protocol."
     ),
 ];

@@ -9,14 +9,14 @@ use base::Bytes;
 use wire::resp::parse_double;
 
 pub(super) const ALL: &[Directive] = &[
-    number!("databases", Start, databases, 1..=256, "How many databases SELECT may choose from."),
+    number!("databases", Start, databases, 1..=256, "Number of databases for SELECT."),
     Directive::new(
         "maxmemory",
         Always,
-        "Bytes that data and its metadata may take; 0 sets no limit. As a share, such as 60%, \
-         of the memory of the machine or the container, followed while it changes; auto is \
-         80%. A server that starts with a low limit holds more items than one whose limit is \
-         lowered while it runs.",
+        "Bytes that data and its metadata may take; 0 sets no limit. A share, such as 60%, means \
+         that share of the memory of the machine or the container, and follows its changes; auto \
+         is 80%. A server that starts with a low limit holds more items than a server whose limit \
+         falls while it runs.",
         |settings| settings.maxmemory.show(),
         Shape::Word(|settings, word| {
             settings.maxmemory_share = memory_limit::parse(word);
@@ -35,34 +35,36 @@ pub(super) const ALL: &[Directive] = &[
         "maxmemory-policy",
         Always,
         maxmemory_policy,
-        "Who leaves when memory is full: allkeys-lru (K-LRU with a pool of candidates, K = \
-         maxmemory-samples), allkeys-lhd (who promises the fewest hits for its bytes; it \
-         learns), allkeys-cost-lhd (the same, times what a miss costs), allkeys-gittins (waiting \
-         saved for bytes and time, at the best age to give up), allkeys-lfu, \
-         allkeys-hyperbolic, allkeys-random, allkeys-lrm (the longest not written), \
-         volatile-lru, volatile-lfu, volatile-random, volatile-lrm and volatile-ttl (only what \
-         has an expiry), noeviction, or auto: what the recipe chooses."
+        "Which items the server evicts when memory is full: allkeys-lru (K-LRU with a pool of \
+         candidates, K = maxmemory-samples), allkeys-lhd (the fewest expected hits per byte; it \
+         learns), allkeys-cost-lhd (the same, weighted with the cost of a miss), allkeys-gittins \
+         (the least waiting saved per byte and time, up to the best age to give up), allkeys-lfu, \
+         allkeys-hyperbolic, allkeys-random, allkeys-lrm (not written for longest), volatile-lru, \
+         volatile-lfu, volatile-random, volatile-lrm and volatile-ttl (only items with an expiry), \
+         noeviction (the server refuses writes), or auto (the recipe chooses)."
     ),
     number!(
         "maxmemory-samples",
         Always,
         maxmemory_samples,
         1..=64,
-        "Candidates drawn for an eviction, where the recipe does not choose."
+        "Number of candidates for an eviction, unless the recipe chooses it."
     ),
     word!(
         "admission",
         Always,
         admission,
-        "Whether a plain SET of a large new value may be declined where memory is full and what \
-         would be evicted for it is worth more: it answers OK, and is not kept. With no every \
-         value is kept. Only policies that can tell decline: auto and allkeys-gittins."
+        "Whether the server may decline a plain SET of a large new value when memory is full and \
+         the items to evict are worth more. It then answers OK, but does not store the value. With \
+         no, the server stores every value. Only the policies auto and allkeys-gittins can decline \
+         a value."
     ),
     Directive::new(
         "slab-page-size",
         Start,
-        "Bytes of a page of one shard, a power of two; 0 for what suits maxmemory and the \
-         number of tenants, up to 64kb. Items above half a page take whole pages.",
+        "Bytes of a page of one shard, a power of two. With 0, the server chooses a size for \
+         maxmemory and the number of tenants, up to 64kb. Items above half a page take whole \
+         pages.",
         |settings| settings.slab.page.to_string(),
         Shape::Word(|settings, word| match <Bytes as Value>::parse(word)?.0 {
             0 => {
@@ -80,7 +82,7 @@ pub(super) const ALL: &[Directive] = &[
     Directive::new(
         "slab-chunk-min",
         Start,
-        "Bytes of the smallest chunk that pages are cut into; an item has a header of 13.",
+        "Bytes of the smallest chunk in a page; an item has a header of 13 bytes.",
         |settings| settings.slab.chunk_min.to_string(),
         Shape::Word(|settings, word| {
             settings.slab.chunk_min = within(word, 32..=1024)?;
@@ -90,7 +92,7 @@ pub(super) const ALL: &[Directive] = &[
     Directive::new(
         "slab-growth-factor",
         Start,
-        "What each size of chunk is larger by than the last.",
+        "Factor from each chunk size to the next larger chunk size.",
         |settings| settings.slab.factor.show(),
         Shape::Word(|settings, word| match parse_double(word.as_bytes()) {
             Some(factor) if factor > 1.0 && factor <= 4.0 => {
@@ -104,11 +106,11 @@ pub(super) const ALL: &[Directive] = &[
         "recipe",
         Always,
         recipe,
-        "How memory is divided: static (one pool, a plain cache), dlru (one pool, whose K \
+        "How the server divides memory: static (one pool, a plain cache), dlru (one pool, whose K \
          follows its misses), kredis (a budget and a K for each tenant, from its curve and the \
-         cost of its misses), predis (a budget for each class of penalties, whoever owns the \
-         items), lama (pages for each class of sizes, from curves) and rankcache (LHD, and \
-         pages where victims are worth most). Settings follow, as in \
+         cost of its misses), predis (a budget for each penalty class, for the items of all \
+         tenants), lama (pages for each size class, from curves) and rankcache (LHD, with pages \
+         for the size classes whose victims are worth most). Settings follow, as in \
          kredis:objective=hits:epoch=10 (seconds), dlru:interval=100000 (reads) or \
          lama:planner=automove."
     ),
@@ -128,19 +130,24 @@ pub(super) const ALL: &[Directive] = &[
             Ok(())
         }),
     ),
-    word!("proto-max-bulk-len", Always, proto_max_bulk_len, "Bytes in one argument of a command."),
+    word!(
+        "proto-max-bulk-len",
+        Always,
+        proto_max_bulk_len,
+        "Most bytes in one argument of a command."
+    ),
     word!(
         "client-query-buffer-limit",
         Always,
         client_query_buffer_limit,
-        "Bytes of an unfinished command; a client that sends more is closed."
+        "Most bytes of an unfinished command; the server closes a client that sends more."
     ),
     Directive::new(
         "client-output-buffer-limit",
         Always,
-        "Bytes of replies that wait for a slow reader: CLASS HARD SOFT SECONDS, for the \
-         classes normal and pubsub. Above HARD, or above SOFT for SECONDS, it is closed; 0 \
-         sets no limit.",
+        "Most bytes of replies that wait for a slow client: CLASS HARD SOFT SECONDS, for the \
+         classes normal and pubsub. The server closes a client above HARD, or above SOFT for \
+         SECONDS; 0 sets no limit.",
         |settings| {
             let (normal, pubsub) = (settings.output_normal, settings.output_pubsub);
             format!("normal {normal} replica 0 0 0 pubsub {pubsub}")
@@ -174,7 +181,7 @@ pub(super) const ALL: &[Directive] = &[
         Always,
         tracking_max_keys,
         0..=1_000_000_000,
-        "Keys remembered for clients that track what they read; above it all of them are told \
-         to forget everything. 0 sets no limit."
+        "Most keys that the server remembers for clients with CLIENT TRACKING. Above that number, \
+         the server stops tracking some keys and invalidates them. 0 sets no limit."
     ),
 ];

@@ -11,13 +11,14 @@ pub(super) const ALL: &[Directive] = &[
         Start,
         port,
         0..=65535,
-        "The TCP port. 0 with a unixsocket or a memcached-port: none; 0 without: a free one, \
-         named in the log."
+        "The TCP port. With 0, the server opens no TCP port if a unixsocket or a memcached-port is \
+         set, else a free port, which the log names."
     ),
     Directive::new(
         "bind",
         Start,
-        "Addresses to listen on. A leading - lets an address be missing on this machine.",
+        "Addresses to listen on. If this machine does not have an address with a leading -, the \
+         server skips the address.",
         |settings| join(&settings.bind),
         Shape::Words(|settings, words| {
             settings.bind = not_empty(words);
@@ -27,8 +28,8 @@ pub(super) const ALL: &[Directive] = &[
     Directive::new(
         "listener",
         Start,
-        "One more TCP port, for tenants told apart by listener. Repeatable. A port that a \
-         tenant matches is opened without this line.",
+        "One more TCP port, for tenants that match a listener. Repeatable. The server also opens \
+         the ports that tenants match, without this line.",
         |settings| settings.listeners.iter().map(u16::to_string).collect::<Vec<_>>().join("\n"),
         Shape::Lines(|settings, words| {
             let [word] = words else {
@@ -46,23 +47,24 @@ pub(super) const ALL: &[Directive] = &[
         Start,
         tls_port,
         0..=65535,
-        "The TCP port for TLS; 0 for none. With port 0 it is the only one."
+        "The TCP port for TLS; 0 for none. With port 0 it is the only TCP port."
     ),
     word!(
         "cluster-config",
         Always,
         cluster_config,
-        "Path of a file that says which server has which slots of a Redis Cluster, the same on \
-         all of them: a line a node, its name, host:port, and slots such as 0-8191. Empty for a \
-         server of its own. Set again, or at SIGHUP, it is read anew."
+        "Path of a file that assigns the slots of a Redis Cluster to servers, the same on all \
+         servers. Each line describes a node: its name, host:port, and slots such as 0-8191. Empty \
+         for a single server. The server reads the file again at SIGHUP, or when CONFIG SET sets \
+         the path."
     )
     .read_anew(),
     word!(
         "cluster-node",
         Always,
         cluster_node,
-        "Which node of cluster-config this server is; empty for the name of the machine, up to \
-         its first dot."
+        "Name of this server's node in cluster-config; empty for the host name of the machine, up \
+         to its first dot."
     )
     .read_anew(),
     word!(
@@ -78,7 +80,7 @@ pub(super) const ALL: &[Directive] = &[
         "tls-ca-cert-file",
         Always,
         tls_ca_cert_file,
-        "Path of the certificates that clients' certificates must come from, PEM."
+        "Path of the certificates of the authorities that sign clients' certificates, PEM."
     )
     .read_anew(),
     choice!(
@@ -86,13 +88,14 @@ pub(super) const ALL: &[Directive] = &[
         Always,
         tls_auth_clients,
         ["yes", "no", "optional"],
-        "Whether clients must show a certificate; optional checks one that is shown."
+        "Whether clients must show a certificate. With optional, clients may connect without one, \
+         and the server checks the others."
     )
     .read_anew(),
     Directive::new(
         "tls-protocols",
         Always,
-        "Versions that are spoken: TLSv1.2, TLSv1.3 or both; empty is both.",
+        "TLS versions that the server accepts: TLSv1.2, TLSv1.3 or both; empty for both.",
         |settings| settings.tls_protocols.clone(),
         Shape::Words(|settings, words| {
             let known = words.iter().map(|word| one_of(&["TLSv1.2", "TLSv1.3"], word));
@@ -118,36 +121,36 @@ pub(super) const ALL: &[Directive] = &[
         "unixsocketgroup",
         Start,
         unixsocketgroup,
-        "The group that owns the Unix sockets, by its name; empty for that of the server."
+        "Name of the group that owns the Unix sockets; empty for the server's group."
     ),
     number!(
         "tcp-backlog",
         Start,
         tcp_backlog,
         1..=65535,
-        "Connections that may wait to be accepted."
+        "Most connections that may wait until the server accepts them."
     ),
     number!(
         "tcp-keepalive",
         Always,
         tcp_keepalive,
         0..=86400,
-        "Seconds of silence after which a connection is probed; 0 never probes."
+        "Seconds of silence after which the system probes a connection; 0 never probes."
     ),
     number!(
         "timeout",
         Always,
         timeout,
         0..=2_147_483_647,
-        "Seconds of silence after which a client is closed; 0 never closes."
+        "Seconds of silence after which the server closes a client; 0 never closes."
     ),
     number!(
         "busy-reply-threshold",
         Always,
         busy_reply_threshold,
         0..=9_223_372_036_854_775_807,
-        "Milliseconds that a script keeps others waiting before they are answered BUSY; 0 lets \
-         them wait."
+        "Milliseconds that other clients wait for a script before the server answers them with \
+         BUSY; 0 lets them wait."
     ),
     number!(
         "lua-time-limit",
@@ -161,8 +164,7 @@ pub(super) const ALL: &[Directive] = &[
         Always,
         maxclients,
         1..=1_000_000,
-        "Clients that may be connected at once; fewer where the system lets fewer files be \
-         open (ulimit -n)."
+        "Most clients at the same time; fewer if the system allows fewer open files (ulimit -n)."
     ),
     word!(
         "protected-mode",
@@ -173,8 +175,8 @@ pub(super) const ALL: &[Directive] = &[
     Directive::new(
         "http-port",
         Start,
-        "The TCP port of /metrics, /healthz and /readyz; 0 for none. Unless it is set, 9379 if \
-         that is free.",
+        "The TCP port of /metrics, /healthz and /readyz; 0 for none. If it is not set, the server \
+         opens 9379, unless another program uses that port.",
         |settings| settings.http_port.unwrap_or(crate::facts::HTTP_PORT_DEFAULT).to_string(),
         Shape::Word(|settings, word| {
             settings.http_port = Some(within(word, 0..=65535)?);
@@ -185,16 +187,16 @@ pub(super) const ALL: &[Directive] = &[
         "availability-zone",
         Always,
         availability_zone,
-        "The zone of the machine, which HELLO tells clients."
+        "The availability zone of the machine, as HELLO reports it to clients."
     ),
-    word!("http-bind", Start, http_bind, "The address that the http-port is opened at."),
+    word!("http-bind", Start, http_bind, "The address on which the server opens the http-port."),
     Directive::new(
         "http-hosts",
         Always,
-        "Names by which browsers may ask the http-port while no password is set, beside \
-         addresses, names without a dot or of a private domain (.local, .internal, .svc) and the \
-         name of the machine. A page of another site cannot pass for one of these (DNS \
-         rebinding).",
+        "More host names that browsers may use for the http-port while no password is set. They \
+         may always use addresses, names without a dot, names in a private domain (.local, \
+         .internal, .svc) and the host name of the machine. The server refuses other names, so \
+         that a page of another site cannot read it (DNS rebinding).",
         |settings| join(&settings.http_hosts),
         Shape::Words(|settings, words| {
             settings.http_hosts = not_empty(words);
@@ -206,21 +208,21 @@ pub(super) const ALL: &[Directive] = &[
         Always,
         http_maxclients,
         1..=10_000,
-        "Connections to the http-port at once; the one that was silent the longest makes room \
-         for the next."
+        "Most connections to the http-port at the same time. A further connection replaces the \
+         connection that was silent for longest."
     ),
     number!(
         "io-threads",
         Start,
         io_threads,
         1..=128,
-        "Threads that serve clients. Before anybody sets it: one for each core, at most 8."
+        "Threads that serve clients. If it is not set: one for each core, at most 8."
     ),
     word!(
         "io-uring",
         Start,
         io_uring,
-        "Serve clients by io_uring: auto (where the kernel allows it, else by epoll), yes (the \
-         same, with a warning where it does not) or no."
+        "Whether the server uses io_uring: auto (if the kernel allows it, else epoll), yes (the \
+         same, with a warning if the kernel refuses) or no."
     ),
 ];

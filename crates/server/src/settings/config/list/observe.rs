@@ -11,16 +11,16 @@ pub(super) const ALL: &[Directive] = &[
         Always,
         latency_threshold_ms,
         0..=1_000_000,
-        "Milliseconds from which on a time spent evicting is an event of LATENCY \
-         (eviction-cycle); 0 shows none."
+        "Milliseconds from which the time of an eviction is an event of LATENCY (eviction-cycle); \
+         0 switches the monitor off."
     ),
     Directive::new(
         "notify-keyspace-events",
         Always,
-        "What becomes of keys and is told at channels: K at __keyspace@db__:key, E at \
-         __keyevent@db__:event; of the classes g (DEL, EXPIRE and such), $ (strings), h \
-         (hashes), x (expired), e (evicted), m (misses), n (new keys), A (all but the last \
-         two). Empty tells nothing.",
+        "Events of keys that the server publishes: K to __keyspace@db__:key, E to \
+         __keyevent@db__:event; of the classes g (DEL, EXPIRE and such), $ (strings), h (hashes), \
+         x (expired), e (evicted), m (misses), n (new keys), A (all but the last two). Empty \
+         publishes nothing.",
         |settings| event_classes::show(settings.notify),
         Shape::Word(|settings, word| {
             settings.notify = event_classes::parse(word)?;
@@ -31,13 +31,14 @@ pub(super) const ALL: &[Directive] = &[
         "latency-tracking",
         Always,
         latency_tracking,
-        "Whether some commands of each second are timed, for INFO commandstats and latencystats, \
-         and their keys noted for the busiest keys. With no commands are only counted."
+        "Whether the server measures the time of some commands of each second, for INFO \
+         commandstats and latencystats, and notes their keys to find the busiest keys. With no, \
+         the server only counts commands."
     ),
     Directive::new(
         "latency-tracking-info-percentiles",
         Always,
-        "The percentiles of the times of commands that INFO latencystats shows.",
+        "Percentiles of the time of commands that INFO latencystats shows.",
         |settings| join(&settings.latency_percentiles),
         Shape::Words(|settings, words| {
             let wrong = "argument(s) must be numbers from 0 to 100";
@@ -50,15 +51,15 @@ pub(super) const ALL: &[Directive] = &[
         "slowlog-log-slower-than",
         Always,
         slowlog_slower_than,
-        "Microseconds above which a command is kept in the slow log; negative keeps none. \
-         Commands of a step or two that come in a pipeline are timed in groups of 16."
+        "Microseconds above which the slow log keeps a command; negative keeps none. In a \
+         pipeline, the server measures the time of short commands in groups of 16."
     ),
     number!(
         "slowlog-max-len",
         Always,
         slowlog_max_len,
         0..=1_000_000,
-        "Commands kept in the slow log."
+        "Most commands in the slow log."
     ),
     word!(
         "commandlog-execution-slower-than",
@@ -77,46 +78,46 @@ pub(super) const ALL: &[Directive] = &[
         "commandlog-request-larger-than",
         Always,
         large_request,
-        "Bytes from which on a command is kept in the log of large requests; negative keeps \
-         none."
+        "Bytes from which the log of large requests keeps a command; negative keeps none."
     ),
     number!(
         "commandlog-large-request-max-len",
         Always,
         large_request_max_len,
         0..=1_000_000,
-        "Commands kept in the log of large requests."
+        "Most commands in the log of large requests."
     ),
     word!(
         "commandlog-reply-larger-than",
         Always,
         large_reply,
-        "Bytes of its reply from which on a command is kept in the log of large replies; \
-         negative keeps none."
+        "Bytes of a reply from which the log of large replies keeps its command; negative keeps \
+         none."
     ),
     number!(
         "commandlog-large-reply-max-len",
         Always,
         large_reply_max_len,
         0..=1_000_000,
-        "Commands kept in the log of large replies."
+        "Most commands in the log of large replies."
     ),
     word!(
         "loglevel",
         Always,
         loglevel,
-        "What is logged, at least: debug, verbose, notice, warning, or nothing."
+        "Least severe lines that the log keeps: debug, verbose, notice, warning, or nothing for an \
+         empty log."
     ),
     word!(
         "log-format",
         Start,
         log_format,
-        "Layout of the log's lines: text, json or logfmt; legacy is Valkey's name of text."
+        "Format of the log's lines: text, json or logfmt; legacy is Valkey's name of text."
     ),
     word!(
         "logfile",
         Start,
         logfile,
-        "Path of the log; empty is the standard error. SIGHUP opens the file again."
+        "Path of the log; empty for standard error. SIGHUP opens the file again."
     ),
 ];

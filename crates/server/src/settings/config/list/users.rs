@@ -8,7 +8,7 @@ pub(super) const ALL: &[Directive] = &[
     Directive::new(
         "requirepass",
         Always,
-        "The password of the user default; empty lets everybody in.",
+        "The password of the user default; with an empty one, clients need no password.",
         |settings| {
             let user = settings.user(DEFAULT_USER);
             let still = user.is_some_and(|user| user.requires(&settings.requirepass));
@@ -27,7 +27,7 @@ pub(super) const ALL: &[Directive] = &[
     Directive::new(
         "user",
         Always,
-        "A user in the words of Redis' ACL, such as user NAME on >PASSWORD ~app:* +@read. \
+        "A user in the language of Redis' ACL, such as user NAME on >PASSWORD ~app:* +@read. \
          Repeatable; a line for a known name replaces it.",
         show_users,
         Shape::Named(|settings, words| {
@@ -50,30 +50,31 @@ pub(super) const ALL: &[Directive] = &[
         Always,
         auth_delay_max,
         0..=60_000,
-        "The longest time in milliseconds that the answer to a wrong password is held back: 25 \
-         ms after the first, twice as long after each one more from the same host; 0 answers \
-         at once."
+        "Most milliseconds by which the server delays the answer to a wrong password. The delay is \
+         25 ms at first, and doubles with each further wrong password from the same host; 0 \
+         answers at once."
     ),
     word!(
         "aclfile",
         Start,
         aclfile,
-        "Path of a file of lines that begin with user, read when the server starts and by ACL \
-         LOAD, written by ACL SAVE. A relative path begins in dir."
+        "Path of a file with one user on each line, which begins with the word user. The server \
+         reads it at its start and for ACL LOAD, and writes it for ACL SAVE. A relative path \
+         begins in dir."
     ),
     number!(
         "acllog-max-len",
         Always,
         acllog_max_len,
         0..=1_000_000,
-        "Refusals kept in the ACL log."
+        "Most refusals in the ACL log."
     ),
     choice!(
         "acl-pubsub-default",
         Always,
         acl_pubsub_default,
         ["resetchannels", "allchannels"],
-        "The channels of a user that is made anew from here on: none or all."
+        "The channels of users that are created from now on: none or all."
     ),
 ];
 
