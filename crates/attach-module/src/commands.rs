@@ -106,7 +106,8 @@ fn plan(shown: &PilotResults) -> Vec<String> {
     text.extend(plans::pools(status));
     if let Some(work) = shown.work.filter(|work| work.is_known()) {
         text.push(format!(
-            "Lately the module evicted {:.0} keys by rank, and the server {:.0} by its policy: {:.1} %.",
+            "Lately the module evicted {:.0} keys by rank, and the server {:.0} by its policy: \
+             {:.1} %.",
             work.module,
             work.server,
             100.0 * work.share()

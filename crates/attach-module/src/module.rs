@@ -26,8 +26,8 @@ const RINGS: u64 = 200;
 /// `maxmemory`.
 const SPARE: u64 = 200;
 
-/// Memory for entries of evicted keys, as a divisor of `maxmemory`; at least an eighth of the number of
-/// keys.
+/// Memory for entries of evicted keys, as a divisor of `maxmemory`; at least an eighth of the
+/// number of keys.
 const EVICTED: u64 = 400;
 
 /// The table has room for at most this many times the present keys.

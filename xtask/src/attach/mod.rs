@@ -1,7 +1,7 @@
 //! The module in a stock server, beside the same server without it.
 //!
-//! `mix` replays recorded traces of tenants to both at the same time, and compares the cost of their
-//! misses. `instructions` and `throughput` measure the cost of a GET. `singles` and `dlru`
+//! `mix` replays recorded traces of tenants to both at the same time, and compares the cost of
+//! their misses. `instructions` and `throughput` measure the cost of a GET. `singles` and `dlru`
 //! replay one trace at a time. `soak` looks for errors under valgrind.
 
 mod costs;

@@ -56,9 +56,9 @@ pub fn policies(report: &Report) -> Vec<String> {
         lines.extend(wrap(&text, COLUMNS, 0).into_iter().filter(|_| fewest.waits > 1.0));
     }
     lines.extend(wrap(
-        "waits: time that clients wait for misses, relative to the policy in force. band: its error, \
-         in 19 of 20 cases. misses: measured for the policy in force; for another one, that figure \
-         and the difference between the two when the same sampled requests are replayed.",
+        "waits: time that clients wait for misses, relative to the policy in force. band: its \
+         error, in 19 of 20 cases. misses: measured for the policy in force; for another one, that \
+         figure and the difference between the two when the same sampled requests are replayed.",
         COLUMNS,
         0,
     ));

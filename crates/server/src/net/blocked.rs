@@ -29,13 +29,15 @@ impl Worker {
         }
         let now = self.server.clock.now();
         self.now_ms = now.micros.0 / 1_000;
-        let pause = &self.server.turns.pause;
-        if pause.until(self.now_ms).is_some() && pause.holds(true) {
-            self.work.schedule.add_paused(connection.token(at));
-            return Ok(());
-        }
         if self.enter() == Entered::Not {
             self.work.schedule.add_timer(self.now_ms + LATER_MS, connection.token(at));
+            return Ok(());
+        }
+        // The worker that ran alone until now may have begun the pause.
+        let pause = &self.server.turns.pause;
+        if pause.until(self.now_ms).is_some() && pause.holds(true) {
+            self.server.turns.gate.leave(self.number);
+            self.work.schedule.add_paused(connection.token(at));
             return Ok(());
         }
         let bound = self.bound(connection);
