@@ -3,7 +3,7 @@
 use super::evidence::{busy, much_missed, waiting_of};
 use super::{Finding, Severity};
 use crate::Report;
-use crate::words::{percent, points};
+use crate::words::percent;
 use base::Cause;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {

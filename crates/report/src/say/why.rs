@@ -1,7 +1,7 @@
 //! The causes of a tenant's misses, in sentences.
 
 use super::lines::{COLUMNS, lately};
-use crate::words::{clock, count, percent, points, size, wait, wrap};
+use crate::words::{clock, count, percent, size, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
 
