@@ -237,6 +237,9 @@ fn a_rewritten_file_with_includes_starts() {
     assert!(client.ask("CONFIG GET tenant").contains("web match db 1 min 1mb"));
     client.ask("ACL DELUSER bob");
     let error = client.ask("CONFIG REWRITE");
-    assert!(error.contains("'user bob'") && error.contains("remove it there"), "{error}");
+    assert!(
+        error.contains("'user bob'") && error.contains("remove it from the included file"),
+        "{error}"
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "and nothing is written");
 }

@@ -14,7 +14,7 @@ use wire::resp::{Encoder, parse_integer};
 pub(crate) const COMMANDS: &[Command] = &[Command::container("acl", SECRET | NO_SCRIPT, ACL).doc(
     "server",
     "6.0.0",
-    "Who may come in, and what they may do.",
+    "Users and their permissions.",
 )];
 
 const ACL: &[Command] = &[
@@ -25,16 +25,20 @@ const ACL: &[Command] = &[
         "7.0.0",
         "Whether a user may call a command.",
     ),
-    Command::new("acl|genpass", -2, 0, genpass).doc("server", "6.0.0", "Makes up a password."),
+    Command::new("acl|genpass", -2, 0, genpass).doc("server", "6.0.0", "Generates a password."),
     Command::new("acl|getuser", 3, ADMIN, getuser).doc("server", "6.0.0", "The rules of a user."),
     Command::new("acl|list", 2, ADMIN, list).doc("server", "6.0.0", "All users with their rules."),
     Command::new("acl|load", 2, ADMIN, load).doc("server", "6.0.0", "Reads the aclfile."),
-    Command::new("acl|log", -2, ADMIN, log).doc("server", "6.0.0", "What was refused to whom."),
+    Command::new("acl|log", -2, ADMIN, log).doc(
+        "server",
+        "6.0.0",
+        "Refused logins and commands, with their users.",
+    ),
     Command::new("acl|save", 2, ADMIN, save).doc("server", "6.0.0", "Writes the aclfile."),
     Command::new("acl|setuser", -3, ADMIN, setuser).doc(
         "server",
         "6.0.0",
-        "Makes or changes a user.",
+        "Creates or changes a user.",
     ),
     Command::new("acl|users", 2, ADMIN, users).doc("server", "6.0.0", "The names of all users."),
     Command::new("acl|whoami", 2, 0, whoami).doc("server", "6.0.0", "The client's user."),
@@ -327,15 +331,15 @@ fn help(call: &mut Call<'_>) -> Done {
         "DRYRUN <username> <command> [<arg> ...]",
         "    Whether a user may call a command.",
         "GENPASS [<bits>]",
-        "    Make up a password.",
+        "    Generate a password.",
         "GETUSER <username> | LIST | USERS | WHOAMI",
         "    Users and their rules.",
         "LOAD | SAVE",
         "    Read or write the aclfile.",
         "LOG [<count> | RESET]",
-        "    What was refused to whom.",
+        "    Refused logins and commands, with their users.",
         "SETUSER <username> <attribute> [<attribute> ...]",
-        "    Make or change a user.",
+        "    Create or change a user.",
         "HELP",
         "    Print this help.",
     ])

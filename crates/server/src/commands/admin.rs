@@ -22,7 +22,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("lastsave", 1, FAST, lastsave).categories(&["admin", "dangerous"]).doc(
         "server",
         "1.0.0",
-        "Answers when the server started: nothing is saved.",
+        "The time when the server started, because it saves nothing while it serves.",
     ),
     Command::new("shutdown", -1, ADMIN | NO_MULTI | ALLOW_BUSY | NO_SCRIPT, shutdown).doc(
         "server",

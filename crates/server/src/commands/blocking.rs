@@ -23,22 +23,32 @@ const KEYS: Keys = Keys::new(1, -2, 1);
 
 /// The commands of this file.
 pub(crate) const COMMANDS: &[Command] = &[
-    pops("blpop", 0, |call| pop(call, End::Left), "LPOP from the first list that has any."),
-    pops("brpop", 0, |call| pop(call, End::Right), "RPOP from the first list that has any."),
-    moves("blmove", 6, blmove).doc("list", "6.2.0", "LMOVE, which waits for an element."),
-    moves("brpoplpush", 4, brpoplpush).doc("list", "2.2.0", "RPOPLPUSH, which waits."),
-    counts("blmpop", blmpop).doc("list", "7.0.0", "LMPOP, which waits for elements."),
+    pops(
+        "blpop",
+        0,
+        |call| pop(call, End::Left),
+        "LPOP from the first list with elements; it waits for one.",
+    ),
+    pops(
+        "brpop",
+        0,
+        |call| pop(call, End::Right),
+        "RPOP from the first list with elements; it waits for one.",
+    ),
+    moves("blmove", 6, blmove).doc("list", "6.2.0", "LMOVE that waits for an element."),
+    moves("brpoplpush", 4, brpoplpush).doc("list", "2.2.0", "RPOPLPUSH that waits for an element."),
+    counts("blmpop", blmpop).doc("list", "7.0.0", "LMPOP that waits for elements."),
     pops("bzpopmin", FAST, |call| zpop(call, zset_pop::End::Min), "ZPOPMIN, which waits.").doc(
         "sorted-set",
         "5.0.0",
-        "ZPOPMIN from the first sorted set that has any.",
+        "ZPOPMIN from the first sorted set with members; it waits for one.",
     ),
     pops("bzpopmax", FAST, |call| zpop(call, zset_pop::End::Max), "ZPOPMAX, which waits.").doc(
         "sorted-set",
         "5.0.0",
-        "ZPOPMAX from the first sorted set that has any.",
+        "ZPOPMAX from the first sorted set with members; it waits for one.",
     ),
-    counts("bzmpop", bzmpop).doc("sorted-set", "7.0.0", "ZMPOP, which waits for members."),
+    counts("bzmpop", bzmpop).doc("sorted-set", "7.0.0", "ZMPOP that waits for members."),
 ];
 
 const fn pops(name: &'static str, flags: u32, run: Handler, summary: &'static str) -> Command {

@@ -31,7 +31,7 @@ const CLIENT: &[Command] = &[
     Command::new("client|setinfo", 4, 0, setinfo).doc(
         "connection",
         "7.2.0",
-        "Says which library is talking.",
+        "Sets the name or the version of the client's library.",
     ),
     Command::new("client|info", 2, 0, info).doc("connection", "6.2.0", "This connection's line."),
     Command::new("client|list", -2, ADMIN, list).doc(
@@ -48,12 +48,12 @@ const CLIENT: &[Command] = &[
     Command::new("client|no-touch", 3, 0, no_touch).doc(
         "connection",
         "7.2.0",
-        "Lets the reads of this connection leave no trace.",
+        "Makes reads of this connection leave the idle times of keys as they are.",
     ),
     Command::new("client|capa", -3, 0, capa).doc(
         "connection",
         "8.0.0",
-        "Says what the client can do: be redirected, which nobody is.",
+        "Declares the client's capabilities; Larder never redirects a client to a primary.",
     ),
     Command::new("client|reply", 3, UNEVEN, reply).doc(
         "connection",
@@ -68,7 +68,7 @@ const CLIENT: &[Command] = &[
     Command::new("client|pause", -3, ADMIN, pause).doc(
         "connection",
         "3.0.0",
-        "Lets commands wait for a time, all or those that write.",
+        "Pauses all commands, or all writes, for a time.",
     ),
     Command::new("client|unpause", 2, ADMIN | UNPAUSED, unpause).doc(
         "connection",
@@ -272,20 +272,20 @@ fn help(call: &mut Call<'_>) -> Done {
     call.help(&[
         "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "CAPA <word> ...",
-        "    Say what this client can do.",
+        "    Declare this client's capabilities.",
         "GETNAME | SETNAME <name> | ID | INFO",
         "    This connection's name, number and line.",
         "KILL <ip:port> | KILL <option> <value> ...",
         "LIST [<option> <value> ...]",
-        "    Close connections, or show a line for each. Options, of which all must hold:",
+        "    Close connections, or show a line for each. A connection must match all options:",
         "    ID <id> ..., ADDR, LADDR, IP, NAME, USER, TYPE, FLAGS, LIB-NAME, LIB-VER, CAPA, DB,",
         "    each also with NOT- before it; MAXAGE and IDLE <seconds>; SKIPME (YES|NO).",
         "NO-TOUCH (ON|OFF)",
-        "    Let the reads of this connection leave no trace.",
+        "    Make reads of this connection leave the idle times of keys as they are.",
         "REPLY (ON|OFF|SKIP)",
         "    Switch replies to this connection on or off.",
         "SETINFO (LIB-NAME|LIB-VER) <value>",
-        "    Say which library is talking.",
+        "    Set the name or the version of this client's library.",
         "UNBLOCK <id> [TIMEOUT|ERROR]",
         "    End the waiting of a blocked client.",
         "HELP",

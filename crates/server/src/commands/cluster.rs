@@ -12,21 +12,25 @@ use wire::slots::{SLOTS, slot};
 
 /// The commands of this file.
 pub(crate) const COMMANDS: &[Command] = &[
-    Command::container("cluster", 0, SUBCOMMANDS).doc("cluster", "3.0.0", "Who has which slots."),
+    Command::container("cluster", 0, SUBCOMMANDS).doc(
+        "cluster",
+        "3.0.0",
+        "Shows the nodes and their slots.",
+    ),
     Command::new("asking", 1, FAST, accept).categories(&["connection"]).doc(
         "cluster",
         "3.0.0",
-        "Accepted, and changes nothing: no slot is on its way.",
+        "Accepted without effect: no slot migrates.",
     ),
     Command::new("readonly", 1, FAST, accept).categories(&["connection"]).doc(
         "cluster",
         "3.0.0",
-        "Accepted, and changes nothing: there are no replicas.",
+        "Accepted without effect: there are no replicas.",
     ),
     Command::new("readwrite", 1, FAST, accept).categories(&["connection"]).doc(
         "cluster",
         "3.0.0",
-        "Accepted, and changes nothing: there are no replicas.",
+        "Accepted without effect: there are no replicas.",
     ),
 ];
 
@@ -34,14 +38,18 @@ const SUBCOMMANDS: &[Command] = &[
     Command::new("cluster|slots", 2, 0, slots).doc(
         "cluster",
         "3.0.0",
-        "Ranges of slots, and the node that has each.",
+        "Ranges of slots with their nodes.",
     ),
     Command::new("cluster|shards", 2, 0, shards).doc("cluster", "7.0.0", "Nodes with their slots."),
-    Command::new("cluster|nodes", 2, 0, nodes).doc("cluster", "3.0.0", "Nodes, a line each."),
+    Command::new("cluster|nodes", 2, 0, nodes).doc("cluster", "3.0.0", "One line for each node."),
     Command::new("cluster|info", 2, 0, info).doc("cluster", "3.0.0", "The state of the cluster."),
     Command::new("cluster|myid", 2, 0, myid).doc("cluster", "3.0.0", "The id of this node."),
     Command::new("cluster|myshardid", 2, 0, myid).doc("cluster", "7.2.0", "The id of this node."),
-    Command::new("cluster|links", 2, 0, links).doc("cluster", "7.0.0", "Nodes speak to nobody."),
+    Command::new("cluster|links", 2, 0, links).doc(
+        "cluster",
+        "7.0.0",
+        "Links between nodes: there are none.",
+    ),
     Command::new("cluster|replicas", 3, ADMIN, replicas).doc(
         "cluster",
         "5.0.0",
@@ -55,13 +63,13 @@ const SUBCOMMANDS: &[Command] = &[
     Command::new("cluster|count-failure-reports", 3, ADMIN, count_failures).doc(
         "cluster",
         "3.0.0",
-        "How many nodes say that a node failed: none.",
+        "Number of failure reports about a node: always 0.",
     ),
     Command::new("cluster|keyslot", 3, 0, keyslot).doc("cluster", "3.0.0", "The slot of a key."),
     Command::new("cluster|countkeysinslot", 3, 0, count_keys).doc(
         "cluster",
         "3.0.0",
-        "Counts the keys of a slot, by looking at all.",
+        "Counts the keys of a slot; it reads all keys.",
     ),
     Command::new("cluster|getkeysinslot", 4, 0, get_keys).doc(
         "cluster",
@@ -270,7 +278,7 @@ fn help(call: &mut Call<'_>) -> Done {
     call.help(&[
         "CLUSTER <subcommand> [<arg> ...]. Subcommands are:",
         "COUNT-FAILURE-REPORTS <node-id>",
-        "    0: nodes speak to nobody.",
+        "    0: nodes do not speak to each other.",
         "COUNTKEYSINSLOT <slot>",
         "    Count the keys of a slot.",
         "GETKEYSINSLOT <slot> <count>",
@@ -280,19 +288,19 @@ fn help(call: &mut Call<'_>) -> Done {
         "KEYSLOT <key>",
         "    The slot of a key.",
         "LINKS",
-        "    Empty: nodes speak to nobody.",
+        "    Empty: nodes do not speak to each other.",
         "MYID",
         "    The id of this node.",
         "MYSHARDID",
         "    The id of this node.",
         "NODES",
-        "    Nodes, a line each.",
+        "    One line for each node.",
         "REPLICAS <node-id> | SLAVES <node-id>",
         "    Empty: there are no replicas.",
         "SHARDS",
         "    Nodes with their slots.",
         "SLOTS",
-        "    Ranges of slots, and the node that has each.",
+        "    Ranges of slots with their nodes.",
         "HELP",
         "    Print this help.",
     ])

@@ -18,12 +18,12 @@ const CONFIG: &[Command] = &[
     Command::new("config|resetstat", 2, ADMIN, resetstat).doc(
         "server",
         "2.0.0",
-        "Counts from here on.",
+        "Resets the statistics.",
     ),
     Command::new("config|rewrite", 2, ADMIN, rewrite).doc(
         "server",
         "2.8.0",
-        "Writes the settings to the file it was started with.",
+        "Writes the settings to the server's configuration file.",
     ),
     Command::new("config|help", 2, 0, help).doc("server", "5.0.0", "The subcommands of CONFIG."),
 ];
@@ -139,9 +139,9 @@ fn help(call: &mut Call<'_>) -> Done {
         "SET <directive> <value> [<directive> <value> ...]",
         "    Change settings: all of them or none.",
         "RESETSTAT",
-        "    Count from here on.",
+        "    Reset the statistics.",
         "REWRITE",
-        "    Write the settings to the file it was started with.",
+        "    Write the settings to the server's configuration file.",
         "HELP",
         "    Print this help.",
     ])

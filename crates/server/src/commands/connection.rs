@@ -19,12 +19,12 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("hello", -1, FAST | NO_AUTH | ALLOW_BUSY | NO_SCRIPT | SECRET, hello).doc(
         "connection",
         "6.0.0",
-        "Chooses the protocol, and says who answers.",
+        "Chooses the protocol version, and describes the server.",
     ),
     Command::new("auth", -2, FAST | NO_AUTH | ALLOW_BUSY | NO_SCRIPT | SECRET, auth).doc(
         "connection",
         "1.0.0",
-        "Says who the client is.",
+        "Logs the client in as a user.",
     ),
     Command::new("select", 2, FAST, select).databases(Databases::Enters(1)).doc(
         "connection",
@@ -34,7 +34,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("quit", -1, FAST | NO_AUTH | ALLOW_BUSY | NO_SCRIPT | LISTENING | UNQUEUED, quit)
         .doc("connection", "1.0.0", "Closes the connection."),
     Command::new("reset", 1, FAST | NO_AUTH | ALLOW_BUSY | NO_SCRIPT | LISTENING | UNQUEUED, reset)
-        .doc("connection", "6.2.0", "Makes the connection as it was when it began."),
+        .doc("connection", "6.2.0", "Resets the connection to its first state."),
 ];
 
 fn ping(call: &mut Call<'_>) -> Done {

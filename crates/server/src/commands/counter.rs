@@ -19,7 +19,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("decr", 2, WRITE | DENY_OOM | FAST, decr).keys(ONE_KEY).doc(
         "string",
         "1.0.0",
-        "Takes one from a whole number.",
+        "Subtracts one from a whole number.",
     ),
     Command::new("incrby", 3, WRITE | DENY_OOM | FAST, incrby).keys(ONE_KEY).doc(
         "string",
@@ -29,7 +29,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("decrby", 3, WRITE | DENY_OOM | FAST, decrby).keys(ONE_KEY).doc(
         "string",
         "1.0.0",
-        "Takes from a whole number.",
+        "Subtracts from a whole number.",
     ),
     Command::new("incrbyfloat", 3, WRITE | DENY_OOM | FAST, incrbyfloat).keys(ONE_KEY).doc(
         "string",

@@ -46,12 +46,12 @@ const FUNCTION: &[Command] =
         Command::new("function|stats", 2, NO_SCRIPT | UNPAUSED | ALLOW_BUSY, stats).doc(
             "scripting",
             "7.0.0",
-            "The function that runs, and how many there are.",
+            "The running function, and the number of functions.",
         ),
         Command::new("function|kill", 2, NO_SCRIPT | UNPAUSED | ALLOW_BUSY, kill).doc(
             "scripting",
             "7.0.0",
-            "Ends the function that runs, if it has not written yet.",
+            "Ends the running function, if it has not written yet.",
         ),
         Command::new("function|dump", 2, NO_SCRIPT, dump).doc(
             "scripting",
@@ -60,7 +60,7 @@ const FUNCTION: &[Command] =
         ),
         Command::new("function|restore", -3, NO_SCRIPT | WRITE | DENY_OOM, restore)
             .databases(Databases::Nothing)
-            .doc("scripting", "7.0.0", "Loads what FUNCTION DUMP wrote."),
+            .doc("scripting", "7.0.0", "Loads libraries that FUNCTION DUMP wrote."),
         Command::new("function|help", 2, NO_SCRIPT, help).doc(
             "scripting",
             "7.0.0",
@@ -288,11 +288,11 @@ fn help(call: &mut Call<'_>) -> Done {
         "LIST [LIBRARYNAME <pattern>] [WITHCODE]",
         "    Libraries and their functions.",
         "STATS",
-        "    The function that runs, and how many there are.",
+        "    The running function, and the number of functions.",
         "KILL",
-        "    End the function that runs, if it has not written yet.",
+        "    End the running function, if it has not written yet.",
         "DUMP | RESTORE <dump> [FLUSH|APPEND|REPLACE]",
-        "    Write all libraries, or load what was written.",
+        "    Write all libraries as one text, or load such a text.",
         "HELP",
         "    Print this help.",
     ])

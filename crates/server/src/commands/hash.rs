@@ -33,10 +33,10 @@ pub(crate) const COMMANDS: &[Command] = &[
     walks("hkeys", 2, hkeys, "2.0.0", "All fields."),
     walks("hvals", 2, hvals, "2.0.0", "The values of all fields."),
     asks("hlen", 2, hlen, "2.0.0", "Counts the fields."),
-    asks("hexists", 3, hexists, "2.0.0", "Whether there is such a field."),
+    asks("hexists", 3, hexists, "2.0.0", "Whether a field exists."),
     asks("hstrlen", 3, hstrlen, "3.2.0", "The length of a field's value."),
-    walks("hrandfield", -2, hash_random::hrandfield, "6.2.0", "Fields drawn at random."),
-    walks("hscan", -3, hscan, "2.8.0", "Walks the fields."),
+    walks("hrandfield", -2, hash_random::hrandfield, "6.2.0", "Random fields."),
+    walks("hscan", -3, hscan, "2.8.0", "Iterates over the fields, some per call."),
 ];
 
 const fn writes(

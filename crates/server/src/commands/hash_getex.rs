@@ -18,17 +18,17 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("hgetdel", -5, WRITE | FAST, hgetdel).keys(ONE_KEY).doc(
         GROUP,
         SINCE,
-        "The values of fields, which are removed.",
+        "Returns the values of fields and removes the fields.",
     ),
     Command::new("hgetex", -5, WRITE | FAST, hgetex).keys(ONE_KEY).doc(
         GROUP,
         SINCE,
-        "The values of fields, whose lives are set.",
+        "Returns the values of fields and sets their expiry.",
     ),
     Command::new("hsetex", -6, WRITE | DENY_OOM | FAST, hsetex)
         .keys(ONE_KEY)
         .access(access::CHANGES)
-        .doc(GROUP, SINCE, "Sets fields and their lives."),
+        .doc(GROUP, SINCE, "Sets fields and their expiry."),
 ];
 
 /// The change of a field's expiry.

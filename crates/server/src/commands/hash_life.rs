@@ -14,15 +14,15 @@ const SINCE: &str = "7.4.0";
 
 /// The commands of this file.
 pub(crate) const COMMANDS: &[Command] = &[
-    writes("hexpire", -6, hexpire, "Sets the lives of fields in seconds."),
-    writes("hpexpire", -6, hpexpire, "Sets the lives of fields in milliseconds."),
-    writes("hexpireat", -6, hexpireat, "Sets the ends of fields' lives, in Unix seconds."),
-    writes("hpexpireat", -6, hpexpireat, "Sets the ends of fields' lives, in Unix milliseconds."),
-    writes("hpersist", -5, hpersist, "Lets fields live as long as their key."),
-    reads("httl", httl, "The seconds fields have left."),
-    reads("hpttl", hpttl, "The milliseconds fields have left."),
-    reads("hexpiretime", hexpiretime, "The ends of fields' lives, in Unix seconds."),
-    reads("hpexpiretime", hpexpiretime, "The ends of fields' lives, in Unix milliseconds."),
+    writes("hexpire", -6, hexpire, "Sets the time to live of fields, in seconds."),
+    writes("hpexpire", -6, hpexpire, "Sets the time to live of fields, in milliseconds."),
+    writes("hexpireat", -6, hexpireat, "Sets the expiry times of fields, in Unix seconds."),
+    writes("hpexpireat", -6, hpexpireat, "Sets the expiry times of fields, in Unix milliseconds."),
+    writes("hpersist", -5, hpersist, "Removes the expiry of fields."),
+    reads("httl", httl, "The remaining time to live of fields, in seconds."),
+    reads("hpttl", hpttl, "The remaining time to live of fields, in milliseconds."),
+    reads("hexpiretime", hexpiretime, "The expiry times of fields, in Unix seconds."),
+    reads("hpexpiretime", hpexpiretime, "The expiry times of fields, in Unix milliseconds."),
 ];
 
 const fn writes(

@@ -10,11 +10,11 @@ use std::time::Duration;
 /// The commands of this file.
 pub(crate) const COMMANDS: &[Command] = &[Command::container("hotkeys", 0, HOTKEYS)
     .categories(&["admin", "dangerous"])
-    .doc("server", "8.6.0", "Keys that cost most.")];
+    .doc("server", "8.6.0", "The most expensive keys.")];
 
 const HOTKEYS: &[Command] = &[
-    Command::new("hotkeys|start", -2, ADMIN, start).doc("server", "8.6.0", "Begins to count."),
-    Command::new("hotkeys|stop", 2, ADMIN, stop).doc("server", "8.6.0", "Counts no more."),
+    Command::new("hotkeys|start", -2, ADMIN, start).doc("server", "8.6.0", "Starts counting."),
+    Command::new("hotkeys|stop", 2, ADMIN, stop).doc("server", "8.6.0", "Stops counting."),
     Command::new("hotkeys|reset", 2, ADMIN, reset).doc("server", "8.6.0", "Forgets the counts."),
     Command::new("hotkeys|get", 2, ADMIN, report).doc("server", "8.6.0", "Shows the counts."),
     Command::new("hotkeys|help", 2, 0, help).doc("server", "8.6.0", "The subcommands of HOTKEYS."),
@@ -147,9 +147,9 @@ fn help(call: &mut Call<'_>) -> Done {
     call.help(&[
         "HOTKEYS <subcommand> [<arg> ...]. Subcommands are:",
         "START METRICS <count> [CPU] [NET] [COUNT <k>] [DURATION <seconds>] [SAMPLE <ratio>]",
-        "    Begin to count the time and the bytes of commands by key.",
+        "    Start counting the time and the bytes of commands by key.",
         "STOP | GET | RESET",
-        "    Count no more; show the counts; forget them.",
+        "    Stop counting; show the counts; remove the counts.",
         "HELP",
         "    Print this help.",
     ])

@@ -15,7 +15,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("command", -1, 0, list_all).subcommands(COMMAND).categories(&["connection"]).doc(
         "server",
         "2.8.13",
-        "The commands there are.",
+        "Describes all commands.",
     ),
     Command::container("module", NO_SCRIPT, MODULE).doc(
         "server",
@@ -37,7 +37,7 @@ const COMMAND: &[Command] = &[
     Command::new("command|getkeysandflags", -3, 0, getkeysandflags).doc(
         "server",
         "7.0.0",
-        "The keys of a command, and what it does to each.",
+        "The keys of a command, with its access to each key.",
     ),
     Command::new("command|help", 2, 0, help).doc("server", "5.0.0", "The subcommands of COMMAND."),
 ];
@@ -303,7 +303,7 @@ fn help(call: &mut Call<'_>) -> Done {
         "DOCS [<command> ...] | INFO [<command> ...]",
         "    Document or describe commands; all without a name.",
         "GETKEYS <full-command> | GETKEYSANDFLAGS <full-command>",
-        "    The keys of a command, and what it does to each.",
+        "    The keys of a command, with its access to each key.",
         "LIST [FILTERBY (ACLCAT <category> | PATTERN <pattern>)]",
         "    Name the commands.",
         "HELP",

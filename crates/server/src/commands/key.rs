@@ -37,54 +37,58 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("expire", -3, WRITE | FAST, expire).keys(ONE_KEY).access(access::CHANGES).doc(
         "generic",
         "1.0.0",
-        "Sets a key's life in seconds.",
+        "Sets a key's time to live, in seconds.",
     ),
     Command::new("pexpire", -3, WRITE | FAST, pexpire).keys(ONE_KEY).access(access::CHANGES).doc(
         "generic",
         "2.6.0",
-        "Sets a key's life in milliseconds.",
+        "Sets a key's time to live, in milliseconds.",
     ),
     Command::new("expireat", -3, WRITE | FAST, expireat).keys(ONE_KEY).access(access::CHANGES).doc(
         "generic",
         "1.2.0",
-        "Sets the end of a key's life, in Unix seconds.",
+        "Sets a key's expiry time, in Unix seconds.",
     ),
     Command::new("pexpireat", -3, WRITE | FAST, pexpireat)
         .keys(ONE_KEY)
         .access(access::CHANGES)
-        .doc("generic", "2.6.0", "Sets the end of a key's life, in Unix milliseconds."),
+        .doc("generic", "2.6.0", "Sets a key's expiry time, in Unix milliseconds."),
     Command::new("ttl", 2, READ | FAST | UNTRACED, ttl).keys(ONE_KEY).doc(
         "generic",
         "1.0.0",
-        "The seconds a key has left.",
+        "A key's remaining time to live, in seconds.",
     ),
     Command::new("pttl", 2, READ | FAST | UNTRACED, pttl).keys(ONE_KEY).doc(
         "generic",
         "2.6.0",
-        "The milliseconds a key has left.",
+        "A key's remaining time to live, in milliseconds.",
     ),
     Command::new("expiretime", 2, READ | FAST | UNTRACED, expiretime).keys(ONE_KEY).doc(
         "generic",
         "7.0.0",
-        "The end of a key's life, in Unix seconds.",
+        "A key's expiry time, in Unix seconds.",
     ),
     Command::new("pexpiretime", 2, READ | FAST | UNTRACED, pexpiretime).keys(ONE_KEY).doc(
         "generic",
         "7.0.0",
-        "The end of a key's life, in Unix milliseconds.",
+        "A key's expiry time, in Unix milliseconds.",
     ),
     Command::new("persist", 2, WRITE | FAST, persist).keys(ONE_KEY).access(access::CHANGES).doc(
         "generic",
         "2.2.0",
-        "Lets a key live without end.",
+        "Removes a key's expiry.",
     ),
     Command::new("type", 2, READ | FAST | UNTRACED, kind).keys(ONE_KEY).access(access::ASKS).doc(
         "generic",
         "1.0.0",
         "The type of a key's value.",
     ),
-    Command::container("object", 0, OBJECT).doc("generic", "2.2.3", "How a key is held."),
-    Command::container("memory", 0, MEMORY).doc("server", "4.0.0", "What memory is used for."),
+    Command::container("object", 0, OBJECT).doc(
+        "generic",
+        "2.2.3",
+        "Details about how the server holds a key.",
+    ),
+    Command::container("memory", 0, MEMORY).doc("server", "4.0.0", "Memory use."),
 ];
 
 const OBJECT: &[Command] = &[
@@ -121,22 +125,22 @@ const MEMORY: &[Command] = &[
     Command::new("memory|stats", 2, 0, super::info::memory_stats).doc(
         "server",
         "4.0.0",
-        "Where memory is.",
+        "Statistics of the memory use.",
     ),
     Command::new("memory|doctor", 2, 0, doctor).doc(
         "server",
         "4.0.0",
-        "Whether memory is as it should be.",
+        "A summary of the memory use.",
     ),
     Command::new("memory|malloc-stats", 2, 0, malloc_stats).doc(
         "server",
         "4.0.0",
-        "What the allocator holds.",
+        "Statistics of the allocator.",
     ),
     Command::new("memory|purge", 2, 0, purge).doc(
         "server",
         "4.0.0",
-        "Does nothing: memory is given back as it becomes free.",
+        "Accepted without effect: the server returns free memory by itself.",
     ),
     Command::new("memory|help", 2, 0, memory_help).doc(
         "server",
@@ -371,13 +375,13 @@ fn memory_help(call: &mut Call<'_>) -> Done {
     call.help(&[
         "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "DOCTOR",
-        "    Whether memory is as it should be.",
+        "    A summary of the memory use.",
         "MALLOC-STATS",
-        "    What the allocator holds.",
+        "    Statistics of the allocator.",
         "PURGE",
-        "    Does nothing: memory is given back as it becomes free.",
+        "    Accepted without effect: the server returns free memory by itself.",
         "STATS",
-        "    Where memory is.",
+        "    Statistics of the memory use.",
         "USAGE <key> [SAMPLES <count>]",
         "    Bytes charged for a key and its value.",
         "HELP",

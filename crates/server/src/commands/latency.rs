@@ -14,7 +14,11 @@ pub(crate) const COMMANDS: &[Command] = &[Command::container("latency", NO_SCRIP
 )];
 
 const LATENCY: &[Command] = &[
-    Command::new("latency|doctor", 2, ADMIN, doctor).doc("server", "2.8.13", "What to do."),
+    Command::new("latency|doctor", 2, ADMIN, doctor).doc(
+        "server",
+        "2.8.13",
+        "Advice about spikes.",
+    ),
     Command::new("latency|latest", 2, ADMIN, latest).doc("server", "2.8.13", "Latest spikes."),
     Command::new("latency|history", 3, ADMIN, history).doc("server", "2.8.13", "Past spikes."),
     Command::new("latency|graph", 3, ADMIN, graph).doc("server", "2.8.13", "Spikes as a graph."),
@@ -211,7 +215,7 @@ fn help(call: &mut Call<'_>) -> Done {
     call.help(&[
         "LATENCY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "DOCTOR",
-        "    What the events say.",
+        "    Advice about the events.",
         "HISTORY <event> | LATEST",
         "    The times of an event, or the latest of each.",
         "HISTOGRAM [<command> ...]",

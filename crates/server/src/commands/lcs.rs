@@ -11,7 +11,7 @@ use crate::values::text_value::string;
 /// The commands of this file.
 pub(crate) const COMMANDS: &[Command] = &[Command::new("lcs", -3, READ, lcs)
     .keys(Keys::new(1, 2, 1))
-    .doc("string", "7.0.0", "The longest sequence two values have in common.")];
+    .doc("string", "7.0.0", "The longest common subsequence of two values.")];
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Options {

@@ -17,17 +17,12 @@ const GROUP: &str = "list";
 
 /// The commands of this file.
 pub(crate) const COMMANDS: &[Command] = &[
-    pushes("lpush", |call| push(call, End::Left, true), "1.0.0", "Puts elements in at the front."),
-    pushes("rpush", |call| push(call, End::Right, true), "1.0.0", "Puts elements in at the end."),
-    pushes("lpushx", |call| push(call, End::Left, false), "2.2.0", "LPUSH, where there is a list."),
-    pushes(
-        "rpushx",
-        |call| push(call, End::Right, false),
-        "2.2.0",
-        "RPUSH, where there is a list.",
-    ),
-    pops("lpop", |call| pop(call, End::Left), "Takes elements out at the front."),
-    pops("rpop", |call| pop(call, End::Right), "Takes elements out at the end."),
+    pushes("lpush", |call| push(call, End::Left, true), "1.0.0", "Inserts elements at the front."),
+    pushes("rpush", |call| push(call, End::Right, true), "1.0.0", "Inserts elements at the end."),
+    pushes("lpushx", |call| push(call, End::Left, false), "2.2.0", "LPUSH, if the list exists."),
+    pushes("rpushx", |call| push(call, End::Right, false), "2.2.0", "RPUSH, if the list exists."),
+    pops("lpop", |call| pop(call, End::Left), "Removes and returns elements at the front."),
+    pops("rpop", |call| pop(call, End::Right), "Removes and returns elements at the end."),
     Command::new("llen", 2, READ | FAST | UNTRACED, reply_len::<List>)
         .keys(ONE_KEY)
         .access(access::ASKS)
@@ -45,12 +40,12 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("lset", 4, WRITE | DENY_OOM, lset).keys(ONE_KEY).access(access::CHANGES).doc(
         GROUP,
         "1.0.0",
-        "Puts an element in the place of another.",
+        "Replaces an element.",
     ),
     Command::new("ltrim", 4, WRITE, ltrim).keys(ONE_KEY).access(access::DROPS).doc(
         GROUP,
         "1.0.0",
-        "Leaves the elements from one position to another.",
+        "Keeps only the elements from one position to another.",
     ),
 ];
 

@@ -20,16 +20,16 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("lmove", 5, WRITE | DENY_OOM, lmove).keys(TWO_KEYS).accesses(move_access).doc(
         "list",
         "6.2.0",
-        "Takes an element from an end of one list to an end of another.",
+        "Moves an element from an end of one list to an end of another.",
     ),
     Command::new("rpoplpush", 3, WRITE | DENY_OOM, rpoplpush)
         .keys(TWO_KEYS)
         .accesses(move_access)
-        .doc("list", "1.2.0", "Takes the last element of a list to the front of another."),
+        .doc("list", "1.2.0", "Moves the last element of a list to the front of another."),
     Command::new("lmpop", -4, WRITE, lmpop).keys(NO_KEY.and_counted(1)).access(access::POPS).doc(
         "list",
         "7.0.0",
-        "Takes elements out of the first list that has any.",
+        "Removes and returns elements of the first list with elements.",
     ),
 ];
 

@@ -15,17 +15,17 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("linsert", 5, WRITE | DENY_OOM, linsert).keys(ONE_KEY).access(access::ADDS).doc(
         "list",
         "2.2.0",
-        "Puts an element in before or behind another.",
+        "Inserts an element before or after another.",
     ),
     Command::new("lrem", 4, WRITE, lrem).keys(ONE_KEY).access(access::DROPS).doc(
         "list",
         "1.0.0",
-        "Takes elements out that are equal to one.",
+        "Removes the elements equal to a value.",
     ),
     Command::new("lpos", -3, READ, lpos).keys(ONE_KEY).doc(
         "list",
         "6.0.6",
-        "The positions of elements that are equal to one.",
+        "The positions of the elements equal to a value.",
     ),
 ];
 

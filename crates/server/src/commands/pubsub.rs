@@ -14,20 +14,20 @@ pub(crate) const COMMANDS: &[Command] = &[
         subscribe(call, Kind::Channel)
     })
     .channels(Channels::All)
-    .doc("pubsub", "2.0.0", "Listens to channels."),
+    .doc("pubsub", "2.0.0", "Subscribes to channels."),
     Command::new("unsubscribe", -1, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         unsubscribe(call, Kind::Channel)
     })
-    .doc("pubsub", "2.0.0", "Stops listening to channels."),
+    .doc("pubsub", "2.0.0", "Ends subscriptions to channels."),
     Command::new("psubscribe", -2, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         subscribe(call, Kind::Pattern)
     })
     .channels(Channels::Patterns)
-    .doc("pubsub", "2.0.0", "Listens to all channels that match."),
+    .doc("pubsub", "2.0.0", "Subscribes to the channels that match a pattern."),
     Command::new("punsubscribe", -1, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         unsubscribe(call, Kind::Pattern)
     })
-    .doc("pubsub", "2.0.0", "Stops listening to patterns."),
+    .doc("pubsub", "2.0.0", "Ends subscriptions to patterns."),
     Command::new(
         "ssubscribe",
         -2,
@@ -35,47 +35,51 @@ pub(crate) const COMMANDS: &[Command] = &[
         |call| subscribe(call, Kind::Sharded),
     )
     .channels(Channels::All)
-    .doc("pubsub", "7.0.0", "Listens to shard channels."),
+    .doc("pubsub", "7.0.0", "Subscribes to shard channels."),
     Command::new("sunsubscribe", -1, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         unsubscribe(call, Kind::Sharded)
     })
-    .doc("pubsub", "7.0.0", "Stops listening to shard channels."),
+    .doc("pubsub", "7.0.0", "Ends subscriptions to shard channels."),
     Command::new("publish", 3, PUBSUB | FAST | MAY_REPLICATE, |call| publish(call, false))
         .channels(Channels::First)
-        .doc("pubsub", "2.0.0", "Sends a message to whoever listens to a channel."),
+        .doc("pubsub", "2.0.0", "Sends a message to the subscribers of a channel."),
     Command::new("spublish", 3, PUBSUB | FAST | MAY_REPLICATE | SLOTTED, |call| {
         publish(call, true)
     })
     .channels(Channels::First)
-    .doc("pubsub", "7.0.0", "Sends a message to whoever listens to a shard channel."),
-    Command::container("pubsub", 0, REPORTS).doc("pubsub", "2.8.0", "Who listens."),
+    .doc("pubsub", "7.0.0", "Sends a message to the subscribers of a shard channel."),
+    Command::container("pubsub", 0, REPORTS).doc(
+        "pubsub",
+        "2.8.0",
+        "Shows channels and their subscribers.",
+    ),
 ];
 
 const REPORTS: &[Command] = &[
     Command::new("pubsub|channels", -2, PUBSUB, |call| channels(call, Kind::Channel)).doc(
         "pubsub",
         "2.8.0",
-        "The channels with listeners.",
+        "The channels with subscribers.",
     ),
     Command::new("pubsub|numsub", -2, PUBSUB, |call| numsub(call, Kind::Channel)).doc(
         "pubsub",
         "2.8.0",
-        "How many listen to channels.",
+        "Numbers of subscribers of channels.",
     ),
     Command::new("pubsub|numpat", 2, PUBSUB, numpat).doc(
         "pubsub",
         "2.8.0",
-        "How many patterns are listened to.",
+        "Number of patterns with subscribers.",
     ),
     Command::new("pubsub|shardchannels", -2, PUBSUB, |call| channels(call, Kind::Sharded)).doc(
         "pubsub",
         "7.0.0",
-        "The shard channels with listeners.",
+        "The shard channels with subscribers.",
     ),
     Command::new("pubsub|shardnumsub", -2, PUBSUB, |call| numsub(call, Kind::Sharded)).doc(
         "pubsub",
         "7.0.0",
-        "How many listen to shard channels.",
+        "Numbers of subscribers of shard channels.",
     ),
     Command::new("pubsub|help", 2, 0, help).doc("pubsub", "6.2.0", "The subcommands of PUBSUB."),
 ];
@@ -203,11 +207,11 @@ fn help(call: &mut Call<'_>) -> Done {
     call.help(&[
         "PUBSUB <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "CHANNELS [<pattern>] | SHARDCHANNELS [<pattern>]",
-        "    The channels with listeners; all of them, or those that match.",
+        "    The channels with subscribers: all channels, or the channels that match.",
         "NUMPAT",
-        "    How many patterns are listened to.",
+        "    The number of patterns with subscribers.",
         "NUMSUB [<channel> ...] | SHARDNUMSUB [<channel> ...]",
-        "    How many listen to each channel, patterns not counted.",
+        "    The number of subscribers of each channel, without patterns.",
         "HELP",
         "    Print this help.",
     ])

@@ -22,15 +22,15 @@ pub(crate) const COMMANDS: &[Command] = &[
         .keys(TWO_KEYS)
         .accesses(copy_access)
         .databases(Databases::Also(copy_database))
-        .doc("generic", "6.2.0", "Writes a key's value and life under another name."),
+        .doc("generic", "6.2.0", "Copies a key's value and expiry to another key."),
     Command::new("rename", 3, WRITE, rename)
         .keys(TWO_KEYS)
         .accesses(|_, at| if at == 1 { access::TAKES } else { access::SETS })
-        .doc("generic", "1.0.0", "Gives a key another name, whoever has it."),
+        .doc("generic", "1.0.0", "Renames a key; a key that had the new name is removed."),
     Command::new("renamenx", 3, WRITE | FAST, renamenx)
         .keys(TWO_KEYS)
         .accesses(|_, at| if at == 1 { access::TAKES } else { access::INSERTS })
-        .doc("generic", "1.0.0", "Gives a key another name that nobody has."),
+        .doc("generic", "1.0.0", "Renames a key, unless another key has the new name."),
     Command::new("move", 3, WRITE | FAST, relocate)
         .keys(ONE_KEY)
         .databases(Databases::Also(|_| Some(2)))

@@ -14,13 +14,17 @@ use wire::resp::parse_integer;
 
 /// The commands of this file.
 pub(crate) const COMMANDS: &[Command] = &[
-    Command::new("scan", -2, READ, scan).doc("generic", "2.8.0", "Walks the keys, some a call."),
+    Command::new("scan", -2, READ, scan).doc(
+        "generic",
+        "2.8.0",
+        "Iterates over the keys, some per call.",
+    ),
     Command::new("keys", 2, READ, keys).categories(&["keyspace", "dangerous"]).doc(
         "generic",
         "1.0.0",
         "All keys that match a pattern.",
     ),
-    Command::new("randomkey", 1, READ, randomkey).doc("generic", "1.0.0", "A key drawn at random."),
+    Command::new("randomkey", 1, READ, randomkey).doc("generic", "1.0.0", "A random key."),
     Command::new("dbsize", 1, READ | FAST, dbsize).categories(&["keyspace"]).doc(
         "server",
         "1.0.0",

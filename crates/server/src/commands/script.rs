@@ -21,7 +21,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("evalsha", -3, RUNS, evalsha).keys(COUNTED_KEYS).doc(
         "scripting",
         "2.6.0",
-        "Runs a script that is known, by its SHA-1.",
+        "Runs a stored script, by its SHA-1.",
     ),
     Command::new("eval_ro", -3, READS, eval_ro).keys(COUNTED_KEYS).access(access::READS).doc(
         "scripting",
@@ -31,27 +31,27 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("evalsha_ro", -3, READS, evalsha_ro).keys(COUNTED_KEYS).access(access::READS).doc(
         "scripting",
         "7.0.0",
-        "Runs a script that is known and may not write.",
+        "Runs a stored script that may not write.",
     ),
-    Command::container("script", NO_SCRIPT, SCRIPT).doc("scripting", "2.6.0", "Known scripts."),
+    Command::container("script", NO_SCRIPT, SCRIPT).doc("scripting", "2.6.0", "Stored scripts."),
 ];
 
 const SCRIPT: &[Command] = &[
-    Command::new("script|load", 3, NO_SCRIPT, load).doc("scripting", "2.6.0", "Keeps a script."),
+    Command::new("script|load", 3, NO_SCRIPT, load).doc("scripting", "2.6.0", "Stores a script."),
     Command::new("script|exists", -3, NO_SCRIPT, exists).doc(
         "scripting",
         "2.6.0",
-        "Whether scripts are known, by their SHA-1.",
+        "Whether scripts are stored, by their SHA-1.",
     ),
     Command::new("script|flush", -2, NO_SCRIPT, flush).doc(
         "scripting",
         "2.6.0",
-        "Forgets all scripts.",
+        "Removes all scripts.",
     ),
     Command::new("script|kill", 2, NO_SCRIPT | UNPAUSED | ALLOW_BUSY, kill).doc(
         "scripting",
         "2.6.0",
-        "Ends the script that runs, if it has not written yet.",
+        "Ends the running script, if it has not written yet.",
     ),
     Command::new("script|debug", 3, NO_SCRIPT, debug).doc(
         "scripting",
@@ -154,13 +154,13 @@ fn help(call: &mut Call<'_>) -> Done {
     call.help(&[
         "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "EXISTS <sha1> [<sha1> ...]",
-        "    Whether scripts are known.",
+        "    Whether scripts are stored.",
         "FLUSH [ASYNC|SYNC]",
-        "    Forget all scripts.",
+        "    Remove all scripts.",
         "KILL",
-        "    End the script that runs, if it has not written yet.",
+        "    End the running script, if it has not written yet.",
         "LOAD <script>",
-        "    Keep a script without running it.",
+        "    Store a script without running it.",
         "HELP",
         "    Print this help.",
     ])

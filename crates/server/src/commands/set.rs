@@ -21,31 +21,31 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("sadd", -3, WRITE | DENY_OOM | FAST, sadd).keys(ONE_KEY).access(access::ADDS).doc(
         GROUP,
         "1.0.0",
-        "Puts members in.",
+        "Adds members.",
     ),
     Command::new("srem", -3, WRITE | FAST, srem).keys(ONE_KEY).access(access::DROPS).doc(
         GROUP,
         "1.0.0",
-        "Takes members out.",
+        "Removes members.",
     ),
     Command::new("smove", 4, WRITE | FAST, smove)
         .keys(Keys::new(1, 2, 1))
         .accesses(smove_access)
-        .doc(GROUP, "1.0.0", "Takes a member from one set to another."),
+        .doc(GROUP, "1.0.0", "Moves a member from one set to another."),
     Command::new("spop", -2, WRITE | FAST, spop).keys(ONE_KEY).access(access::POPS).doc(
         GROUP,
         "1.0.0",
-        "Takes members out that are drawn at random.",
+        "Removes and returns random members.",
     ),
     Command::new("sismember", 3, READ | FAST, sismember).keys(ONE_KEY).access(access::ASKS).doc(
         GROUP,
         "1.0.0",
-        "Whether there is such a member.",
+        "Whether a member exists.",
     ),
     Command::new("smismember", -3, READ | FAST, smismember).keys(ONE_KEY).access(access::ASKS).doc(
         GROUP,
         "6.2.0",
-        "Whether there are such members.",
+        "Whether members exist.",
     ),
     Command::new("scard", 2, READ | FAST | UNTRACED, reply_len::<Set>)
         .keys(ONE_KEY)
@@ -55,9 +55,13 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("srandmember", -2, READ, srandmember).keys(ONE_KEY).doc(
         GROUP,
         "1.0.0",
-        "Members drawn at random.",
+        "Random members.",
     ),
-    Command::new("sscan", -3, READ, sscan).keys(ONE_KEY).doc(GROUP, "2.8.0", "Walks the members."),
+    Command::new("sscan", -3, READ, sscan).keys(ONE_KEY).doc(
+        GROUP,
+        "2.8.0",
+        "Iterates over the members, some per call.",
+    ),
 ];
 
 fn smove_access(_: &[&[u8]], at: usize) -> Access {

@@ -15,16 +15,28 @@ use store::Key;
 
 /// The commands of this file.
 pub(crate) const COMMANDS: &[Command] = &[
-    reads("sinter", |call| reply(call, Algebra::Inter), "What all sets have in common."),
-    reads("sunion", |call| reply(call, Algebra::Union), "What any of the sets has."),
-    reads("sdiff", |call| reply(call, Algebra::Diff), "What the first set has alone."),
-    stores("sinterstore", |call| store(call, Algebra::Inter), "Stores what all sets share."),
-    stores("sunionstore", |call| store(call, Algebra::Union), "Stores what any set has."),
-    stores("sdiffstore", |call| store(call, Algebra::Diff), "Stores what the first has alone."),
+    reads("sinter", |call| reply(call, Algebra::Inter), "The members that all sets have."),
+    reads("sunion", |call| reply(call, Algebra::Union), "The members that any of the sets has."),
+    reads("sdiff", |call| reply(call, Algebra::Diff), "The members that only the first set has."),
+    stores(
+        "sinterstore",
+        |call| store(call, Algebra::Inter),
+        "Stores the members that all sets have.",
+    ),
+    stores(
+        "sunionstore",
+        |call| store(call, Algebra::Union),
+        "Stores the members that any set has.",
+    ),
+    stores(
+        "sdiffstore",
+        |call| store(call, Algebra::Diff),
+        "Stores the members that only the first has.",
+    ),
     Command::new("sintercard", -3, READ, sintercard).keys(NO_KEY.and_counted(1)).doc(
         "set",
         "7.0.0",
-        "Counts what all sets have in common.",
+        "Counts the members that all sets have.",
     ),
 ];
 

@@ -12,7 +12,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::container("commandlog", 0, COMMANDLOG).doc(
         "server",
         "8.1.0",
-        "Slow commands, and those with many bytes.",
+        "Slow commands, and commands with large requests or replies.",
     ),
 ];
 

@@ -31,11 +31,11 @@ pub(crate) const COMMANDS: &[Command] = &[
         .keys(ONE_KEY.and_behind("store"))
         .accesses(sort_access)
         .categories(CATEGORIES)
-        .doc("generic", "1.0.0", "The elements of a collection in an order."),
+        .doc("generic", "1.0.0", "Sorts the elements of a collection."),
     Command::new("sort_ro", -2, READ, |call| sort(call, false))
         .keys(ONE_KEY)
         .categories(CATEGORIES)
-        .doc("generic", "7.0.0", "SORT, which stores nothing."),
+        .doc("generic", "7.0.0", "SORT without STORE."),
 ];
 
 fn sort_access(_: &[&[u8]], at: usize) -> Access {

@@ -27,12 +27,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         .keys(ONE_KEY)
         .access(access::SETS)
         .value(2)
-        .doc("string", "2.0.0", "Sets a value and its life in seconds."),
+        .doc("string", "2.0.0", "Sets a value and its time to live, in seconds."),
     Command::new("psetex", 4, WRITE | DENY_OOM | BRIEF, psetex)
         .keys(ONE_KEY)
         .access(access::SETS)
         .value(2)
-        .doc("string", "2.6.0", "Sets a value and its life in milliseconds."),
+        .doc("string", "2.6.0", "Sets a value and its time to live, in milliseconds."),
     Command::new("setnx", 3, WRITE | DENY_OOM | FAST, setnx)
         .keys(ONE_KEY)
         .access(access::INSERTS)
@@ -51,7 +51,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("getex", -2, WRITE | FAST, getex).keys(ONE_KEY).doc(
         "string",
         "6.2.0",
-        "Returns a value and sets its life.",
+        "Returns a value and sets its expiry.",
     ),
     Command::new("mget", -2, READ | FAST, mget).keys(ALL_KEYS).doc(
         "string",

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 pub(super) const TRACKING: Command = Command::new("client|tracking", -3, 0, tracking).doc(
     "connection",
     "6.0.0",
-    "Tells this connection when keys change that it has read.",
+    "Notifies this connection when keys that it has read change.",
 );
 pub(super) const INFO: Command = Command::new("client|trackinginfo", 2, 0, info).doc(
     "connection",
@@ -28,7 +28,7 @@ pub(super) const CACHING: Command = Command::new("client|caching", 3, 0, caching
 pub(super) const GETREDIR: Command = Command::new("client|getredir", 2, 0, getredir).doc(
     "connection",
     "6.0.0",
-    "Which connection is told instead of this one.",
+    "The connection that receives invalidations instead of this one.",
 );
 
 /// The options of CLIENT TRACKING.

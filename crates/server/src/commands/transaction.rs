@@ -30,7 +30,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("exec", 1, UNQUEUED | ABORTS | NO_SCRIPT, exec).doc(
         "transactions",
         "1.2.0",
-        "Carries out the queued commands.",
+        "Runs the queued commands.",
     ),
     Command::new("discard", 1, FAST | UNQUEUED | ALLOW_BUSY | NO_SCRIPT, discard).doc(
         "transactions",
@@ -40,11 +40,11 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("watch", -2, FAST | UNQUEUED | UNTRACED | NO_SCRIPT, watch)
         .keys(ALL_KEYS)
         .access(access::ASKS)
-        .doc("transactions", "2.2.0", "Lets EXEC depend on keys being as they are."),
+        .doc("transactions", "2.2.0", "Makes EXEC fail if one of these keys changes before it."),
     Command::new("unwatch", 1, FAST | ALLOW_BUSY | NO_SCRIPT, unwatch).doc(
         "transactions",
         "2.2.0",
-        "Forgets what WATCH asked for.",
+        "Ends the watch of all keys.",
     ),
 ];
 

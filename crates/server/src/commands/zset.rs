@@ -20,7 +20,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("zadd", -4, WRITE | DENY_OOM | FAST, zadd)
         .keys(ONE_KEY)
         .access(access::CHANGES)
-        .doc(GROUP, "1.2.0", "Gives members their scores."),
+        .doc(GROUP, "1.2.0", "Adds members, or changes their scores."),
     Command::new("zincrby", 4, WRITE | DENY_OOM | FAST, zincrby).keys(ONE_KEY).doc(
         GROUP,
         "1.2.0",
@@ -29,7 +29,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("zrem", -3, WRITE | FAST, zrem).keys(ONE_KEY).access(access::DROPS).doc(
         GROUP,
         "1.2.0",
-        "Takes members out.",
+        "Removes members.",
     ),
     Command::new("zcard", 2, READ | FAST | UNTRACED, reply_len::<Zset>)
         .keys(ONE_KEY)
@@ -37,17 +37,29 @@ pub(crate) const COMMANDS: &[Command] = &[
         .doc(GROUP, "1.2.0", "Counts the members."),
     reads("zscore", 3, zscore, "1.2.0", "The score of a member."),
     reads("zmscore", -3, zmscore, "6.2.0", "The scores of members."),
-    reads("zrank", -3, |call| rank(call, false), "2.0.0", "How many members score less."),
-    reads("zrevrank", -3, |call| rank(call, true), "2.0.0", "How many members score more."),
+    reads(
+        "zrank",
+        -3,
+        |call| rank(call, false),
+        "2.0.0",
+        "The number of members with lower scores.",
+    ),
+    reads(
+        "zrevrank",
+        -3,
+        |call| rank(call, true),
+        "2.0.0",
+        "The number of members with higher scores.",
+    ),
     Command::new("zrandmember", -2, READ, zrandmember).keys(ONE_KEY).doc(
         GROUP,
         "6.2.0",
-        "Members drawn at random.",
+        "Random members.",
     ),
     Command::new("zscan", -3, READ, zscan).keys(ONE_KEY).doc(
         GROUP,
         "2.8.0",
-        "Walks the members and their scores.",
+        "Iterates over the members and their scores.",
     ),
 ];
 

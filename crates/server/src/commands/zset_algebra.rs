@@ -18,10 +18,14 @@ use wire::resp::parse_double;
 pub(crate) const COMMANDS: &[Command] = &[
     reads("zunion", |call| reply(call, Algebra::Union), "Members that any has."),
     reads("zinter", |call| reply(call, Algebra::Inter), "Members that all have."),
-    reads("zdiff", |call| reply(call, Algebra::Diff), "Members that the first has alone."),
-    stores("zunionstore", |call| store(call, Algebra::Union), "Stores what any has."),
-    stores("zinterstore", |call| store(call, Algebra::Inter), "Stores what all have."),
-    stores("zdiffstore", |call| store(call, Algebra::Diff), "Stores what the first has alone."),
+    reads("zdiff", |call| reply(call, Algebra::Diff), "Members that only the first has."),
+    stores("zunionstore", |call| store(call, Algebra::Union), "Stores the members that any has."),
+    stores("zinterstore", |call| store(call, Algebra::Inter), "Stores the members that all have."),
+    stores(
+        "zdiffstore",
+        |call| store(call, Algebra::Diff),
+        "Stores the members that only the first has.",
+    ),
     Command::new("zintercard", -3, READ, zintercard).keys(NO_KEY.and_counted(1)).doc(
         GROUP,
         "7.0.0",

@@ -14,12 +14,20 @@ use store::Key;
 
 /// The commands of this file.
 pub(crate) const COMMANDS: &[Command] = &[
-    pops("zpopmin", |call| pop(call, End::Min), "Takes out those that score least."),
-    pops("zpopmax", |call| pop(call, End::Max), "Takes out those that score most."),
+    pops(
+        "zpopmin",
+        |call| pop(call, End::Min),
+        "Removes and returns the members with the lowest scores.",
+    ),
+    pops(
+        "zpopmax",
+        |call| pop(call, End::Max),
+        "Removes and returns the members with the highest scores.",
+    ),
     Command::new("zmpop", -4, WRITE, zmpop).keys(NO_KEY.and_counted(1)).access(access::POPS).doc(
         GROUP,
         "7.0.0",
-        "Takes members out of the first sorted set that has any.",
+        "Removes and returns members of the first sorted set with members.",
     ),
 ];
 

@@ -26,9 +26,9 @@ pub(crate) const COMMANDS: &[Command] = &[
         .doc(GROUP, "6.2.0", "Stores members from one place to another."),
     counts("zcount", |call| count(call, By::Score), "Counts members between scores."),
     counts("zlexcount", |call| count(call, By::Name), "Counts members between names."),
-    drops("zremrangebyrank", |call| remove(call, By::Position), "Takes members out by position."),
-    drops("zremrangebyscore", |call| remove(call, By::Score), "Takes members out by score."),
-    drops("zremrangebylex", |call| remove(call, By::Name), "Takes members out by name."),
+    drops("zremrangebyrank", |call| remove(call, By::Position), "Removes members by position."),
+    drops("zremrangebyscore", |call| remove(call, By::Score), "Removes members by score."),
+    drops("zremrangebylex", |call| remove(call, By::Name), "Removes members by name."),
 ];
 
 const fn reads(

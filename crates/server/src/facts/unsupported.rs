@@ -9,7 +9,7 @@ const ABSENT: &[(&str, &str)] = &[
     (
         "geoadd geodist geohash geopos georadius georadius_ro georadiusbymember \
          georadiusbymember_ro geosearch geosearchstore",
-        "Larder holds no sorted sets of places",
+        "Larder holds no geospatial sets",
     ),
     ("pfadd pfcount pfdebug pfmerge pfselftest", "Larder holds no HyperLogLogs"),
     (
@@ -19,21 +19,17 @@ const ABSENT: &[(&str, &str)] = &[
     ),
     (
         "bgrewriteaof bgsave save",
-        "Larder holds its data in memory alone; warm-restart-file keeps them across \
-         a restart",
+        "Larder holds its data in memory only; warm-restart-file keeps data across a restart",
     ),
-    (
-        "failover psync replconf replicaof slaveof sync waitaof",
-        "Larder holds data of its own, without replication",
-    ),
+    ("failover psync replconf replicaof slaveof sync waitaof", "Larder does not replicate data"),
     (
         "dump migrate restore restore-asking",
         "Larder does not write its data in the format of Redis",
     ),
-    ("swapdb", "Larder holds keys under their databases, and databases do not change places"),
+    ("swapdb", "Larder cannot exchange the keys of two databases"),
     ("debug", "INFO, MEMORY and LARDER show what Larder knows of its data"),
     ("lolwut", "Larder holds no art"),
-    ("sentinel", "Larder is a server, no sentinel"),
+    ("sentinel", "Larder is not a sentinel"),
 ];
 
 /// Whether Redis has a command of this name (in lower case) that this server does not have.

@@ -37,7 +37,7 @@ pub struct PingArgs {
     /// The user's name, if a password is given
     #[arg(long)]
     user: Option<String>,
-    /// The user's password; else the URL's, or what the environment has as LARDER_PASSWORD
+    /// The user's password; by default the URL's, or LARDER_PASSWORD from the environment
     #[arg(short = 'a', long)]
     password: Option<String>,
     /// Seconds to wait for each step

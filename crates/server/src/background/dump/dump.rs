@@ -144,7 +144,13 @@ impl Dumping {
                     self.walks.pop_front();
                     break;
                 }
-                Err(error) => return (payload, items, Some(format!("for its index, {error}"))),
+                Err(error) => {
+                    return (
+                        payload,
+                        items,
+                        Some(format!("there is no memory for the dump's index: {error}")),
+                    );
+                }
             }
         }
         (payload, items, None)

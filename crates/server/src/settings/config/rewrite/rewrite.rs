@@ -39,7 +39,8 @@ impl Settings {
             _ => directive.name.to_owned(),
         };
         Err(Error(format!(
-            "an included file says '{shown}', which no line of {} can take back: remove it there",
+            "an included file sets '{shown}', which no line of {} can undo: remove it from the \
+             included file",
             path.display()
         )))
     }
