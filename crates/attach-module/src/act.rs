@@ -273,7 +273,8 @@ impl Hand {
         above: &Above,
         is_late: &dyn Fn() -> bool,
     ) -> bool {
-        let chosen = self.draws.choose(module, context, above.tenant, above.evictor, is_late);
+        let chosen =
+            self.draws.choose(&module.tenants, context, above.tenant, above.evictor, is_late);
         let Some(chosen) = chosen else { return false };
         context.evict(chosen.name.name());
         self.evicted.set(self.evicted.get() + 1);

@@ -6,11 +6,10 @@
 //! too rarely come from the tenant's ring. Where a plan's policy keeps good candidates from one
 //! eviction to the next, sixteen are kept.
 
-use crate::module::Module;
 use crate::name::OwnName;
 use crate::scan::Scan;
 use crate::server::{Context, Found};
-use crate::tenants::plain_size;
+use crate::tenants::{Tenants, plain_size};
 use base::{Prng, TenantId};
 use std::cell::{Cell, RefCell};
 use tune::{Evictor, POOL};
@@ -96,18 +95,18 @@ impl Draws {
     /// The key of a tenant to evict next, if any key met may be evicted.
     pub(crate) fn choose(
         &self,
-        module: &Module,
+        known: &RefCell<Tenants>,
         context: Context<'_>,
         tenant: TenantId,
         evictor: Evictor,
         is_late: &dyn Fn() -> bool,
     ) -> Option<Candidate> {
         let wanted = u32::from(evictor.k.max(1));
-        let by_ring = module.tenants.borrow().by_ring(tenant);
+        let by_ring = known.borrow().by_ring(tenant);
         if by_ring {
-            self.draw_ring(module, context, tenant, evictor);
+            self.draw_ring(known, context, tenant, evictor);
         } else {
-            let dbs = module.tenants.borrow().dbs_of(tenant);
+            let dbs = known.borrow().dbs_of(tenant);
             let all: u64 = dbs.iter().map(|(_, keys)| keys).sum();
             for step in 0..STEPS {
                 let is_done = all == 0 || self.fresh(tenant) >= wanted;
@@ -115,7 +114,7 @@ impl Draws {
                     break;
                 }
                 let db = self.any_db(&dbs, all);
-                self.walk(module, context, db, Some(evictor));
+                self.walk(known, context, db, Some(evictor));
             }
         }
         loop {
@@ -177,16 +176,22 @@ impl Draws {
     }
 
     /// Draws K keys from a tenant's ring.
-    fn draw_ring(&self, module: &Module, context: Context<'_>, tenant: TenantId, evictor: Evictor) {
+    fn draw_ring(
+        &self,
+        known: &RefCell<Tenants>,
+        context: Context<'_>,
+        tenant: TenantId,
+        evictor: Evictor,
+    ) {
         let mut see = |db, key: &[u8], found: &Found| {
             self.meet(tenant, db, found, evictor, || OwnName::of(key));
         };
-        Self::pass_ring(module, context, tenant, evictor.k.max(1).into(), &mut see);
+        Self::pass_ring(known, context, tenant, evictor.k.max(1).into(), &mut see);
     }
 
     /// Passes `count` keys of a tenant's ring. Learns sizes.
     pub(crate) fn pass_ring(
-        module: &Module,
+        known: &RefCell<Tenants>,
         context: Context<'_>,
         tenant: TenantId,
         count: u32,
@@ -194,13 +199,13 @@ impl Draws {
     ) {
         for _ in 0..count {
             let drawn = {
-                let mut tenants = module.tenants.borrow_mut();
+                let mut tenants = known.borrow_mut();
                 tenants.get_mut(tenant).and_then(|tenant| tenant.ring.draw())
             };
             let Some((at, db, bytes)) = drawn else { break };
             let name = OwnName::of(&bytes);
             let found = if context.select(db) { context.look(name.name(), true) } else { None };
-            let mut tenants = module.tenants.borrow_mut();
+            let mut tenants = known.borrow_mut();
             let Some(found) = found else {
                 if let Some(tenant) = tenants.get_mut(tenant) {
                     tenant.ring.forget(at);
@@ -217,20 +222,26 @@ impl Draws {
 
     /// One step of the walk through a database. Learns sizes. With an `evictor`, also takes
     /// candidates of every tenant, as many as it keeps.
-    fn walk(&self, module: &Module, context: Context<'_>, db: u16, evictor: Option<Evictor>) {
+    fn walk(
+        &self,
+        known: &RefCell<Tenants>,
+        context: Context<'_>,
+        db: u16,
+        evictor: Option<Evictor>,
+    ) {
         let mut see = |db, key: &[u8], found: &Found| {
             if let Some(evictor) = evictor {
-                let owner = module.tenants.borrow().owner(db, key);
+                let owner = known.borrow().owner(db, key);
                 self.meet(owner, db, found, evictor, || OwnName::of(key));
             }
         };
-        self.pass(module, context, db, &mut see);
+        self.pass(known, context, db, &mut see);
     }
 
     /// One step of the walk through a database: passes a few keys to `see`. Learns sizes.
     pub(crate) fn pass(
         &self,
-        module: &Module,
+        known: &RefCell<Tenants>,
         context: Context<'_>,
         db: u16,
         see: &mut dyn FnMut(u16, &[u8], &Found),
@@ -245,7 +256,7 @@ impl Draws {
         });
         let mut collections = vec![];
         let is_more = walks[at].1.go_on(context, &mut |key, found| {
-            let mut tenants = module.tenants.borrow_mut();
+            let mut tenants = known.borrow_mut();
             let owner = tenants.owner(db, key);
             match found.length {
                 Some(length) => tenants.drew(owner, plain_size(key.len(), length)),
@@ -263,7 +274,7 @@ impl Draws {
         drop(walks);
         for (owner, name) in collections {
             if let Some(usage) = context.memory_usage(name.name()) {
-                let mut tenants = module.tenants.borrow_mut();
+                let mut tenants = known.borrow_mut();
                 let plain = usage as f64 / tenants.scale();
                 tenants.drew(owner, plain as u64);
             }
@@ -271,16 +282,16 @@ impl Draws {
     }
 
     /// Learns the sizes of some keys.
-    pub(crate) fn explore(&self, module: &Module, context: Context<'_>, steps: usize) {
-        let dbs = module.tenants.borrow().dbs.clone();
+    pub(crate) fn explore(&self, known: &RefCell<Tenants>, context: Context<'_>, steps: usize) {
+        let dbs = known.borrow().dbs.clone();
         for (db, _) in dbs {
-            (0..steps).for_each(|_| self.walk(module, context, db, None));
+            (0..steps).for_each(|_| self.walk(known, context, db, None));
         }
-        let tenants = module.tenants.borrow().all.len() as TenantId;
+        let tenants = known.borrow().all.len() as TenantId;
         for tenant in 0..tenants {
-            let by_ring = module.tenants.borrow().by_ring(tenant);
+            let by_ring = known.borrow().by_ring(tenant);
             if by_ring {
-                self.draw_ring(module, context, tenant, Evictor::klru(5));
+                self.draw_ring(known, context, tenant, Evictor::klru(5));
             }
         }
     }

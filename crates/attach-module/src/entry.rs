@@ -14,13 +14,13 @@ const INTERVAL_MAX: u32 = 31;
 
 /// One key, as in the drawing above.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Entry(pub(crate) u32);
+pub(crate) struct KeyStamp(pub(crate) u32);
 
 pub(crate) const PRINT: u32 = 0x7FF << 21;
 pub(crate) const HELD: u32 = 1 << 20;
 const LAST: u32 = 0x1FF << 11;
 
-impl Entry {
+impl KeyStamp {
     pub(crate) const fn coarse(self) -> bool {
         self.0 & 1 << 19 != 0
     }
@@ -35,7 +35,7 @@ impl Entry {
 
     /// The age in fine steps.
     #[inline]
-    pub(crate) const fn age(self, clock: Clock) -> u32 {
+    pub(crate) const fn age(self, clock: RequestClock) -> u32 {
         let last = self.0 >> 11;
         if self.coarse() {
             ((clock.coarse()).wrapping_sub(last) & 0xFF) << COARSER
@@ -56,7 +56,7 @@ impl Entry {
 
     /// The entry with an age in fine steps.
     #[inline]
-    pub(crate) const fn aged(self, steps: u32, clock: Clock) -> Self {
+    pub(crate) const fn aged(self, steps: u32, clock: RequestClock) -> Self {
         let last = if steps < FINE_MAX {
             clock.fine().wrapping_sub(steps) & 0xFF
         } else {
@@ -78,12 +78,12 @@ impl Entry {
 
 /// The clock of requests, with the length of a fine step.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct RequestClock {
     pub(crate) tick: u64,
     pub(crate) shift: u32,
 }
 
-impl Clock {
+impl RequestClock {
     pub(crate) const fn fine(self) -> u32 {
         (self.tick >> self.shift) as u32
     }
@@ -127,10 +127,10 @@ impl Clock {
     }
 }
 
-impl Entry {
+impl KeyStamp {
     /// The entry after a hit.
     #[inline]
-    pub(crate) fn hit(self, clock: Clock, chance: u32) -> Self {
+    pub(crate) fn hit(self, clock: RequestClock, chance: u32) -> Self {
         let age = clock.requests(self.age(clock));
         let hits = self.hits();
         let mean = if hits == 0 {

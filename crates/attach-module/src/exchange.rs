@@ -65,7 +65,7 @@ pub(crate) struct Look {
     pub(crate) work: Option<Work>,
 }
 
-/// Who evicted, in the last minute or so.
+/// Keys evicted in the last minutes, by each side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Work {
     pub(crate) module: f64,
@@ -96,7 +96,7 @@ pub(crate) struct PilotResults {
     /// Names of the tenants, by tenant number.
     pub(crate) names: Vec<String>,
     pub(crate) state: String,
-    /// Who evicts, if the module ranks keys.
+    /// Evictions by each side, if the module ranks keys.
     pub(crate) work: Option<Work>,
     /// Keys that the rank learns from, and the bytes of what it learnt.
     pub(crate) watched: usize,

@@ -14,7 +14,7 @@
 
 use crate::exchange::{Exchange, Seen};
 use crate::fetches::Fetches;
-use crate::keys::Keys;
+use crate::keys::SeenKeys;
 use crate::name::Name;
 use crate::server::{Context, db_of};
 use crate::stamps::{class_of_code, code_of};
@@ -73,7 +73,7 @@ pub(crate) struct Eye {
     /// Whether any request is pending.
     waits: Cell<bool>,
     pub(crate) fetches: Fetches,
-    pub(crate) keys: Keys,
+    pub(crate) keys: SeenKeys,
     pub(crate) untouching: Untouching,
 }
 
@@ -106,7 +106,7 @@ impl Eye {
             pending: RefCell::default(),
             waits: Cell::new(false),
             fetches: Fetches::default(),
-            keys: Keys::default(),
+            keys: SeenKeys::default(),
             untouching: Untouching::default(),
         }
     }

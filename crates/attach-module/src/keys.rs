@@ -16,13 +16,13 @@ const SEGMENTS_AT_ONCE: usize = 32;
 
 /// The keys.
 #[derive(Debug, Default)]
-pub(crate) struct Keys {
+pub(crate) struct SeenKeys {
     /// Whether requests are counted.
     is_on: Cell<bool>,
     /// Requests to keys, while there is no table.
     tick: Cell<u64>,
     table: RefCell<Option<Stamps>>,
-    /// Keys without an entry of the last command, with its client.
+    /// SeenKeys without an entry of the last command, with its client.
     waiting: RefCell<Vec<(u64, u64)>>,
     waits: Cell<bool>,
     /// The fetch that the last command ended.
@@ -34,7 +34,7 @@ pub(crate) struct Keys {
     pub(crate) large_from: Cell<usize>,
 }
 
-impl Keys {
+impl SeenKeys {
     /// Counts requests from now on, or no longer.
     pub(crate) fn count(&self, is_on: bool) {
         self.is_on.set(is_on);
@@ -185,14 +185,14 @@ mod tests {
     use super::*;
     use base::hash::mix;
 
-    fn keys() -> Keys {
-        let keys = Keys::default();
+    fn keys() -> SeenKeys {
+        let keys = SeenKeys::default();
         keys.count(true);
         keys.stamp(1_000, 2_000);
         keys
     }
 
-    fn see(keys: &Keys, key: u64, deed: Deed) {
+    fn see(keys: &SeenKeys, key: u64, deed: Deed) {
         keys.see(mix(key), deed, || 7);
         keys.seen();
     }

@@ -192,7 +192,7 @@ impl Module {
         } else {
             self.hand.arm(self, context);
         }
-        self.hand.draws.explore(self, context, DRAWS);
+        self.hand.draws.explore(&self.tenants, context, DRAWS);
         self.looks.set(self.looks.get() + 1);
         if self.looks.get().is_multiple_of(10) {
             self.tenants.borrow_mut().fade();

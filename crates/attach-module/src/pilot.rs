@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// uses about a hundredth of 70 MB.
 const MODELS: u64 = 160;
 
-/// The same where keys are ranked: there the models only judge the rank, and what the rank learns
+/// Memory of the models where keys are ranked: they only judge the rank, and what the rank learns
 /// takes as much.
 const MODELS_OF_A_RANK: u64 = 400;
 

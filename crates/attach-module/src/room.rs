@@ -12,7 +12,6 @@
 //! A tenant above its `max` loses keys first, whether or not memory is full. A tenant below its
 //! `min` loses none.
 
-use crate::act::Hand;
 use crate::draw::Draws;
 use crate::filter::hash_of;
 use crate::module::Module;
@@ -28,7 +27,7 @@ use tune::POOL;
 
 /// Keys that the walk passes for each eviction.
 const DRAWN: u32 = 8;
-/// The same for a tenant above its `max`: the walk passes keys of others too.
+/// Keys of a tenant above its `max` that it passes: the walk passes keys of others too.
 const DRAWN_OF_ONE: u32 = 3;
 /// The most steps of the walk for one eviction.
 const STEPS: u32 = 96;
@@ -165,7 +164,7 @@ impl Room {
         self.is_near.set(used_ratio() > 1.0 - NEAR * self.reserve.get());
     }
 
-    /// Who evicted lately.
+    /// Evictions of the last minutes, by each side.
     pub(crate) fn work(&self) -> crate::exchange::Work {
         let (module, server) = self.recent.get();
         crate::exchange::Work { module, server }
@@ -240,7 +239,7 @@ impl Room {
         self.is_evicting.set(true);
         context.evict(pick.name.name());
         self.is_evicting.set(false);
-        let hand: &Hand = &module.hand;
+        let hand = &module.hand;
         hand.evicted.set(hand.evicted.get() + 1);
         if let Some(tenant) = module.tenants.borrow_mut().get_mut(pick.tenant) {
             tenant.evicted += 1;
@@ -262,7 +261,7 @@ impl Room {
             let mut see = |db, key: &[u8], found: &Found| {
                 self.meet(module, db, key, found, only);
             };
-            Draws::pass_ring(module, context, tenant, DRAWN, &mut see);
+            Draws::pass_ring(&module.tenants, context, tenant, DRAWN, &mut see);
             return;
         }
         let dbs = module.tenants.borrow().dbs.clone();
@@ -279,7 +278,7 @@ impl Room {
                 break;
             }
             let db = module.hand.draws.any_db(&dbs, all);
-            module.hand.draws.pass(module, context, db, &mut see);
+            module.hand.draws.pass(&module.tenants, context, db, &mut see);
         }
     }
 

@@ -25,7 +25,7 @@
 //!   the one whose keys it shares. No entry tells which of the two its key belongs to, so one of
 //!   the copies is never found again, and is dropped in time.
 
-use crate::entry::{Clock, Entry, HELD, PRINT};
+use crate::entry::{HELD, KeyStamp, PRINT, RequestClock};
 
 /// Entries of a bucket, as many as fit in a cache line.
 const WAYS: usize = 16;
@@ -34,7 +34,7 @@ const SEGMENT: u32 = 8;
 /// Entries of a segment.
 pub(crate) const SEGMENT_KEYS: usize = WAYS << SEGMENT;
 /// Bytes of a segment.
-pub(crate) const SEGMENT_BYTES: u64 = (SEGMENT_KEYS * size_of::<Entry>()) as u64;
+pub(crate) const SEGMENT_BYTES: u64 = (SEGMENT_KEYS * size_of::<KeyStamp>()) as u64;
 /// Requests between two buckets of the sweep, less one. A sweep of all buckets takes a request for
 /// every second key that the table has room for, so no age in fine steps wraps before.
 const SWEEP_EACH: u64 = 7;
@@ -43,7 +43,7 @@ const SWEEP_EACH: u64 = 7;
 struct Segment {
     /// The step with which its entries were written.
     shift: u32,
-    buckets: Box<[[Entry; WAYS]]>,
+    buckets: Box<[[KeyStamp; WAYS]]>,
 }
 
 /// The past of a key, in requests.
@@ -116,7 +116,7 @@ impl Stamps {
 
     fn grow(&mut self) {
         let len = self.segments.len();
-        let mut buckets = vec![[Entry::default(); WAYS]; 1 << SEGMENT].into_boxed_slice();
+        let mut buckets = vec![[KeyStamp::default(); WAYS]; 1 << SEGMENT].into_boxed_slice();
         let mut shift = self.shift;
         if len > 0 {
             let source = &mut self.segments[len - (1 << len.ilog2())];
@@ -131,12 +131,12 @@ impl Stamps {
         self.mask = self.segments.len().next_power_of_two() - 1;
     }
 
-    fn clock(&self) -> Clock {
-        Clock { tick: self.tick, shift: self.shift }
+    fn clock(&self) -> RequestClock {
+        RequestClock { tick: self.tick, shift: self.shift }
     }
 
     #[inline]
-    fn bucket(&mut self, hash: u64) -> &mut [Entry; WAYS] {
+    fn bucket(&mut self, hash: u64) -> &mut [KeyStamp; WAYS] {
         // The segment among the next power of two, or among the one before if there is none yet.
         let at = hash as usize & self.mask;
         let at = if at < self.segments.len() { at } else { at & (self.mask >> 1) };
@@ -149,7 +149,7 @@ impl Stamps {
     }
 
     #[inline]
-    fn find(&mut self, hash: u64) -> Option<&mut Entry> {
+    fn find(&mut self, hash: u64) -> Option<&mut KeyStamp> {
         let print = print(hash);
         let bucket = self.bucket(hash);
         // All entries are compared, several at once in the processor.
@@ -232,17 +232,17 @@ impl Stamps {
         if let Some(entry) = self.find(hash) {
             *entry = entry.hit(clock, chance).held(true);
         } else {
-            let new = Entry(print(hash) | HELD).aged(0, clock);
+            let new = KeyStamp(print(hash) | HELD).aged(0, clock);
             *self.oldest(hash) = new;
         }
     }
 
     /// The entry to replace in the bucket of a hash: an empty one, or the oldest of an evicted
     /// key, or the oldest.
-    fn oldest(&mut self, hash: u64) -> &mut Entry {
+    fn oldest(&mut self, hash: u64) -> &mut KeyStamp {
         let clock = self.clock();
         let bucket = self.bucket(hash);
-        let worth = |entry: &Entry| match entry.0 {
+        let worth = |entry: &KeyStamp| match entry.0 {
             0 => 0,
             held => (held & HELD) + (1 << 16) - entry.age(clock),
         };
@@ -253,14 +253,14 @@ impl Stamps {
     /// Notes that the server no longer holds a key: evicted, or gone for good.
     pub(crate) fn leaves(&mut self, hash: u64, is_evicted: bool) {
         if let Some(entry) = self.find(hash) {
-            *entry = if is_evicted { entry.held(false) } else { Entry::default() };
+            *entry = if is_evicted { entry.held(false) } else { KeyStamp::default() };
         }
     }
 
     /// Notes what the last fetch of a key cost.
     pub(crate) fn fetched(&mut self, hash: u64, code: u8) {
         if let Some(entry) = self.find(hash) {
-            *entry = Entry(entry.0 & !7 | u32::from(code & 7));
+            *entry = KeyStamp(entry.0 & !7 | u32::from(code & 7));
         }
     }
 
@@ -286,8 +286,8 @@ impl Stamps {
 impl Segment {
     /// Writes all entries anew with the steps of `clock`.
     #[cold]
-    fn convert(&mut self, clock: Clock) {
-        let before = Clock { shift: self.shift, ..clock };
+    fn convert(&mut self, clock: RequestClock) {
+        let before = RequestClock { shift: self.shift, ..clock };
         for entry in self.buckets.as_flattened_mut().iter_mut().filter(|entry| entry.0 != 0) {
             let steps = before.requests(entry.age(before)) >> clock.shift;
             let interval = clock.interval_of(before.of_interval(entry.interval()), 0x8000);

@@ -6,10 +6,9 @@
 //! ```
 //!
 //! An item is a machine that one may play or leave. Kept, it costs its bytes for a while, and it
-//! may pay its price, the waiting that a hit saves. Where the machines are independent, there is an
-//! exact answer to which of them to play: the one with the highest index. The index is the best
-//! ratio of earnings to costs over all times to give up \[1\]. A cache holds a set of items, and
-//! evicts the lowest of a sample of 64.
+//! may pay its price, the waiting that a hit saves. Where the machines are independent, it is best
+//! to play the one with the highest index, which is the best ratio of earnings to costs over all
+//! times to give up \[1\]. A cache evicts the lowest of a sample of 64.
 //!
 //! LHD is the special case that never gives up, and learns from the content of the cache. Stopping
 //! distinguishes an item that is hit soon or never from one that is hit at leisure. Their hit
@@ -23,8 +22,7 @@
 //!   examined often. The eight newest are always candidates: large useless items leave at once.
 //! - *Newcomers compete*: a large one evicts many items before it is itself a candidate. So one of
 //!   at least [`LARGE`] mean sizes enters only if it ranks above the items evicted for it.
-//! - *Evicted* keys are remembered, as many as there are residents, so that a returning key keeps
-//!   its birth and its hits ([`Memory`]).
+//! - *Evicted* keys are remembered: one that returns keeps its birth and its hits ([`Memory`]).
 //!
 //! \[1\] Gittins. Bandit Processes and Dynamic Allocation Indices. JRSS B 1979.
 
