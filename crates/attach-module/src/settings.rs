@@ -121,7 +121,7 @@ mod tests {
             ("web match user bob", "match prefix P"),
             ("web match prefix 'a", "close it"),
             ("web", "matches nothing"),
-            ("a match db 1; a match db 2", "in one"),
+            ("a match db 1; a match db 2", "into one"),
         ] {
             assert!(settings.set_tenants(tenants).unwrap_err().contains(fix), "{tenants}");
         }
