@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn errors_name_the_fix() {
         for (words, fix) in [
-            (["--recipe", "static", "--penalty", "shop=1ms"], "the traces have"),
+            (["--recipe", "static", "--penalty", "shop=1ms"], "the tenants of the traces are"),
             (["--recipe", "static", "--penalty", "soon"], "0.5ms"),
         ] {
             let error = flown(&TRACES, &words).unwrap_err().to_string();

@@ -51,7 +51,7 @@ fn warnings_are_told_and_arguments_override() {
     let text = "maxmemory 1gb\nwarm-restart-file FOLDER/absent/warm\n";
     let (ok, out, _) = check(text, "--maxmemory 32mb");
     assert!(ok && out.contains("up to 32.0 MiB"), "{out}");
-    assert!(out.contains("Warning: warm-restart-file"), "{out}");
+    assert!(out.contains("Warning: cannot write warm-restart-file"), "{out}");
     let (ok, out, _) = check(text, "--maxmemory 32mb --json");
     let document: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert!(ok && document["error"].is_null(), "{out}");

@@ -67,7 +67,7 @@ fn a_pidfile_that_cannot_be_written() {
 #[test]
 fn settings_that_cannot_hold_are_refused() {
     for (arguments, parts) in [
-        ("--maxmemory 1kb", &["maxmemory 1kb is too small for any item", "64kb at least"][..]),
+        ("--maxmemory 1kb", &["maxmemory 1kb is too small for any item", "at least 64kb"][..]),
         (
             "--tenant 'a match db 1' --tenant 'b match prefix x match db 1'",
             &["tenants a and b both match db 1", "one of them"],
