@@ -8,7 +8,6 @@ use crate::commands::{
     sort, string, transaction, zset, zset_algebra, zset_pop, zset_range,
 };
 use crate::facts::{CommandDoc, Facts, table};
-use crate::memcached;
 use std::sync::Once;
 
 /// The families, in the order of COMMAND's reply.
@@ -63,7 +62,6 @@ pub(crate) fn install() {
             all.iter().map(|command| (&command.facts, command.below())).collect();
         table::fill(&facts);
         call::install(&all);
-        memcached::install();
     });
 }
 

@@ -92,6 +92,7 @@ pub fn start(settings: Settings) -> Result<Handle, Error> {
 fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error> {
     let failed = |error: std::io::Error| Error(format!("cannot start: {error}"));
     families::install();
+    memcached::install();
     settings.check()?;
     settings.check_start()?;
     settings.read_users()?;

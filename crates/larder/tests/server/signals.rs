@@ -11,7 +11,7 @@ fn a_hangup_ends_nothing() {
     let server = serve("");
     let mut client = Client::new(server.addr());
     server.signal("-HUP");
-    server.logged("read anew: settings; changed: nothing");
+    server.logged("reread settings; changed: nothing");
     assert_eq!(client.ask("PING"), "+PONG\r\n");
     server.stop();
     assert_eq!(client.reply(), b"");
