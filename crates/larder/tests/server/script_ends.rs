@@ -263,7 +263,8 @@ fn arrays_of_texts_are_replied() {
 fn a_command_that_is_absent_says_why_in_a_script() {
     let server = serve("");
     let mut client = Client::new(server.addr());
-    for (command, why) in [("XADD", "no streams"), ("geoadd", "geospatial"), ("pfadd", "HyperLogLogs")]
+    for (command, why) in
+        [("XADD", "no streams"), ("geoadd", "geospatial"), ("pfadd", "HyperLogLogs")]
     {
         let reply = eval(&mut client, &format!("return redis.call('{command}', 'a', 1)"));
         let begins = format!("-ERR Unknown Redis command called from script: '{command}' is not");

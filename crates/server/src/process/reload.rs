@@ -218,7 +218,7 @@ mod tests {
             "tenant c match db 3",
             "user bob",
             "user default",
-            "user eve is gone",
+            "user eve was removed",
         ];
         let mut told = said.done.clone();
         told.sort();

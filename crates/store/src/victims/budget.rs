@@ -110,8 +110,8 @@ impl Budget {
     }
 }
 
-/// What a locked shard uses beside its own data: the limits of the store, and the other shards as
-/// sources of room.
+/// The limits of the store and the other shards, which a locked shard uses beside its own data to
+/// make room.
 #[derive(Clone, Copy)]
 pub(crate) struct Around<'s> {
     pub(crate) budget: &'s Budget,

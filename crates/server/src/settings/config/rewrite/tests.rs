@@ -156,6 +156,7 @@ fn every_directive_survives() {
         "1.5",
         "web match db 1",
         "bob on nopass ~* +@all",
+        "json",
         "normal 0 0 0",
         "0",
         "50 99",
