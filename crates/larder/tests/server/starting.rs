@@ -76,7 +76,7 @@ fn settings_that_cannot_hold_are_refused() {
             "--maxmemory 10mb --tenant 'a match db 1 min 6mb' --tenant 'b match db 2 min 6mb'",
             &["min add up to 12.0 MiB, but maxmemory"],
         ),
-        ("--tenant 'a match db 1 min 1000tb'", &["of this machine"]),
+        ("--tenant 'a match db 1 min 1000tb'", &["but this machine has"]),
     ] {
         let error = refuses(&format!("--port 0 {arguments}"));
         for part in parts {

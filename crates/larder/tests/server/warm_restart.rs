@@ -586,7 +586,7 @@ fn killed_at_a_hundred_points_it_never_serves_a_wrong_value() {
             continue;
         }
         if was_saved {
-            server.logged("restored");
+            server.logged("restore");
         }
         let was_refused = server.log().contains("did not restore");
         refused += usize::from(was_refused);

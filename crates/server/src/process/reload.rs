@@ -232,7 +232,7 @@ mod tests {
         assert!(running.user("bob").unwrap().admits(b"z"));
         assert_eq!(merged(&mut running, &now, &now), Changes::default(), "twice is once");
         let said = merged(&mut running, &now, &of("maxmemory 2mb\n"));
-        assert!(said.done.contains(&"tenant c has no line any more".to_owned()), "{said:?}");
+        assert!(said.done.contains(&"the line of tenant c was removed".to_owned()), "{said:?}");
         assert!(running.is_open(), "the password is gone from the file");
     }
 }
