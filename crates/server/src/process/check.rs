@@ -92,17 +92,17 @@ fn check(sources: &Sources) -> Result<Settings, Error> {
 /// The result as text: what the server would do, then what its author may not expect.
 fn describe(name: &str, settings: &Settings) -> String {
     let tenants: Vec<_> = settings.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
-    let mut text = format!("{name}: a server starts with this file.\n");
-    text += &format!("The server holds data {}.\n", settings.memory_use());
+    let mut lines = vec![
+        format!("{name}: a server starts with this file."),
+        format!("The server holds data {}.", settings.memory_use()),
+    ];
     if !tenants.is_empty() {
-        text += &format!("Tenants: {}.\n", tenants.join(", "));
+        lines.push(format!("Tenants: {}.", tenants.join(", ")));
     }
     if !settings.ignored.is_empty() {
         let names: Vec<_> = settings.ignored.keys().map(String::as_str).collect();
-        text += &format!("Larder ignores these directives: {}.\n", names.join(", "));
+        lines.push(format!("Larder ignores these directives: {}.", names.join(", ")));
     }
-    for warning in settings.first_warnings() {
-        text += &format!("Warning: {warning}.\n");
-    }
-    text
+    lines.extend(settings.first_warnings().iter().map(|warning| format!("Warning: {warning}.")));
+    lines.join("\n") + "\n"
 }
