@@ -17,19 +17,16 @@ impl Pilot {
         let mut reading = plant.read();
         self.views.form(&self.recipe, &reading, self.seed);
         if self.form_pools(&reading) {
-            let step = self.step();
-            plant.apply(&step);
+            self.send(plant);
         }
         if std::mem::take(&mut self.is_moved) {
             self.take_natural(&reading);
             (self.goal, self.last_moves, self.trust) = (None, vec![], Trust::default());
             self.decided = self.epoch;
-            let step = self.step();
-            plant.apply(&step);
+            self.send(plant);
         }
         if self.brake(&reading) {
-            let step = self.step();
-            plant.apply(&step);
+            self.send(plant);
         }
         self.learn(&mut reading);
         let gets = reading.tenants.iter().map(|tenant| tenant.gets).sum::<u64>();
@@ -54,8 +51,7 @@ impl Pilot {
         self.epoch += 1;
         let steered = self.end_epoch(&reading, reading.now.saturating_sub(begun));
         if steered {
-            let step = self.step();
-            plant.apply(&step);
+            self.send(plant);
         }
         true
     }
@@ -72,13 +68,20 @@ impl Pilot {
         }
         self.goal = None;
         self.decided = self.epoch;
-        plant.apply(&self.step());
+        self.send(plant);
     }
 
     /// Adopts the actual division at the next tick. Call it after memory was moved outside the
     /// plan: the plan and its forecasts no longer hold.
     pub const fn follow(&mut self) {
         self.is_moved = true;
+    }
+
+    /// Lets the plant carry out the division in force.
+    fn send(&mut self, plant: &mut dyn Plant) {
+        let step = self.step();
+        plant.apply(&step);
+        self.sent = Some(step);
     }
 
     /// The division in force, as a step for the plant.
@@ -100,7 +103,6 @@ impl Pilot {
 
     /// Measures, plans, decides and walks. Returns true if the plant needs a new step.
     fn end_epoch(&mut self, reading: &Reading, length: Micros) -> bool {
-        let before = self.step();
         self.measure(reading, length);
         if self.recipe.has_prices() {
             self.prices.set(reading);
@@ -160,7 +162,9 @@ impl Pilot {
             band: None,
             pools,
         });
-        self.step() != before
+        // The models narrow their filters between steps, so the last step sent is what counts.
+        let step = self.step();
+        self.sent.as_ref() != Some(&step)
     }
 
     /// Compares the forecasts of the epoch before with the actual miss ratios.

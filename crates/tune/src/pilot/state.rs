@@ -11,7 +11,7 @@ use crate::record::Epoch;
 use crate::slab::Windows;
 use crate::trust::Trust;
 use crate::watch::Watch;
-use crate::{Evictor, Part, Plan, Recipe};
+use crate::{Evictor, Part, Plan, Recipe, Step};
 use base::{Bytes, Filter, Micros, TenantId};
 use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
@@ -42,6 +42,8 @@ pub struct Pilot {
     pub(super) threshold: f64,
     /// The division that the walk moves towards.
     pub(super) goal: Option<Vec<(Bytes, Evictor)>>,
+    /// The last step that the plant carried out.
+    pub(super) sent: Option<Step>,
     /// Change of each pool's budget by the last plan, in bytes.
     pub(super) last_moves: Vec<f64>,
     pub(super) decided: u64,
@@ -148,6 +150,7 @@ impl Pilot {
             epoch: 0,
             threshold: recipe.gain_min,
             goal: None,
+            sent: None,
             last_moves: vec![],
             decided: 0,
             trust: Trust::default(),
