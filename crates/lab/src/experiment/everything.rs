@@ -1,9 +1,11 @@
-//! Every policy and every recipe on every trace and mix, relative to the best on each.
+//! Every policy and every recipe on every trace and mix, relative to the best of the others.
 //!
 //! All policies play each trace alone, at a hundredth and a tenth of its working set; misses are
 //! compared. All policies and all recipes play mixes of tenants with different miss costs; waiting
 //! is compared. The best differs from cell to cell. A default that nobody tunes should be near the
-//! best in the mean, and nowhere far from it, so the mean and the worst ratio are reported.
+//! best in the mean, and nowhere far from it, so the mean and the worst ratio are reported. A row
+//! is compared with the other rows. Larder's own rank, alone or as the default recipe, is compared
+//! with all rows that do not use it: below 1 it is better than every other policy of its cell.
 
 use super::dlru_fixed_k::PENALTY;
 use super::lhd_policies::workloads;
@@ -17,7 +19,7 @@ use tune::recipe::{self, Recipe};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "everything",
-    about: "all policies and recipes on all traces and mixes, relative to the best of each",
+    about: "all policies and recipes on all traces and mixes, relative to the best of the others",
     run,
 };
 
@@ -95,15 +97,22 @@ fn fly(load: &Load, recipe: &Recipe, share: f64, seed: u64) -> Result<Counts> {
     Ok(load.counts(&load.simulate(recipe.name, memory, seed)?))
 }
 
-/// Adds a cell for every policy and recipe, with its figure relative to the best.
+/// Whether a row uses Larder's own rank.
+fn is_own(name: &str) -> bool {
+    name.starts_with("gittins") || name == "recipe auto"
+}
+
+/// Adds a cell for every policy and recipe, with its figure relative to the best of the others.
 fn note(
     findings: &mut Findings,
     (workload, seed): (&str, u64),
     played: &[(String, Counts)],
     (figure, of): (&'static str, fn(&Counts) -> f64),
 ) {
-    let best = played.iter().map(|(_, counts)| of(counts)).fold(f64::INFINITY, f64::min);
     for (name, counts) in played {
+        let others = played.iter().filter(|(other, _)| other != name);
+        let others = others.filter(|(other, _)| !is_own(name) || !is_own(other));
+        let best = others.map(|(_, counts)| of(counts)).fold(f64::INFINITY, f64::min);
         let figures = [
             ("miss_ratio", counts.miss_ratio()),
             ("mean_us", counts.mean_us()),
@@ -113,7 +122,7 @@ fn note(
     }
 }
 
-/// Claims how far a row is from the best, in the mean and at its worst workload.
+/// Claims how far a row is from the best of the others, in the mean and at its worst workload.
 fn worst(findings: &mut Findings, row: &str, figure: &str) {
     let cells = findings.workloads().into_iter().map(|workload| {
         let ratio = findings.mean(row, Some(&workload), figure);
@@ -151,7 +160,7 @@ mod tests {
         note(&mut findings, ("zipf", 1), &played, ("misses_by_best", Counts::miss_ratio));
         let ratio = |row: &str| findings.mean(row, None, "misses_by_best");
         let least = played.iter().map(|(row, _)| ratio(row)).fold(f64::INFINITY, f64::min);
-        assert_eq!(least, 1.0);
+        assert!(least <= 1.0, "one of them is at least as good as all others");
         assert!(ratio("random") > ratio("gittins:cost=1"));
         assert!(ratio("gdsf:cost=1").is_finite() && ratio("belady").is_nan());
         worst(&mut findings, "random", "misses_by_best");
