@@ -93,6 +93,9 @@ Usage: cargo x <chore>
            purges it in a clean Debian (debootstrap, as root)
   image [FOLDER]
            an OCI archive of the static binaries, or of those in a folder, made without a daemon
+  release [--sign KEY]
+           all that a release has, in one folder: archives, symbols, Debian package, image, chart,
+           bill of materials and checksums, which gpg signs with KEY
   walks    follows the walks of CONTRIBUTING in a copy of the tree; Cargo checks each; takes minutes
   publish [verify]
            packs the crates for crates.io, under names that are free there, and sends nothing;
@@ -188,6 +191,7 @@ fn main() -> Result<()> {
         Some("dist") => ship::dist(words),
         Some("deb") => ship::deb(words),
         Some("image") => ship::image(words),
+        Some("release") => ship::release(words),
         Some("walks") => walks::run(),
         Some("publish") => publish::run(words),
         None | Some("help" | "--help" | "-h") => {

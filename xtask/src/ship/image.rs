@@ -10,15 +10,14 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
+use super::archive::{Entry, digest, packed, tarred};
 use super::{dist, root, target};
 use anyhow::{Context, Result};
-use flate2::{Compression, write::GzEncoder};
 use oci_spec::image::{
     Arch, ConfigBuilder, Descriptor, ImageConfigurationBuilder, ImageIndexBuilder,
     ImageManifestBuilder, MediaType, OciLayoutBuilder, Os, PlatformBuilder, RootFsBuilder,
     Sha256Digest,
 };
-use sha2::{Digest, Sha256};
 use stage::Stage;
 use std::collections::HashMap;
 use std::fs;
@@ -47,15 +46,13 @@ fn write(folder: &Path, out: impl Write) -> Result<()> {
     };
     let (larder, lab) = (read("larder")?, read("larder-lab")?);
     let settings = fs::read(root().join("packaging/image/larder.conf"))?;
-    let tar = tarred(&[
+    let files: &[Entry<'_>] = &[
         ("usr/local/bin/larder", &larder, 0o755),
         ("usr/local/bin/larder-lab", &lab, 0o755),
         ("etc/larder/larder.conf", &settings, 0o644),
-    ])?;
-    let mut layer = GzEncoder::new(vec![], Compression::best());
-    layer.write_all(&tar)?;
-    let layer = layer.finish()?;
-    let config = config(&stage, &digest(&tar))?;
+    ];
+    let layer = packed(files)?;
+    let config = config(&stage, &digest(&tarred(files)?))?;
     let manifest = ImageManifestBuilder::default()
         .schema_version(2u32)
         .media_type(MediaType::ImageManifest)
@@ -86,7 +83,7 @@ fn write(folder: &Path, out: impl Write) -> Result<()> {
         (blob(&layer), &layer, 0o644),
         (blob(&manifest), &manifest, 0o644),
     ];
-    let files: Vec<(&str, &[u8], u32)> =
+    let files: Vec<Entry<'_>> =
         files.iter().map(|(name, bytes, mode)| (name.as_str(), bytes.as_slice(), *mode)).collect();
     let mut out = out;
     out.write_all(&tarred(&files)?)?;
@@ -120,37 +117,6 @@ fn arch() -> Arch {
     if cfg!(target_arch = "aarch64") { Arch::ARM64 } else { Arch::Amd64 }
 }
 
-fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
-}
-
 fn descriptor(kind: MediaType, bytes: &[u8]) -> Result<Descriptor> {
     Ok(Descriptor::new(kind, bytes.len() as u64, Sha256Digest::from_str(&digest(bytes))?))
-}
-
-/// A tar of files: name, content, mode. The folders above each file come first.
-fn tarred(files: &[(&str, &[u8], u32)]) -> Result<Vec<u8>> {
-    let mut tar = tar::Builder::new(vec![]);
-    let mut folders: Vec<&Path> = vec![];
-    let mut put = |name: &Path, bytes: &[u8], mode: u32, kind: tar::EntryType| {
-        let mut header = tar::Header::new_gnu();
-        header.set_entry_type(kind);
-        header.set_mode(mode);
-        header.set_size(bytes.len() as u64);
-        header.set_mtime(0);
-        header.set_uid(0);
-        header.set_gid(0);
-        tar.append_data(&mut header, name, bytes)
-    };
-    for (name, bytes, mode) in files {
-        let above: Vec<&Path> = Path::new(name).ancestors().skip(1).collect();
-        for folder in above.into_iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {
-            if !folders.contains(&folder) {
-                folders.push(folder);
-                put(folder, &[], 0o755, tar::EntryType::Directory)?;
-            }
-        }
-        put(Path::new(name), bytes, *mode, tar::EntryType::Regular)?;
-    }
-    Ok(tar.into_inner()?)
 }

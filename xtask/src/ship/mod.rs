@@ -1,12 +1,17 @@
-//! The shipped artefacts: the binary and its symbols, the Debian package, the image for containers.
+//! The shipped artefacts: the binary and its symbols, the Debian package, the image for containers,
+//! and a release with all of them.
 
+mod archive;
 mod deb;
 mod dist;
 mod image;
+mod release;
+mod sbom;
 
 pub(crate) use deb::run as deb;
 pub(crate) use dist::run as dist;
 pub(crate) use image::run as image;
+pub(crate) use release::run as release;
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
