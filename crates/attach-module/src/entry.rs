@@ -5,12 +5,24 @@ const FINE_MAX: u32 = 96;
 const COARSE_MAX: u32 = 192;
 /// Octaves from a fine step to a coarse one.
 const COARSER: u32 = 4;
-/// Octaves from the shortest interval to a fine step.
-const SHORTEST: u32 = 4;
+/// Octaves from the unit of means to the shortest interval, and to a fine step.
+const SHORTEST: u32 = 7;
+const UNIT: u32 = 11;
 /// The most hits of an entry.
 const HITS_MAX: u32 = 7;
 /// The highest interval.
 const INTERVAL_MAX: u32 = 31;
+
+/// The mean of each interval, in units. The second half of an octave begins at the root of two.
+const MEANS: [u32; 1 + INTERVAL_MAX as usize] = {
+    let mut all = [0; 1 + INTERVAL_MAX as usize];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = (if at.is_multiple_of(2) { 128 } else { 181 }) << (at / 2);
+        at += 1;
+    }
+    all
+};
 
 /// One key, as in the drawing above.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,14 +56,14 @@ impl KeyStamp {
         }
     }
 
-    /// Not zero if its age is so high that it must be written anew, at these clocks.
+    /// Whether its age is so high that it must be written anew, at these clocks.
     #[inline]
-    pub(crate) const fn is_due(self, fine: u32, coarse: u32) -> u32 {
+    pub(crate) const fn is_due(self, fine: u32, coarse: u32) -> bool {
         let last = self.0 >> 11;
         let in_fine = (fine.wrapping_sub(last) & 0xFF > FINE_MAX) as u32;
         let in_coarse = (coarse.wrapping_sub(last) & 0xFF > COARSE_MAX) as u32;
         let is_coarse = self.0 >> 19 & 1;
-        (in_fine & (is_coarse ^ 1) | in_coarse & is_coarse) & (self.0 != 0) as u32
+        (in_fine & (is_coarse ^ 1) | in_coarse & is_coarse) & (self.0 != 0) as u32 != 0
     }
 
     /// The entry with an age in fine steps.
@@ -98,47 +110,41 @@ impl RequestClock {
         if all > u32::MAX as u64 { u32::MAX } else { all as u32 }
     }
 
-    /// The octave of the shortest interval.
-    pub(crate) const fn shortest(self) -> u32 {
-        self.shift.saturating_sub(SHORTEST)
-    }
-
     /// The requests of an interval.
     #[inline]
     pub(crate) const fn of_interval(self, interval: u32) -> u32 {
-        let octave = self.shortest() + interval / 2;
-        let octave = if octave > 30 { 30 } else { octave };
-        // The second half of an octave begins at the root of two.
-        let middle = ((1u64 << octave) * if interval.is_multiple_of(2) { 128 } else { 181 }) >> 7;
-        middle as u32
+        let all = (MEANS[(interval & INTERVAL_MAX) as usize] as u64) << self.shift >> UNIT;
+        if all > u32::MAX as u64 { u32::MAX } else { all as u32 }
     }
+}
 
-    /// The interval of a number of requests; `chance` of 16 bits rounds it up or down.
-    #[inline]
-    pub(crate) const fn interval_of(self, requests: u32, chance: u32) -> u32 {
-        let requests = if requests > 0 { requests } else { 1 };
-        let octave = requests.ilog2();
-        // The fraction of an octave, to a hundredth: log2(1 + x) = x + 0.344 x (1 - x).
-        let x = (requests << (31 - octave)) >> 15 & 0xFFFF;
-        let part = x + ((x * (0xFFFF - x)) >> 16) * 344 / 1_000;
-        let halves = (((octave << 16 | part) * 2) + chance) >> 16;
-        let interval = halves.saturating_sub(2 * self.shortest());
-        if interval > INTERVAL_MAX { INTERVAL_MAX } else { interval }
-    }
+/// The interval of a mean, at least a unit; `chance` of 16 bits rounds it up or down.
+#[inline]
+const fn interval_of(mean: u32, chance: u32) -> u32 {
+    let octave = mean.ilog2();
+    // The fraction of an octave, to a hundredth: log2(1 + x) = x + 0.344 x (1 - x).
+    let x = (mean << (31 - octave)) >> 15 & 0xFFFF;
+    let part = x + ((x * (0xFFFF - x) >> 16) * 352 >> 10);
+    let halves = ((octave << 16 | part) * 2 + chance) >> 16;
+    let interval = halves.saturating_sub(2 * SHORTEST);
+    if interval > INTERVAL_MAX { INTERVAL_MAX } else { interval }
 }
 
 impl KeyStamp {
     /// The entry after a hit.
     #[inline]
     pub(crate) fn hit(self, clock: RequestClock, chance: u32) -> Self {
-        let age = clock.requests(self.age(clock));
         let hits = self.hits();
-        let mean = if hits == 0 {
-            age
-        } else {
-            let known = u64::from(clock.of_interval(self.interval())) * u64::from(hits);
-            ((known + u64::from(age)) / u64::from(hits + 1)) as u32
-        };
-        self.with((hits + 1).min(HITS_MAX), clock.interval_of(mean, chance)).aged(0, clock)
+        let known = MEANS[self.interval() as usize] * hits;
+        // The middle of the step.
+        let age = (2 * self.age(clock) + 1) << (UNIT - 1);
+        let interval = interval_of((known + age) / (hits + 1), chance);
+        self.with((hits + 1).min(HITS_MAX), interval).aged(0, clock)
+    }
+
+    /// The entry with steps of other lengths; `shorter` is the octaves by which they are shorter.
+    pub(crate) fn converted(self, shorter: i32) -> Self {
+        let interval = self.interval() as i32 + 2 * shorter;
+        self.with(self.hits(), interval.clamp(0, INTERVAL_MAX as i32) as u32)
     }
 }

@@ -83,6 +83,8 @@ pub(crate) trait CommandWords {
     fn count(&self) -> usize;
     /// The word at a position.
     fn word(&self, at: usize) -> Name<'_>;
+    /// The bytes of the word at a position.
+    fn bytes(&self, at: usize) -> &[u8];
     /// The client that sent it, where the server tells.
     fn client(&self) -> Option<u64>;
 }
@@ -137,7 +139,7 @@ impl Eye {
         let count = command.count();
         let is_single = count == 2 && left > 0 && !self.waits.get();
         if is_single {
-            let hash = hash_of(command.word(1).bytes());
+            let hash = hash_of(command.bytes(1));
             if !self.filter.get().keeps(hash) {
                 if self.keys.is_on() {
                     self.note(command, hash);
@@ -151,7 +153,7 @@ impl Eye {
     /// Notes the request of a command with one argument.
     #[inline]
     fn note(&self, command: &impl CommandWords, hash: u64) {
-        let verb = verbs::find(command.word(0).bytes());
+        let verb = verbs::find(command.bytes(0));
         if let Some(verb) = verb.filter(|_| !self.untouching.is_of(command)) {
             self.keys.see(hash, verb.deed, || command.client().unwrap_or_default());
             self.keys.seen();
@@ -176,7 +178,7 @@ impl Eye {
         if count < 2 {
             return;
         }
-        let Some(verb) = verbs::find(command.word(0).bytes()) else {
+        let Some(verb) = verbs::find(command.bytes(0)) else {
             self.untouching.see(command, |client| db_of(client).is_some());
             return;
         };

@@ -80,24 +80,32 @@ impl Host for Timer {
 }
 
 /// A command as the server shows it to the filter.
-struct Filtered(*mut FilterCtx);
+struct Filtered {
+    raw: *mut FilterCtx,
+    api: &'static Api,
+}
 
 impl CommandWords for Filtered {
     fn count(&self) -> usize {
         // SAFETY: the filter's context lives as long as the call of the filter, and so does this
         // value.
-        unsafe { (api().filter_count)(self.0) as usize }
+        unsafe { (self.api.filter_count)(self.raw) as usize }
     }
 
     fn word(&self, at: usize) -> Name<'_> {
         // SAFETY: as above; callers ask for words below the count, which the command holds while
         // the filter runs.
-        unsafe { Name::new((api().filter_argument)(self.0, at as c_int)) }
+        unsafe { Name::new((self.api.filter_argument)(self.raw, at as c_int)) }
+    }
+
+    #[inline]
+    fn bytes(&self, at: usize) -> &[u8] {
+        self.word(at).bytes_by(self.api)
     }
 
     fn client(&self) -> Option<u64> {
         // SAFETY: as above.
-        api().filter_client.map(|client| unsafe { client(self.0) })
+        self.api.filter_client.map(|client| unsafe { client(self.raw) })
     }
 }
 
@@ -233,7 +241,7 @@ pub unsafe extern "C" fn RedisModule_OnUnload(ctx: *mut c_void) -> c_int {
 
 /// Filters a command before its execution.
 unsafe extern "C" fn on_filter(filter: *mut FilterCtx) {
-    with(|module| module.on_command(&Filtered(filter)));
+    with(|module| module.on_command(&Filtered { raw: filter, api: api() }));
 }
 
 /// Handles an event of a key.

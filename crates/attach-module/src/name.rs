@@ -3,7 +3,7 @@
 //! A string that the server holds lives as long as the call that passed it. A string of the
 //! module's own is released when it is dropped.
 
-use crate::ffi::Text;
+use crate::ffi::{Api, Text};
 use crate::server::api;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
@@ -34,9 +34,15 @@ impl<'a> Name<'a> {
     /// Its bytes.
     #[inline]
     pub(crate) fn bytes(self) -> &'a [u8] {
+        self.bytes_by(api())
+    }
+
+    /// Its bytes, by functions at hand.
+    #[inline]
+    pub(crate) fn bytes_by(self, api: &Api) -> &'a [u8] {
         let mut length = 0;
         // SAFETY: the string lives for 'a, and the server writes its length.
-        let at = unsafe { (api().text)(self.raw, &raw mut length) };
+        let at = unsafe { (api.text)(self.raw, &raw mut length) };
         if at.is_null() {
             return &[];
         }

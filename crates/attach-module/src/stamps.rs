@@ -26,9 +26,8 @@
 //!   the copies is never found again, and is dropped in time.
 
 use crate::entry::{HELD, KeyStamp, PRINT, RequestClock};
+use crate::places::{WAYS, first, places};
 
-/// Entries of a bucket, as many as fit in a cache line.
-const WAYS: usize = 16;
 /// Buckets of a segment, as a power of two.
 const SEGMENT: u32 = 8;
 /// Entries of a segment.
@@ -152,16 +151,11 @@ impl Stamps {
     fn find(&mut self, hash: u64) -> Option<&mut KeyStamp> {
         let print = print(hash);
         let bucket = self.bucket(hash);
-        // All entries are compared, several at once in the processor.
-        let mut bits = [0; WAYS];
-        for (at, (bit, entry)) in bits.iter_mut().zip(&*bucket).enumerate() {
-            *bit = u32::from(entry.0 & PRINT == print) << at;
-        }
-        let same = bits.iter().fold(0, |all, one| all | one);
+        let same = places(bucket, |entry| entry.0 & PRINT == print);
         if same == 0 {
             return None;
         }
-        Some(&mut bucket[same.trailing_zeros() as usize % WAYS])
+        Some(&mut bucket[first(same)])
     }
 
     /// Counts a request.
@@ -183,13 +177,12 @@ impl Stamps {
             segment.convert(clock);
         }
         let bucket = &mut segment.buckets[at & ((1 << SEGMENT) - 1)];
-        // All entries are tested, several at once in the processor: few are old.
         let (fine, coarse) = (clock.fine(), clock.coarse());
-        let any = bucket.iter().fold(0, |any, entry| any | entry.is_due(fine, coarse));
-        if any != 0 {
-            for entry in bucket.iter_mut().filter(|entry| entry.0 != 0) {
-                *entry = entry.aged(entry.age(clock), clock);
-            }
+        let mut due = places(bucket, |entry| entry.is_due(fine, coarse));
+        while due != 0 {
+            let entry = &mut bucket[first(due)];
+            *entry = entry.aged(entry.age(clock), clock);
+            due &= due - 1;
         }
     }
 
@@ -290,8 +283,8 @@ impl Segment {
         let before = RequestClock { shift: self.shift, ..clock };
         for entry in self.buckets.as_flattened_mut().iter_mut().filter(|entry| entry.0 != 0) {
             let steps = before.requests(entry.age(before)) >> clock.shift;
-            let interval = clock.interval_of(before.of_interval(entry.interval()), 0x8000);
-            *entry = entry.with(entry.hits(), interval).aged(steps, clock);
+            let shorter = self.shift.cast_signed() - clock.shift.cast_signed();
+            *entry = entry.converted(shorter).aged(steps, clock);
         }
         self.shift = clock.shift;
     }
