@@ -39,8 +39,17 @@ const TENANTS: [&str; 4] = [
     "jobs match db 1 target 0.2",
 ];
 
-const RECIPES: [&str; 5] =
-    ["auto:epoch=1", "kredis:epoch=1", "predis:epoch=1", "dlru:interval=2000:rate=0.5", "static"];
+/// Recipes, of which half the changes choose `auto`.
+const RECIPES: [&str; 8] = [
+    "auto:epoch=1",
+    "auto:epoch=1",
+    "auto:epoch=1",
+    "auto:epoch=1",
+    "kredis:epoch=1",
+    "predis:epoch=1",
+    "dlru:interval=2000:rate=0.5",
+    "static",
+];
 
 /// A connection.
 struct Client(BufReader<TcpStream>);
