@@ -6,6 +6,7 @@
 //! too rarely come from the tenant's ring. Where a plan's policy keeps good candidates from one
 //! eviction to the next, sixteen are kept.
 
+use crate::arriving::Arriving;
 use crate::name::OwnName;
 use crate::scan::Scan;
 use crate::server::{Context, Found};
@@ -49,6 +50,7 @@ pub(crate) struct Draws {
     pools: RefCell<Vec<DrawnKeys>>,
     /// Whether only keys with a time to live may be evicted.
     pub(crate) volatile: Cell<bool>,
+    pub(crate) arriving: Arriving,
     pub(crate) prng: RefCell<Prng>,
 }
 
@@ -78,6 +80,7 @@ impl Draws {
             walks: RefCell::default(),
             pools: RefCell::default(),
             volatile: Cell::new(false),
+            arriving: Arriving::default(),
             prng: RefCell::new(Prng::new(2)),
         }
     }
@@ -87,9 +90,14 @@ impl Draws {
         self.pools.borrow_mut().clear();
     }
 
-    fn may_go(&self, found: &Found) -> bool {
+    /// Whether a key may be evicted, however young it is.
+    pub(crate) fn is_free(&self, key: &[u8], found: &Found) -> bool {
+        (found.expires || !self.volatile.get()) && !self.arriving.has(key)
+    }
+
+    fn may_go(&self, key: &[u8], found: &Found) -> bool {
         let is_old = found.idle_ms < 0 || found.idle_ms >= IDLE_MS;
-        is_old && (found.expires || !self.volatile.get())
+        is_old && self.is_free(key, found)
     }
 
     /// The key of a tenant to evict next, if any key met may be evicted.
@@ -128,7 +136,7 @@ impl Draws {
             // The key may have been used or removed since it was met.
             context.select(best.db);
             let found = context.look(best.name.name(), true);
-            if found.is_some_and(|found| self.may_go(&found)) {
+            if found.is_some_and(|found| self.may_go(best.name.name().bytes(), &found)) {
                 let mut pools = self.pools.borrow_mut();
                 let pool = pools.get_mut(usize::from(tenant))?;
                 if !evictor.pool {
@@ -144,23 +152,16 @@ impl Draws {
     }
 
     /// Notes a key that was met, and keeps it if it may be evicted.
-    fn meet(
-        &self,
-        tenant: TenantId,
-        db: u16,
-        found: &Found,
-        evictor: Evictor,
-        name: impl FnOnce() -> OwnName,
-    ) {
+    fn meet(&self, tenant: TenantId, db: u16, (key, found): (&[u8], &Found), evictor: Evictor) {
         let mut pools = self.pools.borrow_mut();
         if pools.len() <= usize::from(tenant) {
             pools.resize_with(usize::from(tenant) + 1, DrawnKeys::default);
         }
         let pool = &mut pools[usize::from(tenant)];
         pool.fresh += 1;
-        if self.may_go(found) {
+        if self.may_go(key, found) {
             let keep = if evictor.pool { POOL as usize } else { usize::from(evictor.k.max(1)) };
-            pool.push(db, rank(found), keep, name);
+            pool.push(db, rank(found), keep, || OwnName::of(key));
         }
     }
 
@@ -184,7 +185,7 @@ impl Draws {
         evictor: Evictor,
     ) {
         let mut see = |db, key: &[u8], found: &Found| {
-            self.meet(tenant, db, found, evictor, || OwnName::of(key));
+            self.meet(tenant, db, (key, found), evictor);
         };
         Self::pass_ring(known, context, tenant, evictor.k.max(1).into(), &mut see);
     }
@@ -232,7 +233,7 @@ impl Draws {
         let mut see = |db, key: &[u8], found: &Found| {
             if let Some(evictor) = evictor {
                 let owner = known.borrow().owner(db, key);
-                self.meet(owner, db, found, evictor, || OwnName::of(key));
+                self.meet(owner, db, (key, found), evictor);
             }
         };
         self.pass(known, context, db, &mut see);

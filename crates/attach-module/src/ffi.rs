@@ -93,11 +93,17 @@ pub(crate) mod flags {
 
 /// Module option: the module itself signals the keys that it changed.
 pub(crate) const NO_IMPLICIT_SIGNAL: c_int = 1 << 1;
+/// Module option of Valkey: the module knows that keys may be there before their slot is.
+pub(crate) const HANDLES_SLOTS: c_int = 1 << 5;
 
 /// Events of the server, with the version of their data.
 pub(crate) const EVENT_FLUSH: Event = Event { id: 2, version: 1 };
 /// See [`EVENT_FLUSH`].
 pub(crate) const EVENT_CRON: Event = Event { id: 8, version: 1 };
+/// An event of Valkey: slots begin or end to arrive or to leave as a whole.
+pub(crate) const EVENT_SLOTS: Event = Event { id: 19, version: 1 };
+/// The parts of [`EVENT_SLOTS`] about slots that arrive: they begin, they will not, they are here.
+pub(crate) const ARRIVALS: [u64; 3] = [0, 2, 4];
 
 /// An event of the server.
 #[repr(C)]
@@ -105,6 +111,15 @@ pub(crate) const EVENT_CRON: Event = Event { id: 8, version: 1 };
 pub(crate) struct Event {
     pub(crate) id: u64,
     pub(crate) version: u64,
+}
+
+/// The data of [`EVENT_SLOTS`].
+#[repr(C)]
+pub(crate) struct Slots {
+    pub(crate) version: u64,
+    pub(crate) name: [u8; 41],
+    pub(crate) ranges: *const [c_int; 2],
+    pub(crate) count: u32,
 }
 
 /// The server's data about a client.
@@ -205,6 +220,15 @@ unsafe fn find(get: GetApi, name: &str) -> Option<*mut c_void> {
     // SAFETY: the name ends with a zero byte, and the server writes a pointer through the other.
     let result = unsafe { get(name.as_ptr().cast(), &raw mut found) };
     (result == OK && !found.is_null()).then_some(found)
+}
+
+/// Whether the server is a Valkey, which knows its functions by two names.
+///
+/// # Safety
+/// `get` is the function at the start of a context.
+pub(crate) unsafe fn is_valkey(get: GetApi) -> bool {
+    // SAFETY: the name ends with a zero byte.
+    unsafe { find(get, "ValkeyModule_Call\0") }.is_some()
 }
 
 functions! {

@@ -6,7 +6,7 @@
 
 use crate::exchange::Exchange;
 use crate::ffi::{
-    self, Api, Ctx, ERR, EVENT_CRON, EVENT_FLUSH, Event, FilterCtx, OK, Text, notify,
+    self, Api, Ctx, ERR, EVENT_CRON, EVENT_FLUSH, EVENT_SLOTS, Event, FilterCtx, OK, Text, notify,
 };
 use crate::filter::CommandWords;
 use crate::module::{Host, Life, Module};
@@ -121,7 +121,9 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
 ) -> c_int {
     let ctx = ctx.cast::<Ctx>();
     // SAFETY: a context begins with the function that finds the others.
-    let found = unsafe { Api::find(ctx.cast::<ffi::GetApi>().read()) };
+    let get = unsafe { ctx.cast::<ffi::GetApi>().read() };
+    // SAFETY: as above.
+    let (found, is_valkey) = unsafe { (Api::find(get), ffi::is_valkey(get)) };
     let Ok(found) = found else { return ERR };
     // Nothing is allocated before this line.
     memory::take_from(found.alloc, found.free);
@@ -142,13 +144,13 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
         );
         return ERR;
     }
-    match catch_unwind(AssertUnwindSafe(|| load(context))) {
+    match catch_unwind(AssertUnwindSafe(|| load(context, is_valkey))) {
         Ok(true) => OK,
         Ok(false) | Err(_) => ERR,
     }
 }
 
-fn load(context: Context<'_>) -> bool {
+fn load(context: Context<'_>, is_valkey: bool) -> bool {
     // A backtrace would read all debug data of the code into the server's memory.
     std::panic::set_hook(Box::new(|panic| eprintln!("larder: {panic}")));
     let (api, ctx) = (api(), context.raw());
@@ -170,6 +172,15 @@ fn load(context: Context<'_>) -> bool {
         Loaded { module, filter: null_mut(), thread: Some(thread), is_stopped: Cell::new(false) };
     LOADED.store(Box::into_raw(Box::new(loaded)), Ordering::Release);
     let is_ready = register(context) && configs::register(context);
+    if is_valkey {
+        // SAFETY: the context lives, and the function until the server has unregistered it. Before
+        // Valkey 9 there is no such event.
+        unsafe {
+            if (api.subscribe_server)(ctx, EVENT_SLOTS, on_event) == OK {
+                (api.set_options)(ctx, ffi::NO_IMPLICIT_SIGNAL | ffi::HANDLES_SLOTS);
+            }
+        }
+    }
     if !is_ready {
         context.log("larder: the server refused a command, a setting or an event");
         take_down();
@@ -285,6 +296,19 @@ unsafe extern "C" fn on_event(ctx: *mut Ctx, event: Event, part: u64, data: *mut
         // number of 64 bits and two of 32.
         let db = unsafe { data.cast::<i32>().add(3).read() };
         with(|module| module.on_flush(u16::try_from(db).ok()));
+    } else if event.id == EVENT_SLOTS.id && ffi::ARRIVALS.contains(&part) && !data.is_null() {
+        // SAFETY: the event's data are of this type, with as many ranges as they say, and live
+        // through the call.
+        let ranges = unsafe {
+            let slots = &*data.cast::<ffi::Slots>();
+            std::slice::from_raw_parts(slots.ranges, slots.count as usize)
+        };
+        let ranges: Vec<_> =
+            ranges.iter().map(|ends| ends.map(|slot| slot as u16).into()).collect();
+        with(|module| {
+            let arriving = &module.hand.draws.arriving;
+            if part == ffi::ARRIVALS[0] { arriving.begin(&ranges) } else { arriving.end(&ranges) }
+        });
     }
 }
 

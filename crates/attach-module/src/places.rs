@@ -27,14 +27,10 @@ fn bits(all: &[i32; WAYS]) -> u32 {
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *all;
     // SAFETY: every x86-64 processor has SSE2.
     unsafe {
-        let first = x86::_mm_packs_epi32(
-            x86::_mm_setr_epi32(a, b, c, d),
-            x86::_mm_setr_epi32(e, f, g, h),
-        );
-        let last = x86::_mm_packs_epi32(
-            x86::_mm_setr_epi32(i, j, k, l),
-            x86::_mm_setr_epi32(m, n, o, p),
-        );
+        let first =
+            x86::_mm_packs_epi32(x86::_mm_setr_epi32(a, b, c, d), x86::_mm_setr_epi32(e, f, g, h));
+        let last =
+            x86::_mm_packs_epi32(x86::_mm_setr_epi32(i, j, k, l), x86::_mm_setr_epi32(m, n, o, p));
         x86::_mm_movemask_epi8(x86::_mm_packs_epi16(first, last)) as u32
     }
 }

@@ -300,8 +300,8 @@ impl Room {
             };
             (tenants.owner(db, key), plain as f64 * tenants.scale())
         };
-        let may_go = found.expires || !module.hand.draws.volatile.get();
-        if !may_go || only.is_some_and(|only| only != tenant) {
+        let is_free = module.hand.draws.is_free(key, found);
+        if !is_free || only.is_some_and(|only| only != tenant) {
             return false;
         }
         if only.is_none() && module.tenants.borrow().is_below_min(tenant) {
@@ -353,8 +353,8 @@ impl Room {
             let found = context.select(pick.db).then(|| context.look(pick.name.name(), true));
             // The key may have been removed since it was met, and its tenant may be poor now.
             let Some(found) = found.flatten() else { continue };
-            let may_go = found.expires || !module.hand.draws.volatile.get();
-            if !may_go || only.is_none() && module.tenants.borrow().is_below_min(pick.tenant) {
+            let is_free = module.hand.draws.is_free(pick.name.name().bytes(), &found);
+            if !is_free || only.is_none() && module.tenants.borrow().is_below_min(pick.tenant) {
                 continue;
             }
             if !pick.is_exact {

@@ -3,7 +3,9 @@
 
 mod act;
 mod cluster;
+mod failover;
 mod loads;
+mod nodes;
 mod penalties;
 mod ranked;
 mod replicas;

@@ -1,7 +1,7 @@
 //! Servers to load the module into, and a client for them.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -62,7 +62,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn connect(port: u16) -> Option<Self> {
+    pub(crate) fn connect(port: u16) -> Option<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         Some(Self { stream: BufReader::new(stream) })
@@ -70,14 +70,19 @@ impl Client {
 
     /// Sends commands at once and reads their replies.
     pub(crate) fn all(&mut self, commands: &[Vec<String>]) -> Vec<Reply> {
+        self.attempt(commands).unwrap()
+    }
+
+    /// The same, with a server that may end meanwhile.
+    pub(crate) fn attempt(&mut self, commands: &[Vec<String>]) -> io::Result<Vec<Reply>> {
         let mut bytes = vec![];
         for words in commands {
-            write!(bytes, "*{}\r\n", words.len()).unwrap();
+            write!(bytes, "*{}\r\n", words.len())?;
             for word in words {
-                write!(bytes, "${}\r\n{word}\r\n", word.len()).unwrap();
+                write!(bytes, "${}\r\n{word}\r\n", word.len())?;
             }
         }
-        self.stream.get_mut().write_all(&bytes).unwrap();
+        self.stream.get_mut().write_all(&bytes)?;
         commands.iter().map(|_| self.read()).collect()
     }
 
@@ -92,24 +97,29 @@ impl Client {
         self.call(&line.split(' ').collect::<Vec<_>>()).text()
     }
 
-    fn read(&mut self) -> Reply {
+    fn read(&mut self) -> io::Result<Reply> {
         let mut line = String::new();
-        self.stream.read_line(&mut line).unwrap();
+        if self.stream.read_line(&mut line)? == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
         let (kind, rest) = line.trim_end().split_at(1);
-        match kind {
+        Ok(match kind {
             "+" => Reply::Text(rest.to_owned()),
             "-" => Reply::Error(rest.to_owned()),
             ":" => Reply::Number(rest.parse().unwrap()),
             "$" if rest == "-1" => Reply::Nothing,
             "$" => {
                 let mut bytes = vec![0; rest.parse::<usize>().unwrap() + 2];
-                self.stream.read_exact(&mut bytes).unwrap();
+                self.stream.read_exact(&mut bytes)?;
                 bytes.truncate(bytes.len() - 2);
                 Reply::Text(String::from_utf8(bytes).unwrap())
             }
-            "*" => Reply::List((0..rest.parse().unwrap_or(0)).map(|_| self.read()).collect()),
+            "*" => {
+                let count = rest.parse().unwrap_or(0);
+                Reply::List((0..count).map(|_| self.read()).collect::<io::Result<_>>()?)
+            }
             _ => panic!("{line:?}"),
-        }
+        })
     }
 
     /// The fields of INFO.
@@ -164,6 +174,12 @@ impl Server {
             std::thread::sleep(Duration::from_millis(20));
         }
         server
+    }
+
+    /// Kills the process, as a power failure does.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
     }
 
     /// Opens another connection.
