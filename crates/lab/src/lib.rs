@@ -11,6 +11,7 @@ pub mod curve_command;
 pub mod databases;
 pub mod experiment;
 mod interrupt;
+mod nodes;
 mod output;
 pub mod plan_command;
 pub mod plant;

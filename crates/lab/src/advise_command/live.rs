@@ -38,11 +38,16 @@ pub fn ask(url: &str, tenant: Option<&str>) -> anyhow::Result<String> {
 
 /// Prints the advice of the server at `url`.
 pub(super) fn run(url: &str, tenant: Option<&str>, as_json: bool) -> anyhow::Result<()> {
-    let document: serde_json::Value = json::told(&ask(url, tenant)?).with_context(|| {
+    let document = json::told(&ask(url, tenant)?).with_context(|| {
         format!("{url} runs another version of Larder, whose advice this version cannot read")
     })?;
+    print(&document, as_json)
+}
+
+/// Prints advice, as a document or only its sentences.
+pub(super) fn print(document: &serde_json::Value, as_json: bool) -> anyhow::Result<()> {
     if as_json {
-        return json::print(&document);
+        return json::print(document);
     }
     for line in document["says"].as_array().into_iter().flatten() {
         println!("{}", line.as_str().unwrap_or_default());

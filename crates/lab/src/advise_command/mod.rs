@@ -8,6 +8,7 @@ mod cluster;
 mod live;
 mod offline;
 
+pub use cluster::ask_cluster;
 pub use live::ask;
 
 /// Advise what would make clients wait less: another size, a division, or Larder.
@@ -18,7 +19,8 @@ pub struct Args {
     /// redis://[user:password@]host[:port]
     #[arg(value_name = "URL", conflicts_with = "from")]
     url: Option<String>,
-    /// Node of a Larder cluster: asks all nodes, and merges their reports
+    /// Node of a cluster of Larders, or of Redis or Valkey with the module: asks all masters, and
+    /// merges their reports
     #[arg(long, value_name = "URL", conflicts_with_all = ["url", "from"])]
     cluster: Option<String>,
     /// Tenant to report on, instead of all
@@ -35,7 +37,7 @@ pub struct Args {
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands have the same signature")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     if let Some(url) = &args.cluster {
-        return cluster::run(url, args.offline.json);
+        return live::print(&ask_cluster(url)?, args.offline.json);
     }
     match &args.url {
         Some(url) => live::run(url, args.of.as_deref(), args.offline.json),

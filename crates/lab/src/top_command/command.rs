@@ -2,7 +2,7 @@
 
 use super::look::{Look, Source};
 use super::screen::Screen;
-use super::{larder, memcached, module, redis};
+use super::{cluster, larder, memcached, module, redis};
 use crate::capture_command::{memcached as stock, redis::Control};
 use anyhow::Context;
 use load::Place;
@@ -21,6 +21,9 @@ pub struct Args {
     /// memcached://host[:port]
     #[arg(default_value = "redis://127.0.0.1:6379")]
     url: String,
+    /// Node of a cluster: shows all masters as one server
+    #[arg(long, value_name = "URL", conflicts_with = "url")]
+    cluster: Option<String>,
     /// Seconds between two looks
     #[arg(long, default_value_t = 1.0)]
     every: f64,
@@ -32,13 +35,13 @@ pub struct Args {
     json: bool,
 }
 
-fn open(url: &str) -> anyhow::Result<Box<dyn Source>> {
-    Ok(match Place::parse(url)? {
+pub(super) fn open(place: &Place) -> anyhow::Result<Box<dyn Source>> {
+    Ok(match place {
         Place::Memcached(address) => {
-            Box::new(memcached::Memcached::new(stock::Control::connect(&address)?))
+            Box::new(memcached::Memcached::new(stock::Control::connect(address)?))
         }
         Place::Redis(address) => {
-            let mut server = Control::connect(&address)?;
+            let mut server = Control::connect(address)?;
             if server.info()?.contains_key("larder_version") {
                 Box::new(larder::Larder(server))
             } else if server.has_module()? {
@@ -56,7 +59,15 @@ fn open(url: &str) -> anyhow::Result<Box<dyn Source>> {
 /// # Errors
 /// The server cannot be reached, or speaks something else.
 pub fn look(url: &str, every: Duration) -> anyhow::Result<Look> {
-    look_twice(&mut *open(url)?, every)
+    look_twice(&mut *open(&Place::parse(url)?)?, every)
+}
+
+/// The look at the cluster of the server at `url`.
+///
+/// # Errors
+/// As [`look`], or the server is part of no cluster.
+pub fn look_at_cluster(url: &str, every: Duration) -> anyhow::Result<Look> {
+    look_twice(&mut cluster::Cluster::new(url)?, every)
 }
 
 fn look_twice(source: &mut dyn Source, every: Duration) -> anyhow::Result<Look> {
@@ -73,7 +84,10 @@ fn look_twice(source: &mut dyn Source, every: Duration) -> anyhow::Result<Look> 
 /// # Errors
 /// The server cannot be reached, or speaks something else.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut source = open(&args.url)?;
+    let mut source = match &args.cluster {
+        Some(url) => Box::new(cluster::Cluster::new(url)?),
+        None => open(&Place::parse(&args.url)?)?,
+    };
     let every = Duration::try_from_secs_f64(args.every.max(0.1))
         .context("--every is not a valid time: write a number of seconds")?;
     if args.json || args.once || !std::io::stdout().is_terminal() {

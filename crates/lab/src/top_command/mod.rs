@@ -3,8 +3,9 @@
 //! A *source* reads a server once a second and makes a look for the screen. A Larder tells
 //! everything (`larder.rs`), and so does the module in a Redis or Valkey (`module.rs`). Without the
 //! module, Redis and Valkey (`redis.rs`) tell their counts, as memcached does (`memcached.rs`).
-//! `screen.rs` draws the look.
+//! Of a cluster, the looks of all masters are one (`cluster.rs`). `screen.rs` draws the look.
 
+mod cluster;
 mod command;
 mod larder;
 mod look;
@@ -13,5 +14,6 @@ mod module;
 mod redis;
 mod screen;
 
-pub use command::{Args, look, run};
+pub use command::{Args, look, look_at_cluster, run};
 pub use look::Look;
+pub(crate) use module::report as report_of_module;

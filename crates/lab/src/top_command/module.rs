@@ -36,41 +36,66 @@ struct History {
 
 impl Source for Module {
     fn look(&mut self) -> anyhow::Result<Look> {
+        let plan: Plan = ask(&mut self.0, &["LARDER.PLAN", "JSON"])?;
         let info = self.0.info()?;
-        let tenants = self.ask(&["LARDER.TENANTS", "JSON"])?;
-        let plan = self.ask(&["LARDER.PLAN", "JSON"])?;
-        let history: History = self.ask(&["LARDER.HISTORY", BACK, "JSON"])?;
-        Ok(look(&info, tenants, plan, history.changes))
+        let report = read(&mut self.0, &info, &plan)?;
+        Ok(look(&info, &plan, &report))
     }
 }
 
-impl Module {
-    fn ask<T: DeserializeOwned>(&mut self, words: &[&str]) -> anyhow::Result<T> {
-        let text = self.0.text(words)?;
-        let answer = json::told(&text);
-        answer.with_context(|| {
-            format!(
-                "this version cannot read the module's answer to {}: install both of the same \
-                 version",
-                words[0]
-            )
-        })
+/// The report of a server with the module, made from what they tell.
+///
+/// # Errors
+/// The server does not answer, or its module is of another version.
+pub(crate) fn report(server: &mut Control) -> anyhow::Result<Report> {
+    let plan = ask(server, &["LARDER.PLAN", "JSON"])?;
+    let info = server.info()?;
+    let divided = server.text(&["INFO", "larder"])?;
+    let divided = divided.lines().find_map(|line| line.strip_prefix("larder_divided:"));
+    let mut report = read(server, &info, &plan)?;
+    if let Some(divided) = divided.and_then(|bytes| bytes.trim().parse().ok()).filter(|&b| b > 0) {
+        report.server.divided = divided;
     }
+    Ok(report)
 }
 
-fn look(info: &Fields, tenants: Vec<Tenant>, plan: Plan, changes: Vec<Change>) -> Look {
-    let count = |name: &str| number(info, name).unwrap_or_default();
-    let (name, version) = match info.get("valkey_version") {
+fn ask<T: DeserializeOwned>(server: &mut Control, words: &[&str]) -> anyhow::Result<T> {
+    let text = server.text(words)?;
+    let answer = json::told(&text);
+    answer.with_context(|| {
+        format!(
+            "this version cannot read the module's answer to {}: install both of the same version",
+            words[0]
+        )
+    })
+}
+
+fn read(server: &mut Control, info: &Fields, plan: &Plan) -> anyhow::Result<Report> {
+    let tenants = ask(server, &["LARDER.TENANTS", "JSON"])?;
+    let history: History = ask(server, &["LARDER.HISTORY", BACK, "JSON"])?;
+    Ok(told(info, tenants, plan, history.changes))
+}
+
+/// Name and version of the server.
+fn version(info: &Fields) -> (&'static str, String) {
+    match info.get("valkey_version") {
         Some(version) => ("valkey", version.clone()),
         None => ("redis", info.get("redis_version").cloned().unwrap_or_default()),
-    };
+    }
+}
+
+fn recipe(plan: &Plan) -> String {
+    plan.pilot.as_ref().map_or("static", |pilot| &pilot.recipe).to_owned()
+}
+
+fn told(info: &Fields, tenants: Vec<Tenant>, plan: &Plan, changes: Vec<Change>) -> Report {
+    let count = |name: &str| number(info, name).unwrap_or_default();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let recipe = plan.pilot.as_ref().map_or("static", |pilot| &pilot.recipe).to_owned();
     let server = Server {
-        version: version.clone(),
+        version: version(info).1,
         now_unix_s: now,
         uptime_s: count("uptime_in_seconds"),
-        recipe: recipe.clone(),
+        recipe: recipe(plan),
         policy: info.get("maxmemory_policy").cloned().unwrap_or_default(),
         maxmemory: count("maxmemory"),
         divided: count("maxmemory"),
@@ -78,16 +103,20 @@ fn look(info: &Fields, tenants: Vec<Tenant>, plan: Plan, changes: Vec<Change>) -
         resident: count("used_memory_rss"),
         machine: count("total_system_memory"),
         clients: count("connected_clients"),
-        sampled: plan.pilot.map_or(0.0, |pilot| pilot.rate),
+        sampled: plan.pilot.as_ref().map_or(0.0, |pilot| pilot.rate),
         ..Server::default()
     };
     let recent = all(&tenants);
-    let report = Report { server, recent, tenants, changes, ..Report::default() };
+    Report { server, recent, tenants, changes, ..Report::default() }
+}
+
+fn look(info: &Fields, plan: &Plan, report: &Report) -> Look {
+    let ((name, version), recipe) = (version(info), recipe(plan));
     // The text behind the colon says how to change the state.
     let state = plan.state.split(':').next().unwrap_or_default();
     Look {
         server: format!("{name} {version} with Larder's module, recipe {recipe}: {state}"),
-        ..larder::look(&report)
+        ..larder::look(report)
     }
 }
 
@@ -122,7 +151,8 @@ mod tests {
             "pilot": {"recipe": "kredis", "rate": 0.5, "epoch": 3}}"#;
         let change = Change { text: "a plan is in force".to_owned(), ..Change::default() };
         let tenants = vec![tenant("web"), tenant("jobs")];
-        let look = look(&info.into(), tenants, serde_json::from_str(plan).unwrap(), vec![change]);
+        let (info, plan) = (info.into(), serde_json::from_str(plan).unwrap());
+        let look = look(&info, &plan, &told(&info, tenants, &plan, vec![change]));
         assert_eq!(
             look.server,
             "valkey 8.0.1 with Larder's module, recipe kredis: it only observes"
