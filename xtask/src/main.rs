@@ -9,6 +9,7 @@ mod bench_network;
 mod bench_server;
 mod built;
 mod checked;
+mod cluster;
 mod curves;
 mod live;
 mod process;
@@ -62,6 +63,9 @@ Usage: cargo x <chore>
            (600); the memcached in PATH, or the one that MEMCACHED names
   bench lhd TRACE…
            miss ratios of the store's LHD, compared with the simulator's
+  cluster valkey [SERVER [MEMORY]] [-- COMMAND…]
+           three masters of SERVER (valkey-server) with MEMORY (100mb) each, a replica of each, and
+           the module: until Enter, or while COMMAND runs, with the address in LARDER_CLUSTER
   curves DIR [N]
            errors of the curve models on the first N requests (300000) of the traces in DIR
   live NAME|all [--quick] [--rounds N] [--traces DIR] [--peer NAME=COMMAND]
@@ -184,6 +188,7 @@ fn main() -> Result<()> {
             let limit = words.next().map_or(Ok(300_000), |text| text.parse())?;
             curves::run(folder.as_ref(), limit)
         }
+        Some("cluster") => cluster::run(words),
         Some("live") => live::run(words),
         Some("race") => race::run(words),
         Some("soak") => soak::run(words),

@@ -4,10 +4,13 @@
 //! their misses. `instructions` and `throughput` measure the cost of a GET. `singles` and `dlru`
 //! replay one trace at a time. `soak` looks for errors under valgrind.
 
+mod client;
 mod costs;
 mod mix;
 pub(crate) mod soak;
 mod traces;
+
+pub(crate) use client::{Client, words};
 
 use crate::built::path as built;
 use crate::process::{Process, free_port};

@@ -8,12 +8,10 @@
 //! has ever seen. The module is then reloaded six times as often, and resident memory is the
 //! server's alone.
 
-use super::{FORM, built, start};
+use super::{Client, FORM, built, start, words};
 use crate::process::Process;
 use anyhow::{Context, Result, ensure};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// Commands that are sent at once.
@@ -50,54 +48,6 @@ const RECIPES: [&str; 8] = [
     "dlru:interval=2000:rate=0.5",
     "static",
 ];
-
-/// A connection.
-struct Client(BufReader<TcpStream>);
-
-impl Client {
-    fn connect(server: &Process) -> Result<Self> {
-        let stream = TcpStream::connect(("127.0.0.1", server.port))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(120)))?;
-        Ok(Self(BufReader::new(stream)))
-    }
-
-    /// Sends commands at once; returns the texts of their replies.
-    fn ask(&mut self, commands: &[Vec<String>]) -> Result<Vec<String>> {
-        let mut bytes = vec![];
-        for words in commands {
-            write!(bytes, "*{}\r\n", words.len())?;
-            for word in words {
-                write!(bytes, "${}\r\n{word}\r\n", word.len())?;
-            }
-        }
-        self.0.get_mut().write_all(&bytes)?;
-        commands.iter().map(|_| self.reply()).collect()
-    }
-
-    fn reply(&mut self) -> Result<String> {
-        let mut line = String::new();
-        ensure!(self.0.read_line(&mut line)? > 0, "the server closed the connection");
-        let rest = line.trim_end().get(1..).context("an empty reply")?;
-        match (&line[..1], rest.parse::<i64>()) {
-            ("$", Ok(length @ 0..)) => {
-                let mut bulk = vec![0; length as usize + 2];
-                self.0.read_exact(&mut bulk)?;
-                Ok(String::from_utf8_lossy(&bulk).into_owned())
-            }
-            ("*", Ok(length)) => {
-                let all: Result<Vec<_>> = (0..length).map(|_| self.reply()).collect();
-                Ok(all?.join("\n"))
-            }
-            _ => Ok(rest.to_owned()),
-        }
-    }
-}
-
-/// A command of words without blanks.
-fn words(line: &str) -> [Vec<String>; 1] {
-    [line.split(' ').map(str::to_owned).collect()]
-}
 
 /// A multiplicative generator, which is random enough for commands.
 struct Dice(u64);
@@ -255,7 +205,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let quarter = residents.len() / 4;
     let early = mean(&residents[quarter..2 * quarter]);
     let late = mean(&residents[3 * quarter..]);
-    owner.0.get_mut().write_all(b"SHUTDOWN NOSAVE\r\n")?;
+    owner.send(b"SHUTDOWN NOSAVE\r\n")?;
     server.child.wait()?;
     let text = if is_plain { None } else { Some(fs::read_to_string(&log)?) };
     let (count, of_module) = text.as_deref().map_or((0, vec![]), findings);
