@@ -15,6 +15,7 @@
 //!   contents   items of tenants, with the counters that follow them; `Contents` finds, puts an
 //!              item into reserved room, and takes it out
 //!   tenant     the part of one tenant in one shard
+//!   compression  the stored form of compressed values, dictionaries
 //!   learning   samples, costs of misses, lifetimes, evicted keys
 //!   items      one item; tables, pages, trees, the timing wheel
 //!   sync  bytes    locks and atomics; counters of bytes and the types of calls
@@ -31,6 +32,7 @@
 #![deny(unsafe_code)]
 
 mod bytes;
+mod compression;
 mod contents;
 mod items;
 mod learning;
@@ -41,12 +43,15 @@ mod sync;
 mod tenant;
 mod victims;
 
-pub use bytes::config::{Bounds, Config, Evictable, Pool, Slab};
+pub use bytes::config::{Bounds, Compression, Config, Evictable, Pool, Slab};
 pub use bytes::error::Error;
 pub use bytes::key::{Key, Now, Scope};
 pub use bytes::stats::{
-    Counters, Len, PenaltyClassStats, PenaltyStats, SizeCounts, Swept, TenantStats,
+    CompressionStats, Counters, Len, PenaltyClassStats, PenaltyStats, SizeCounts, Swept,
+    TenantStats,
 };
+pub use compression::codec::decompress_stored;
+pub use compression::form::Corrupt;
 pub use items::dump_index::Loaded;
 pub use items::item::charge;
 pub use items::sizes::size_class::{Move, SizeClass, SizeClassStats};

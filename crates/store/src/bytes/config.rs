@@ -75,6 +75,18 @@ impl Evictable {
     }
 }
 
+/// Whether values are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// None.
+    #[default]
+    No,
+    /// Those for which the memory that they free is worth more than the time that they take.
+    Auto,
+    /// All, when they are written: for tests.
+    Always,
+}
+
 /// Items that compete only among themselves, for one budget, under one policy.
 #[derive(Clone, Debug)]
 pub struct Pool {

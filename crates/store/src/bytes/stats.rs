@@ -116,6 +116,31 @@ pub struct TenantStats {
     pub penalty: PenaltyStats,
 }
 
+/// The compressed items of one tenant, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompressionStats {
+    /// Compressed items.
+    pub items: u64,
+    /// Bytes of their values, plain.
+    pub plain: Bytes,
+    /// Bytes of their values as they are stored.
+    pub stored: Bytes,
+    /// Dictionaries.
+    pub dictionaries: usize,
+    /// Bytes of the dictionaries.
+    pub dictionary_bytes: Bytes,
+    /// Values decompressed for requests since the start.
+    pub reads: u64,
+    /// Processor time for them, in nanoseconds.
+    pub read_nanos: u64,
+    /// Values compressed since the start, stored or not.
+    pub writes: u64,
+    /// Processor time for them, in nanoseconds.
+    pub write_nanos: u64,
+    /// Corrupt values found, each of which became a miss.
+    pub corrupt: u64,
+}
+
 /// The outcome of [`Store::sweep`](crate::Store::sweep).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {

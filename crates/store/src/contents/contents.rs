@@ -63,6 +63,8 @@ pub(crate) struct Contents {
     pub(crate) cost_hint: u8,
     /// Whether items were removed without an access since the sweep's last walk ended.
     pub(crate) emptied: bool,
+    /// Whether each write compresses its value, for tests.
+    pub(crate) compresses_all: bool,
     /// Whether a tenant may have pages without items.
     pub(super) has_idle: bool,
     /// Whether an item here may have an expiry, for callers without a lock.
@@ -115,6 +117,8 @@ pub(crate) fn view<'a>(
 ) -> Item<'a> {
     Item {
         value: item.value(),
+        is_compressed: item.is_compressed(),
+        hidden: 0,
         kind: item.kind(),
         expires: item.expires(),
         key_len: item.key().len(),
@@ -152,6 +156,7 @@ impl Contents {
             has_wheels: false,
             cost_hint: 0,
             emptied: false,
+            compresses_all: false,
             has_idle: false,
             expires,
             #[cfg(test)]
@@ -283,6 +288,14 @@ impl Contents {
             }
         }
         None
+    }
+
+    /// Counts the last read of a tenant as a miss after all, because the value is corrupt.
+    #[cold]
+    pub(crate) fn read_was_a_miss(&mut self, tenant: TenantId) {
+        let counters = &mut self.tenant_mut(tenant).counters;
+        counters.hits = counters.hits.saturating_sub(1);
+        counters.misses += 1;
     }
 
     /// Refreshes an item.

@@ -11,6 +11,7 @@ pub(crate) mod draw;
 pub(crate) mod expiries;
 pub(crate) mod ghosts;
 pub(crate) mod need;
+pub(crate) mod plain;
 pub(crate) mod put;
 pub(crate) mod restoring;
 pub(crate) mod shared_reads;

@@ -11,6 +11,7 @@ use crate::learning::lifetimes::lived;
 use crate::learning::removals;
 use crate::tenant::tenant::TenantShard;
 use crate::{Key, Now};
+use base::TenantId;
 use policy::rank::Stamps;
 
 impl Contents {
@@ -80,6 +81,9 @@ impl Contents {
     ) -> Freed {
         let tenant = &mut self.tenants[key.tenant as usize];
         let before = tenant.table.bytes();
+        if parts.is_compressed {
+            tenant.compressed.enters(parts.value[0]);
+        }
         let item = tenant.pages.write(parts, stamps);
         tenant.table.insert(self.seed, key.hash, item);
         let charge = tenant.pages.classes().charge(parts.contents());
@@ -99,13 +103,20 @@ impl Contents {
         let tenant = &mut self.tenants[key.tenant as usize];
         let item = tenant.table.get(place);
         let had_expiry = item.expires().is_some();
-        let before = removals::value_before(tenant.removals.as_deref(), item);
+        let before = removals::value_before(tenant.removals.as_deref(), item, &tenant.compressed);
         let mut freed = Freed::NOTHING;
         if need.chunk.is_none() {
+            let TenantShard { table, compressed, .. } = tenant;
+            if table.get(place).is_compressed() {
+                compressed.leaves(table.get(place).value());
+            }
+            if parts.is_compressed {
+                compressed.enters(parts.value[0]);
+            }
             let mut item = tenant.table.get_mut(place);
             let fits = item.overwrite(tenant.pages.classes(), parts.value[0], parts.expires);
             debug_assert!(fits, "no chunk is needed");
-            item.set_kind(parts.kind);
+            item.set_kind(parts.kind, parts.is_compressed);
             item.set_stamps(need.stamps);
         } else {
             let item = tenant.pages.write(parts, need.stamps);
@@ -125,6 +136,27 @@ impl Contents {
         if let (Some(removals), Some(before)) = (removals, before) {
             removals.replaced(key.bytes, &before);
         }
+        freed
+    }
+}
+
+impl Contents {
+    /// Replaces the value of an item by its other form, plain or compressed, in another chunk, for
+    /// which there is room. Returns what is free afterwards.
+    pub(crate) fn put_form(
+        &mut self,
+        at: TenantId,
+        (place, hash): (Slot, u64),
+        value: &[u8],
+        is_compressed: bool,
+    ) -> Freed {
+        let tenant = self.tenant_mut(at);
+        let TenantShard { table, pages, .. } = tenant;
+        let item = table.get(place);
+        let parts = Parts { is_compressed, ..item.parts([value, b""], item.expires()) };
+        let copy = pages.write(&parts, item.stamps());
+        let freed = tenant.exchange(place, hash, copy);
+        self.has_idle |= tenant.pages.has_idle();
         freed
     }
 }

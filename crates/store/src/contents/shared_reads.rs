@@ -207,6 +207,7 @@ impl Contents {
             && !self.tap.sees(key)
             && !self.counts_sizes
             && !self.renews
+            && !self.compresses_all
             && self.restoring.is_none()
             && tenant.away.is_none()
             && !listens(tenant.removals.as_deref());
@@ -237,12 +238,16 @@ impl Contents {
         place: Slot,
         parts: &Parts,
     ) {
-        let TenantShard { table, pages, .. } = &mut self.tenants[usize::from(key.tenant)];
+        let TenantShard { table, pages, compressed, .. } =
+            &mut self.tenants[usize::from(key.tenant)];
         let items = table.about();
         let mut item = table.get_mut(place);
+        if item.view().is_compressed() {
+            compressed.leaves(item.view().value());
+        }
         let is_replaced = item.overwrite(pages.classes(), parts.value[0], None);
         debug_assert!(is_replaced, "there is room");
-        item.set_kind(parts.kind);
+        item.set_kind(parts.kind, false);
         let tick = buffer.now() + 1;
         let mut stamps = item.view().stamps();
         let (tenant, class) = (key.tenant, stamps.class);

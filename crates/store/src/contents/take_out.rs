@@ -49,7 +49,7 @@ impl Contents {
         let item = tenant.table.get(place);
         if let Some(cause) = exit.cause() {
             lifetimes::record_end(lived, at, item, tick);
-            removals::leaves(&mut tenant.removals, item, cause, tick);
+            removals::leaves(&mut tenant.removals, item, cause, tick, &tenant.compressed);
         }
         if exit == Exit::Expired {
             self.tap.see_dead(at, tick, || hash_of(self.seed, item.db(), item.key()));

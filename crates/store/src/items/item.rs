@@ -11,7 +11,8 @@
 //! ```
 //!
 //! The header holds the data of every eviction policy, whichever is active, so a change of policy
-//! touches no item. `last`, `born`, `class` and `hits` are its [`Stamps`]. Ticks count the accesses
+//! touches no item. `last`, `born`, `class` and `hits` are its [`Stamps`]. A flag says that the value
+//! is a compressed one (`compression/form.rs`). Ticks count the accesses
 //! to the shard, and the sweep refreshes the stamps. Threads that read the item at the same time
 //! write the stamps as two words, each of which is whole; of two hits one may be lost. All other
 //! fields change only while no other thread sees the item. Most keys are shorter than 256 bytes and
@@ -38,6 +39,10 @@ pub(crate) const ALIGN: usize = 4;
 const EXPIRES: u8 = 1;
 /// Flag: the lengths are among the options.
 const LONG: u8 = 2;
+/// Flag: the value is compressed.
+const COMPRESSED: u8 = 4;
+/// Flag: compression was tried, and the value does not shrink enough.
+const DENSE: u8 = 8;
 /// The upper half of the flags is the caller's *kind*: the caller's type of the value.
 const KIND_SHIFT: u32 = 4;
 
@@ -94,6 +99,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) expires: Option<u64>,
     /// The caller's kind of value, below 16.
     pub(crate) kind: u8,
+    /// Whether the value is a compressed one.
+    pub(crate) is_compressed: bool,
 }
 
 impl<'a> Parts<'a> {
@@ -104,7 +111,17 @@ impl<'a> Parts<'a> {
         kind: u8,
         expires: Option<u64>,
     ) -> Self {
-        Self { db: key.db, key: key.bytes, value: [value, b""], expires, kind }
+        let (db, key) = (key.db, key.bytes);
+        Self { db, key, value: [value, b""], expires, kind, is_compressed: false }
+    }
+
+    /// These parts with a stored value in place of the plain one, if there is one.
+    #[inline]
+    pub(crate) fn or_stored(self, stored: Option<&'a [u8]>) -> Self {
+        match stored {
+            Some(stored) => Self { value: [stored, b""], is_compressed: true, ..self },
+            None => self,
+        }
     }
 
     /// Bytes of the header, the options, the key and the value.
@@ -135,6 +152,7 @@ impl Raw {
             db: parts.db,
             flags: if parts.expires.is_some() { EXPIRES } else { 0 }
                 | if is_long { LONG } else { 0 }
+                | if parts.is_compressed { COMPRESSED } else { 0 }
                 | parts.kind << KIND_SHIFT,
         };
         let raw = Self(base);
@@ -327,6 +345,17 @@ impl<'a> Ref<'a> {
         self.raw.header().flags >> KIND_SHIFT
     }
 
+    /// Whether the value is a compressed one.
+    #[inline]
+    pub(crate) fn is_compressed(self) -> bool {
+        self.raw.header().flags & COMPRESSED != 0
+    }
+
+    /// Whether compression was tried in vain.
+    pub(crate) fn is_dense(self) -> bool {
+        self.raw.header().flags & DENSE != 0
+    }
+
     #[inline]
     pub(crate) fn expires(self) -> Option<u64> {
         self.raw.expires()
@@ -393,7 +422,8 @@ impl<'a> Ref<'a> {
 
     /// The parts of this item with another value and expiry.
     pub(crate) fn parts(self, value: [&'a [u8]; 2], expires: Option<u64>) -> Parts<'a> {
-        Parts { db: self.db(), key: self.key(), value, expires, kind: self.kind() }
+        let (db, key, kind) = (self.db(), self.key(), self.kind());
+        Parts { db, key, value, expires, kind, is_compressed: self.is_compressed() }
     }
 }
 
@@ -422,12 +452,19 @@ impl Mut<'_> {
         self.view().stamp(stamps);
     }
 
-    /// Sets the caller's kind of the value.
+    /// Sets the caller's kind of a new value, and whether it is compressed.
     #[inline]
-    pub(crate) fn set_kind(&mut self, kind: u8) {
+    pub(crate) fn set_kind(&mut self, kind: u8, is_compressed: bool) {
         let header = self.raw.header();
-        let flags = header.flags & ((1 << KIND_SHIFT) - 1) | kind << KIND_SHIFT;
+        let form = if is_compressed { COMPRESSED } else { 0 };
+        let flags = header.flags & (EXPIRES | LONG) | form | kind << KIND_SHIFT;
         self.raw.set_header(Header { flags, ..header });
+    }
+
+    /// Notes that the value does not shrink enough.
+    pub(crate) fn set_dense(&mut self) {
+        let header = self.raw.header();
+        self.raw.set_header(Header { flags: header.flags | DENSE, ..header });
     }
 
     /// Replaces value and expiry if the class stays the same. Returns whether it did.
@@ -565,7 +602,8 @@ mod tests {
     }
 
     fn made(key: &[u8], value: &[u8], expires: Option<u64>) -> Made {
-        let parts = Parts { db: 3, key, value: [value, b""], expires, kind: 5 };
+        let value = [value, &b""[..]];
+        let parts = Parts { db: 3, key, value, expires, kind: 5, is_compressed: false };
         let sizes = SizeClasses::new(64 << 10, 64 << 10, 48, 1.25);
         let mut chunk = vec![0; sizes.charge(parts.contents()) as usize / ALIGN];
         let base = NonNull::new(chunk.as_mut_ptr().cast()).unwrap();

@@ -26,6 +26,10 @@ pub struct Item<'a> {
     /// The penalty class, 1 to 16, or 0 if no fetch of the key was timed.
     pub penalty_class: u8,
     pub(crate) contents: u64,
+    /// Whether the value is not yet decompressed.
+    pub(crate) is_compressed: bool,
+    /// Bytes of a compressed value that is not shown; 0 if the value is shown.
+    pub(crate) hidden: usize,
     /// `None` for an item outside a store.
     pub(crate) sizes: Option<&'a SizeClasses>,
     pub(crate) trees: Option<&'a Trees>,
@@ -44,9 +48,16 @@ impl<'a> Item<'a> {
             hits: 0,
             penalty_class: 0,
             contents: 0,
+            is_compressed: false,
+            hidden: 0,
             sizes: None,
             trees: None,
         }
+    }
+
+    /// Bytes of the value, even if it is not shown.
+    pub const fn value_len(&self) -> usize {
+        if self.hidden > 0 { self.hidden } else { self.value.len() }
     }
 
     /// Bytes charged for the item, including its header, rounding and tree, without its share of

@@ -7,6 +7,8 @@
 //! every removed item. So it misses none, and sees the value. Without either, a removal costs one
 //! check of a pointer.
 
+use crate::compression::counts::Compressed;
+use crate::compression::form::plain_len;
 use crate::items::item::Ref;
 use base::TenantId;
 use std::sync::Arc;
@@ -69,9 +71,10 @@ pub(crate) fn leaves(
     item: Ref,
     cause: RemovalCause,
     tick: u64,
+    compressed: &Compressed,
 ) {
     if let Some(removals) = removals {
-        removals.report(item, cause, tick);
+        removals.report(item, cause, tick, compressed);
     }
 }
 
@@ -83,15 +86,30 @@ pub(crate) fn listens(removals: Option<&Removals>) -> bool {
 
 /// A copy of the value of an item that may be replaced, if there is a listener.
 #[inline]
-pub(crate) fn value_before(removals: Option<&Removals>, item: Ref) -> Option<Vec<u8>> {
-    listens(removals).then(|| item.value().to_vec())
+pub(crate) fn value_before(
+    removals: Option<&Removals>,
+    item: Ref,
+    compressed: &Compressed,
+) -> Option<Vec<u8>> {
+    let copy = || with_plain(item, compressed, <[u8]>::to_vec);
+    if listens(removals) { Some(copy()) } else { None }
+}
+
+/// Shows the plain value of an item, or nothing if it is corrupt.
+fn with_plain<R>(item: Ref, compressed: &Compressed, show: impl FnOnce(&[u8]) -> R) -> R {
+    if !item.is_compressed() {
+        return show(item.value());
+    }
+    let plain = compressed.plain(item.value());
+    show(plain.as_deref().unwrap_or_default())
 }
 
 impl Removals {
     #[cold]
-    fn report(&mut self, item: Ref, cause: RemovalCause, tick: u64) {
+    fn report(&mut self, item: Ref, cause: RemovalCause, tick: u64, compressed: &Compressed) {
         if let Some(listener) = &self.listener {
-            listener(self.tenant, item.key(), item.value(), cause);
+            let tell = |value: &[u8]| listener(self.tenant, item.key(), value, cause);
+            with_plain(item, compressed, tell);
         }
         let Some(list) = &mut self.list else { return };
         if !matches!(cause, RemovalCause::Evicted | RemovalCause::Expired) {
@@ -108,7 +126,7 @@ impl Removals {
             cause,
             idle: if cause == RemovalCause::Evicted { item.stamps().age(tick) } else { 0 },
             hits: item.stamps().hits,
-            size: item.value().len(),
+            size: if item.is_compressed() { plain_len(item.value()) } else { item.value().len() },
             expires: item.expires(),
         });
     }

@@ -252,7 +252,13 @@ impl Room {
     }
 
     /// The statistics of a class. If too few victims are known, more are chosen but not evicted.
-    fn asked(&mut self, contents: &mut Contents, of: SizeClass, evicts: bool, now: Now) -> Class {
+    pub(super) fn asked(
+        &mut self,
+        contents: &mut Contents,
+        of: SizeClass,
+        evicts: bool,
+        now: Now,
+    ) -> Class {
         for _ in 0..FAKES {
             let known = self.class_state(contents, of, evicts);
             if known.is_known() || known.pages == 0 {

@@ -7,6 +7,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod balance;
+pub(crate) mod compress;
 pub(crate) mod evict;
 pub(crate) mod evict_page;
 pub(crate) mod evict_tree;

@@ -1,5 +1,6 @@
 //! Changes to a collection: one item, with its shard locked.
 
+use crate::compression::codec::Plain;
 use crate::contents::need::Need;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::entry::Probe;
@@ -24,6 +25,8 @@ pub struct Edit<'s, 'k> {
     key: Key<'k>,
     now: Now,
     place: Option<Slot>,
+    /// The plain value of a compressed item.
+    plain: Option<Plain>,
 }
 
 impl std::fmt::Debug for Edit<'_, '_> {
@@ -41,14 +44,23 @@ impl<'s, 'k> Edit<'s, 'k> {
         now: Now,
         place: Option<Slot>,
     ) -> Self {
-        Self { around, shard, key, now, place }
+        let mut edit = Self { around, shard, key, now, place, plain: None };
+        edit.open(place);
+        edit
+    }
+
+    /// Shows the item at a place from now on.
+    fn open(&mut self, place: Option<Slot>) {
+        let Self { around, shard, key, .. } = self;
+        (self.place, self.plain) = shard.contents_mut().open(key, place, &around.budget.memory);
     }
 }
 
 impl Edit<'_, '_> {
     /// The item, if there is one.
     pub fn item(&self) -> Option<Item<'_>> {
-        self.place.map(|place| self.shard.contents().view(&self.key, place))
+        let view = |place| self.shard.contents().view(&self.key, place);
+        self.place.map(|place| view(place).with_plain(self.plain.as_ref()))
     }
 
     /// The item's tree, if it is a collection.
@@ -66,7 +78,8 @@ impl Edit<'_, '_> {
     }
 
     fn find(&mut self) {
-        self.place = self.shard.contents().place(&self.key);
+        let place = self.shard.contents().place(&self.key);
+        self.open(place);
     }
 
     /// Turns the item into a collection, whatever it was before. The value holds `note` after the

@@ -41,6 +41,8 @@ impl Shard {
         let (contents, room) = self.parts();
         contents.note_change(key);
         around.budget.check_value(parts.value[0].len())?;
+        let stored = contents.compressed_always(parts);
+        let parts = &parts.or_stored(stored.as_deref());
         let need = contents.need(key, found, parts);
         let reserved = room.reserve(contents, around, &need, now)?;
         let freed = contents.put(key, parts, &need, reserved, now);
@@ -58,6 +60,8 @@ impl Shard {
         now: Now,
     ) -> Result<(), Error> {
         let (contents, room) = self.parts();
+        let stored = contents.compressed_always(parts);
+        let parts = &parts.or_stored(stored.as_deref());
         let need = Need::new_item(key, parts, stamps);
         let reserved = room.reserve(contents, around, &need, now)?;
         let freed = contents.put(key, parts, &need, reserved, now);
@@ -118,11 +122,42 @@ impl Shard {
         now: Now,
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
-        let found = self.contents_mut().touch(key, now, &around.budget.memory);
-        let item = found.map(|place| self.contents().view(key, place));
+        let contents = self.contents_mut();
+        let found = contents.touch(key, now, &around.budget.memory);
+        let (found, plain) = contents.open(key, found, &around.budget.memory);
+        let item = found.map(|place| contents.view(key, place).with_plain(plain.as_ref()));
         let (change, result) = f(item.as_ref());
         self.apply(around, key, found, &change, now)?;
         Ok(result)
+    }
+
+    /// Appends to a compressed value, or overwrites a part of it: the value is plain afterwards.
+    #[cold]
+    fn change_compressed(
+        &mut self,
+        around: &Around<'_>,
+        key: &Key,
+        place: Slot,
+        change: &Change,
+        now: Now,
+    ) -> Result<(), Error> {
+        let contents = self.contents();
+        let item = contents.get(key, place);
+        let (kind, expires) = (item.kind(), item.expires());
+        let Some(Ok(plain)) = contents.plain(key.tenant, item) else { return Ok(()) };
+        let value = match change {
+            Change::Append(more) => [&plain, *more].concat(),
+            Change::Patch(at, bytes) => {
+                let mut value = plain.to_vec();
+                let end = at.saturating_add(bytes.len());
+                let Some(part) = value.get_mut(*at..end) else { return Ok(()) };
+                part.copy_from_slice(bytes);
+                value
+            }
+            _ => return Ok(()),
+        };
+        drop(plain);
+        self.set(around, key, Some(place), &Parts::of(key, &value, kind, expires), now)
     }
 
     /// Makes a change, such as the result of the closure of
@@ -145,6 +180,11 @@ impl Shard {
             }
             (Change::Append(value), None) => {
                 self.set(around, key, None, &Parts::of(key, value, 0, None), now)
+            }
+            (Change::Append(_) | Change::Patch(..), Some(place))
+                if self.contents().get(key, place).is_compressed() =>
+            {
+                self.change_compressed(around, key, place, change, now)
             }
             (Change::Append(more), Some(place)) => self.append(around, key, place, more, now),
             (Change::Patch(at, bytes), Some(place)) => {

@@ -2,6 +2,7 @@
 
 use crate::bytes::account::Account;
 use crate::bytes::config::Slab;
+use crate::compression::counts::Work;
 use crate::items::pages::pages::Pages;
 use crate::items::sizes::division::PAGES;
 use crate::learning::penalty_classes::PenaltyClassCounts;
@@ -91,7 +92,9 @@ impl Store {
             let (contents, room) = shard.parts();
             for account in admin.accounts.iter().skip(contents.tenants.len()) {
                 let pages = Pages::new(&self.arena, &self.sizes, held);
-                contents.tenants.push(TenantShard::new(Arc::clone(account), pages));
+                let at = contents.tenants.len();
+                let tenant = TenantShard::new(Arc::clone(account), pages, &admin.work[at]);
+                contents.tenants.push(tenant);
             }
             room.set_pools(contents, &pools);
             Self::teach(admin, contents);
@@ -114,6 +117,7 @@ impl Store {
         account.take(bytes);
         self.budget.memory.take(bytes);
         admin.accounts.push(account);
+        admin.work.push(Work::new(self.nanos));
         self.publish(&mut admin);
         (admin.accounts.len() - 1) as TenantId
     }

@@ -79,7 +79,7 @@ impl Store {
         shard.room_in_index(&self.around(), dump.tenant, now)?;
         let seed = self.seed;
         let Contents { tenants, clock: ShardClock { tick, .. }, .. } = shard.contents_mut();
-        let TenantShard { table, pages, trees, away: Some(away), .. } =
+        let TenantShard { table, pages, trees, away: Some(away), compressed, .. } =
             &mut tenants[usize::from(dump.tenant)]
         else {
             return next;
@@ -98,12 +98,19 @@ impl Store {
                 if !is_wanted {
                     return;
                 }
+                let plain = match item.is_compressed().then(|| compressed.plain(item.value())) {
+                    Some(Ok(plain)) => Some(plain),
+                    Some(Err(_)) => return,
+                    None => None,
+                };
                 away.index.insert(hash, dump.block << 8 | u64::from(item.db()));
                 copied += 1;
-                bytes += item.key().len() + item.value().len() + trees.bytes_of(item) as usize;
                 let (tenant, db, key) = (dump.tenant, item.db(), item.key());
                 let stamps = item.stamps();
+                let tree = trees.bytes_of(item) as usize;
                 let item = view(item, stamps, stamps.age(*tick), sizes, trees);
+                let item = item.with_plain(plain.as_ref());
+                bytes += key.len() + item.value.len() + tree;
                 visit(&ScanItem { tenant, db, key, item });
             });
             if position >= END {

@@ -2,6 +2,7 @@
 //! the other files have walks, settings, reports and the sweep.
 
 pub(crate) mod admin;
+pub(crate) mod compress;
 pub(crate) mod detached;
 pub(crate) mod dump;
 pub(crate) mod learn;

@@ -1,8 +1,9 @@
 //! Walks over many items: scans, random keys, counts, flushes.
 
 use crate::Store;
+use crate::contents::contents::Contents;
 use crate::items::table::item_table::END;
-use crate::{Len, Now, ScanItem, Scope};
+use crate::{Item, Len, Now, ScanItem, Scope};
 use base::TenantId;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 impl Store {
     /// Walks through the live items of `scope`, about `count` per call. Pass 0 as the first cursor,
     /// then the last result, until the result is 0. An item that exists during the whole walk is
-    /// shown exactly once.
+    /// shown exactly once. A compressed value is not shown, as in [`Store::glance`].
     pub fn scan(
         &self,
         scope: Scope,
@@ -18,6 +19,33 @@ impl Store {
         count: usize,
         now: Now,
         mut visit: impl FnMut(&ScanItem),
+    ) -> u64 {
+        self.walk(scope, (cursor, count), now, |_, (tenant, db, key), item| {
+            visit(&ScanItem { tenant, db, key, item: item.without_plain() });
+        })
+    }
+
+    /// Like [`Store::scan`], and shows all values.
+    pub fn scan_values(
+        &self,
+        scope: Scope,
+        cursor: u64,
+        count: usize,
+        now: Now,
+        mut visit: impl FnMut(&ScanItem),
+    ) -> u64 {
+        self.walk(scope, (cursor, count), now, |contents, name, item| {
+            contents.show(name, item, &mut visit);
+        })
+    }
+
+    /// Does the work of [`Store::scan`].
+    fn walk(
+        &self,
+        scope: Scope,
+        (cursor, count): (u64, usize),
+        now: Now,
+        mut visit: impl FnMut(&Contents, (TenantId, u8, &[u8]), Item<'_>),
     ) -> u64 {
         let (mut cursor, count) = (Cursor::from(cursor), count.max(1));
         if let Some(tenant) = scope.tenant
@@ -46,7 +74,7 @@ impl Store {
                     let (tenant, db) = (cursor.tenant as TenantId, item.db());
                     if scope.db.is_none_or(|only| only == db) && !item.is_dead(now.unix_ms) {
                         let (key, item) = (item.key(), shard.contents().view_of(tenant, item));
-                        visit(&ScanItem { tenant, db, key, item });
+                        visit(shard.contents(), (tenant, db, key), item);
                         shown += 1;
                     }
                 });
@@ -59,7 +87,8 @@ impl Store {
         cursor.into()
     }
 
-    /// Shows a random live item of `scope` to `read`; `None` if there is none.
+    /// Shows a random live item of `scope` to `read`; `None` if there is none. A compressed value is
+    /// not shown.
     pub fn random_key<R>(
         &self,
         scope: Scope,
@@ -76,8 +105,8 @@ impl Store {
             let mut shard = self.shards[(first + at) % self.shards.len()].write_drained();
             if let Some((tenant, place)) = shard.contents_mut().draw(scope, now) {
                 let item = shard.contents().tenant(tenant).table.get(place);
-                let (db, key, item) =
-                    (item.db(), item.key(), shard.contents().view_of(tenant, item));
+                let (db, key) = (item.db(), item.key());
+                let item = shard.contents().view_of(tenant, item).without_plain();
                 return Some(read(&ScanItem { tenant, db, key, item }));
             }
         }

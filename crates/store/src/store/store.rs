@@ -30,6 +30,7 @@
 //! actual use, and a limit on them limits the memory at every instant.
 
 use crate::bytes::account::Account;
+use crate::compression::counts::Work;
 use crate::contents::shared_reads::SharedRead;
 use crate::items::item::Parts;
 use crate::items::pages::arena::Arena;
@@ -38,6 +39,7 @@ use crate::learning::lifetimes::Lifetimes;
 use crate::learning::watching::Watching;
 use crate::shard::edit::Edit;
 use crate::shard::shard::Shard;
+use crate::store::compress::CompressionState;
 use crate::sync::big_reader::{BigReaderLock, READER_SLOTS_MAX, Write};
 use crate::sync::shim::{AtomicBool, AtomicU64, AtomicUsize, Mutex, thread_number};
 use crate::victims::budget::{Around, Budget};
@@ -78,10 +80,15 @@ pub struct Store {
     pub(crate) waiting: AtomicUsize,
     /// The shard where the next sweep begins.
     pub(crate) sweep_at: AtomicUsize,
+    /// A clock in nanoseconds.
+    pub(crate) nanos: fn() -> u64,
+    pub(crate) compression: CompressionState,
 }
 
 pub(crate) struct Admin {
     pub(crate) accounts: Vec<Arc<Account>>,
+    /// Work of compression, by tenant.
+    pub(crate) work: Vec<Arc<Work>>,
     pub(crate) pools: Vec<Pool>,
     /// Ranks learnt from lifetimes, while a pool uses them.
     pub(crate) lifetimes: Option<Lifetimes>,
@@ -93,6 +100,13 @@ pub(crate) struct Admin {
     pub(crate) prices: Vec<f32>,
     /// Bytes charged for counting classes.
     pub(crate) class_bytes: u64,
+}
+
+/// Whether a call counts as a read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Peek,
 }
 
 /// The moves still to be made, and the shard whose turn it is. If it were always the first shard
@@ -147,6 +161,7 @@ impl Store {
             moves: Moves::default(),
             admin: Mutex::new(Admin {
                 accounts: vec![],
+                work: vec![],
                 pools: vec![pool],
                 lifetimes: None,
                 watching: None,
@@ -159,6 +174,8 @@ impl Store {
             elsewhere: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             sweep_at: AtomicUsize::new(0),
+            nanos: config.nanos,
+            compression: CompressionState::default(),
         };
         for &bounds in &config.tenants {
             store.add_tenant(bounds);
@@ -205,6 +222,15 @@ impl Store {
         let mut reader = self.shard_of(key.hash).read(thread_number());
         let (shard, buffer) = reader.parts();
         match shard.contents().read_shared(buffer, key, now) {
+            SharedRead::Hit(item) if item.is_compressed => {
+                if let Ok(plain) = shard.contents().tenant(key.tenant).compressed.plain(item.value)
+                {
+                    return Some(read(&item.with_plain(Some(&plain))));
+                }
+                drop(reader);
+                self.remove_corrupt(key, now, Access::Read);
+                return None;
+            }
             SharedRead::Hit(item) => return Some(read(&item)),
             SharedRead::Miss => return None,
             SharedRead::NeedsExclusive => drop(reader),
@@ -212,8 +238,14 @@ impl Store {
         // A copy, so that the key needs no address in the common case.
         let key = &{ *key };
         let mut shard = self.shard(key);
-        let place = shard.contents_mut().read(key, now, &self.budget.memory)?;
-        Some(read(&shard.contents().view(key, place)))
+        let contents = shard.contents_mut();
+        let place = contents.read(key, now, &self.budget.memory)?;
+        let (place, plain) = contents.open(key, Some(place), &self.budget.memory);
+        let Some(place) = place else {
+            contents.read_was_a_miss(key.tenant);
+            return None;
+        };
+        Some(read(&contents.view(key, place).with_plain(plain.as_ref())))
     }
 
     /// Prefetches the items of the next requests, given as tenants and hashes of about a dozen
@@ -240,13 +272,52 @@ impl Store {
         let mut reader = self.shard_of(key.hash).read(thread_number());
         let (shard, buffer) = reader.parts();
         match shard.contents().peek(buffer, key, now) {
+            SharedRead::Hit(item) if item.is_compressed => {
+                if let Ok(plain) = shard.contents().tenant(key.tenant).compressed.plain(item.value)
+                {
+                    return Some(read(&item.with_plain(Some(&plain))));
+                }
+                drop(reader);
+                self.remove_corrupt(key, now, Access::Peek);
+                return None;
+            }
             SharedRead::Hit(item) => return Some(read(&item)),
             SharedRead::Miss => return None,
             SharedRead::NeedsExclusive => drop(reader),
         }
         let mut shard = self.shard(key);
+        let contents = shard.contents_mut();
+        let found = contents.find(key, now, &self.budget.memory);
+        let (place, plain) = contents.open(key, found, &self.budget.memory);
+        Some(read(&contents.view(key, place?).with_plain(plain.as_ref())))
+    }
+
+    /// Looks at an item like [`Store::peek`], but does not decompress its value: a compressed value
+    /// is empty here, and only [`Item::value_len`] tells its length.
+    #[inline]
+    pub fn glance<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
+        let mut reader = self.shard_of(key.hash).read(thread_number());
+        let (shard, buffer) = reader.parts();
+        match shard.contents().peek(buffer, key, now) {
+            SharedRead::Hit(item) => return Some(read(&item.without_plain())),
+            SharedRead::Miss => return None,
+            SharedRead::NeedsExclusive => drop(reader),
+        }
+        let mut shard = self.shard(key);
         let place = shard.contents_mut().find(key, now, &self.budget.memory)?;
-        Some(read(&shard.contents().view(key, place)))
+        Some(read(&shard.contents().view(key, place).without_plain()))
+    }
+
+    /// Removes an item whose value turned out to be corrupt, unless it was written since.
+    #[cold]
+    fn remove_corrupt(&self, key: &Key, now: Now, access: Access) {
+        let mut shard = self.shard(key);
+        let contents = shard.contents_mut();
+        let found = contents.find(key, now, &self.budget.memory);
+        _ = contents.open(key, found, &self.budget.memory);
+        if access == Access::Read {
+            contents.read_was_a_miss(key.tenant);
+        }
     }
 
     /// Refreshes an item as a read does, without counting a read. Returns whether there is one.
@@ -314,8 +385,13 @@ impl Store {
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
         let mut shard = self.shard(key);
-        let found = shard.contents_mut().read(key, now, &self.budget.memory);
-        let item = found.map(|place| shard.contents().view(key, place));
+        let contents = shard.contents_mut();
+        let read = contents.read(key, now, &self.budget.memory);
+        let (found, plain) = contents.open(key, read, &self.budget.memory);
+        if read.is_some() && found.is_none() {
+            contents.read_was_a_miss(key.tenant);
+        }
+        let item = found.map(|place| contents.view(key, place).with_plain(plain.as_ref()));
         let (change, result) = f(item.as_ref());
         shard.apply(&self.around(), key, found, &change, now)?;
         Ok(result)

@@ -4,6 +4,7 @@
 use crate::bytes::account::Account;
 use crate::bytes::freed::Freed;
 use crate::bytes::stats::{Counters, Len};
+use crate::compression::counts::{Compressed, Work};
 use crate::items::dump_index::DumpIndex;
 use crate::items::item::{Owned, Ref};
 use crate::items::pages::pages::Pages;
@@ -35,6 +36,7 @@ pub(crate) struct TenantShard {
     pub(crate) removals: Option<Box<Removals>>,
     /// The index of dumped copies, while there are any.
     pub(crate) away: Option<Box<DumpIndex>>,
+    pub(crate) compressed: Compressed,
 }
 
 impl TenantShard {
@@ -43,7 +45,7 @@ impl TenantShard {
         size_of::<Self>() as u64
     }
 
-    pub(crate) fn new(account: Arc<Account>, pages: Pages) -> Self {
+    pub(crate) fn new(account: Arc<Account>, pages: Pages, work: &Arc<Work>) -> Self {
         Self {
             table: ItemTable::default(),
             pages,
@@ -55,6 +57,7 @@ impl TenantShard {
             lens: vec![],
             removals: None,
             away: None,
+            compressed: Compressed::new(work),
         }
     }
 
@@ -88,7 +91,13 @@ impl TenantShard {
     /// Replaces an item by one with the same key; its tree stays.
     pub(crate) fn exchange(&mut self, place: Slot, hash: u64, item: Owned) -> Freed {
         let new = self.chunk_of(item.view());
+        if item.view().is_compressed() {
+            self.compressed.enters(item.view().value());
+        }
         let old = self.table.swap(place, hash, item);
+        if old.view().is_compressed() {
+            self.compressed.leaves(old.view().value());
+        }
         let class = old.view().stamps().penalty_class();
         self.class_leaves(class, self.chunk_of(old.view()));
         self.class_enters(class, new);
@@ -114,6 +123,9 @@ impl TenantShard {
         if let Some(len) = self.lens.get_mut(usize::from(view.db())) {
             len.items -= 1;
             len.expires -= u64::from(view.expires().is_some());
+        }
+        if view.is_compressed() {
+            self.compressed.leaves(view.value());
         }
         let class = view.stamps().penalty_class();
         let charge = self.charge_of(view);
@@ -151,6 +163,7 @@ impl TenantShard {
         self.wheel = None;
         self.lens.fill(Len::default());
         self.classes_empty();
+        self.compressed.clear();
         let empty = self.pages.without_pages();
         let pages = std::mem::replace(&mut self.pages, empty);
         (std::mem::take(&mut self.table), pages, std::mem::take(&mut self.trees))

@@ -300,7 +300,8 @@ mod tests {
     use policy::rank::Stamps;
 
     fn item(pages: &mut Pages, key: &[u8]) -> Owned {
-        let parts = Parts { db: 0, key, value: [b"value", b""], expires: None, kind: 0 };
+        let value = [&b"value"[..], b""];
+        let parts = Parts { db: 0, key, value, expires: None, kind: 0, is_compressed: false };
         pages.of_test(&parts)
     }
 

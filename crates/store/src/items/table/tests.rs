@@ -42,7 +42,9 @@ impl std::ops::Deref for Filled {
 
 fn insert(filled: &mut Filled, n: u32) {
     let value = n.wrapping_mul(7).to_le_bytes();
-    let parts = Parts { db: 0, key: &key(n), value: [&value, b""], expires: None, kind: 0 };
+    let name = key(n);
+    let value = [&value[..], b""];
+    let parts = Parts { db: 0, key: &name, value, expires: None, kind: 0, is_compressed: false };
     let Filled { table, pages } = filled;
     let room = table.bytes() + table.insert_cost(hash(n));
     table.insert(SEED, hash(n), pages.of_test(&parts));

@@ -1,0 +1,95 @@
+//! The compressed items of a tenant in one shard: their dictionaries, counts and bytes.
+
+use crate::compression::codec::{Plain, decompress};
+use crate::compression::dictionary::Dictionaries;
+use crate::compression::form::{Corrupt, dictionary_of, plain_len};
+use crate::sync::shim::AtomicU64;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Work of a tenant in all shards.
+#[derive(Debug)]
+pub(crate) struct Work {
+    /// A clock in nanoseconds.
+    pub(crate) nanos: fn() -> u64,
+    /// Values decompressed for requests, and the time that took in nanoseconds.
+    pub(crate) reads: AtomicU64,
+    pub(crate) read_nanos: AtomicU64,
+    /// Values compressed, stored or not, and the time.
+    pub(crate) writes: AtomicU64,
+    pub(crate) write_nanos: AtomicU64,
+    /// Stored values that were corrupt.
+    pub(crate) corrupt: AtomicU64,
+}
+
+impl Work {
+    /// No work, to be timed by this clock.
+    pub(crate) fn new(nanos: fn() -> u64) -> Arc<Self> {
+        let [reads, read_nanos, writes, write_nanos, corrupt] =
+            std::array::from_fn(|_| AtomicU64::new(0));
+        Arc::new(Self { nanos, reads, read_nanos, writes, write_nanos, corrupt })
+    }
+}
+
+/// The compressed items of a tenant in one shard.
+#[derive(Debug)]
+pub(crate) struct Compressed {
+    pub(crate) known: Arc<Dictionaries>,
+    pub(crate) work: Arc<Work>,
+    pub(crate) items: u64,
+    /// Bytes of their values, plain and as they are stored.
+    pub(crate) plain: u64,
+    pub(crate) stored: u64,
+    /// Items by the number of the dictionary; the first place counts those without one.
+    uses: Vec<u64>,
+}
+
+impl Compressed {
+    /// No items, with the work of the tenant in all shards.
+    pub(crate) fn new(work: &Arc<Work>) -> Self {
+        let (known, work) = (Arc::default(), Arc::clone(work));
+        Self { known, work, items: 0, plain: 0, stored: 0, uses: vec![] }
+    }
+
+    /// Counts a stored value that enters.
+    pub(crate) fn enters(&mut self, stored: &[u8]) {
+        let number = usize::from(dictionary_of(stored));
+        self.uses.resize(self.uses.len().max(number + 1), 0);
+        self.uses[number] += 1;
+        self.items += 1;
+        self.plain += plain_len(stored) as u64;
+        self.stored += stored.len() as u64;
+    }
+
+    /// Counts a stored value that leaves.
+    pub(crate) fn leaves(&mut self, stored: &[u8]) {
+        if let Some(uses) = self.uses.get_mut(usize::from(dictionary_of(stored))) {
+            *uses -= 1;
+        }
+        self.items -= 1;
+        self.plain -= plain_len(stored) as u64;
+        self.stored -= stored.len() as u64;
+    }
+
+    /// Counts the removal of all items.
+    pub(crate) fn clear(&mut self) {
+        (self.items, self.plain, self.stored) = (0, 0, 0);
+        self.uses.clear();
+    }
+
+    /// The number of items with a dictionary.
+    pub(crate) fn uses(&self, dictionary: u16) -> u64 {
+        self.uses.get(usize::from(dictionary)).copied().unwrap_or_default()
+    }
+
+    /// The plain value of a stored one.
+    pub(crate) fn plain(&self, stored: &[u8]) -> Result<Plain, Corrupt> {
+        let work = &self.work;
+        let began = (work.nanos)();
+        let plain = decompress(stored, &self.known);
+        let counter = if plain.is_ok() { &work.reads } else { &work.corrupt };
+        counter.fetch_add(1, Relaxed);
+        work.read_nanos.fetch_add((work.nanos)().saturating_sub(began), Relaxed);
+        plain
+    }
+}

@@ -1,0 +1,103 @@
+//! Dictionaries: the common parts of a tenant's values of similar length.
+//!
+//! A value of a few hundred bytes has hardly a repetition in itself, but shares most of its text
+//! with other values. zstd trains a *dictionary* of such text from samples (`zstd::dict`), and a
+//! value then refers to it. A dictionary lives as long as an item uses it: items name it by its
+//! place in the tenant's list, and the shards count the items of each place. A *retired* one is
+//! used no more for new items, and its place is given up with its last item.
+
+use crate::compression::form::{Corrupt, NUMBER};
+use std::sync::Arc;
+use zstd::zstd_safe::{CDict, DDict, train_from_buffer};
+
+/// The level of compression: the fastest that finds most.
+pub(crate) const LEVEL: i32 = 1;
+
+/// Most dictionaries of a tenant.
+pub(crate) const DICTIONARIES_MAX: usize = 256;
+
+/// Bytes 4 to 8 of a trained dictionary: its number, which frames would repeat.
+const ID: std::ops::Range<usize> = 4..8;
+
+/// A dictionary in the forms in which zstd uses it.
+pub(crate) struct Dictionary {
+    pub(crate) encoder: CDict<'static>,
+    pub(crate) decoder: DDict<'static>,
+}
+
+impl std::fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dictionary").field("bytes", &self.bytes()).finish_non_exhaustive()
+    }
+}
+
+impl Dictionary {
+    /// Trains a dictionary of at most `bytes_max` bytes; `None` if the samples have nothing in
+    /// common, or are too few.
+    pub(crate) fn trained(samples: &[&[u8]], bytes_max: usize) -> Option<Self> {
+        let (all, lens) = (samples.concat(), samples.iter().map(|sample| sample.len()));
+        let mut bytes = Vec::with_capacity(bytes_max);
+        train_from_buffer(&mut bytes, &all, &lens.collect::<Vec<_>>()).ok()?;
+        Self::from_bytes(bytes)
+    }
+
+    /// The dictionary with these bytes, as zstd writes them.
+    pub(crate) fn from_bytes(mut bytes: Vec<u8>) -> Option<Self> {
+        bytes.get_mut(ID)?.fill(0);
+        let (encoder, decoder) = (CDict::try_create(&bytes, LEVEL)?, DDict::try_create(&bytes)?);
+        Some(Self { encoder, decoder })
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.encoder.sizeof() + self.decoder.sizeof()) as u64
+    }
+}
+
+/// The dictionaries of a tenant by their numbers, which count from 1.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dictionaries(Vec<Option<Arc<Dictionary>>>);
+
+impl Dictionaries {
+    /// The dictionary with a number; `Ok(None)` for 0.
+    ///
+    /// # Errors
+    /// There is none with this number.
+    pub(crate) fn get(&self, number: u16) -> Result<Option<&Dictionary>, Corrupt> {
+        let Some(at) = usize::from(number).checked_sub(1) else { return Ok(None) };
+        self.0.get(at).and_then(Option::as_deref).map(Some).ok_or(Corrupt)
+    }
+
+    /// The list with one more dictionary, and that one's number; `None` if the list is full.
+    pub(crate) fn with(&self, dictionary: Arc<Dictionary>) -> Option<(Self, u16)> {
+        let mut all = self.0.clone();
+        let at = all.iter().position(Option::is_none).unwrap_or(all.len());
+        if at >= DICTIONARIES_MAX {
+            return None;
+        }
+        all.resize(all.len().max(at + 1), None);
+        all[at] = Some(dictionary);
+        Some((Self(all), at as u16 + 1))
+    }
+
+    /// The list without the dictionary with a number.
+    pub(crate) fn without(&self, number: u16) -> Self {
+        let mut all = self.0.clone();
+        if let Some(place) = usize::from(number).checked_sub(1).and_then(|at| all.get_mut(at)) {
+            *place = None;
+        }
+        Self(all)
+    }
+
+    /// Numbers of the dictionaries.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u16> {
+        (1..).zip(&self.0).filter(|(_, all)| all.is_some()).map(|(number, _)| number)
+    }
+
+    /// Bytes of all dictionaries.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.iter().flatten().map(|dictionary| dictionary.bytes()).sum()
+    }
+}
+
+const _: () = assert!(DICTIONARIES_MAX < 1 << (8 * NUMBER));

@@ -1,0 +1,8 @@
+//! Compressed values: their stored form, dictionaries, counts, and the decision which items shrink.
+
+pub(crate) mod codec;
+pub(crate) mod counts;
+pub(crate) mod decision;
+pub(crate) mod dictionary;
+pub(crate) mod form;
+pub(crate) mod octaves;

@@ -1,0 +1,201 @@
+//! The octaves of lengths of a tenant: how far their values shrink, and how long that takes.
+//!
+//! An octave begins unknown. Some hundred of its values become samples: three quarters of them
+//! train a dictionary, and the others show what it gains. From then on the ratio follows the values
+//! that are compressed. If it decays, because the values have changed, the octave is unknown again.
+//! An octave whose samples hardly shrink is left alone, until the tenant has written as many values
+//! as it has items.
+
+use crate::compression::codec::compress;
+use crate::compression::dictionary::Dictionary;
+use crate::compression::form::{PLAIN_MAX, PLAIN_MIN};
+
+/// The number of octaves.
+pub(crate) const OCTAVES: usize = PLAIN_MAX.ilog2() as usize - PLAIN_MIN.ilog2() as usize + 1;
+
+/// Samples of values whose lengths are in this octave and above get no dictionary: they have
+/// repetitions enough in themselves.
+const WITHOUT: usize = (16usize << 10).ilog2() as usize - PLAIN_MIN.ilog2() as usize;
+
+/// Samples for a dictionary, and most bytes of them.
+pub(crate) const SAMPLES: usize = 400;
+pub(crate) const SAMPLES_BYTES: usize = 1 << 20;
+/// Fewer samples tell nothing.
+pub(crate) const SAMPLES_MIN: usize = 16;
+/// One sample in this many does not train.
+const HELD_OUT: usize = 4;
+
+/// Range of a dictionary's length.
+const BYTES_MIN: usize = 1 << 10;
+const BYTES_MAX: usize = 32 << 10;
+/// Memory of a dictionary for each byte of its length: both forms of zstd, with their tables.
+const FORMS: usize = 4;
+/// Samples are this many times as long as their dictionary, at least.
+const SAMPLED: usize = 8;
+/// A dictionary takes at most this part of its tenant's memory.
+const PART: u64 = 200;
+/// A dictionary must make values shorter by this factor to be kept.
+const GAIN: f64 = 0.95;
+
+/// Values that shrink to more than this are left alone.
+pub(crate) const RATIO_MAX: f32 = 0.85;
+/// An octave is sampled anew when its ratio is this many times that of its samples.
+const DECAY: f32 = 1.25;
+/// Weight of a value in the means.
+const WEIGHT: f32 = 1.0 / 64.0;
+/// Values from which on the ratio may be called decayed.
+const SEEN_MIN: u32 = 256;
+
+/// The octave of a length, if values of that length are compressed at all.
+pub(crate) fn octave(len: usize) -> Option<usize> {
+    (PLAIN_MIN..=PLAIN_MAX).contains(&len).then(|| (len.ilog2() - PLAIN_MIN.ilog2()) as usize)
+}
+
+/// What is known about an octave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing: it needs samples.
+    Unknown,
+    /// Its values shrink, with this dictionary, or with none if that is 0.
+    Ready(u16),
+    /// Its values hardly shrink. It is left alone until the tenant has made this many writes.
+    Dense(u64),
+}
+
+/// The values of one tenant in one octave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Octave {
+    pub(crate) state: State,
+    /// Bytes stored for each plain byte, lately and in the samples.
+    pub(crate) ratio: f32,
+    sampled: f32,
+    /// Nanoseconds per byte.
+    pub(crate) compress: f32,
+    pub(crate) decompress: f32,
+    seen: u32,
+}
+
+impl Default for Octave {
+    /// The times are those of an ordinary processor, until they are measured.
+    fn default() -> Self {
+        let (ratio, compress, decompress) = (0.5, 3.0, 1.5);
+        Self { state: State::Unknown, ratio, sampled: ratio, compress, decompress, seen: 0 }
+    }
+}
+
+/// What samples showed.
+#[derive(Debug)]
+pub(crate) struct Sampled {
+    /// The dictionary, if it is worth its memory.
+    pub(crate) dictionary: Option<Dictionary>,
+    /// Bytes stored for each plain byte.
+    pub(crate) ratio: f32,
+}
+
+/// Trains on samples of one octave, for a tenant with `held` bytes.
+pub(crate) fn train(octave: usize, samples: &[Vec<u8>], held: u64) -> Sampled {
+    let (mut trained, mut tests) = (vec![], vec![]);
+    for (at, sample) in samples.iter().enumerate() {
+        let into = if at % HELD_OUT == 0 { &mut tests } else { &mut trained };
+        into.push(sample.as_slice());
+    }
+    let plain: usize = tests.iter().map(|value| value.len()).sum();
+    let stored = |dictionary: Option<&Dictionary>| -> usize {
+        let len = |value: &&[u8]| {
+            compress(value, dictionary.map(|known| (1, known))).map_or(value.len(), |s| s.len())
+        };
+        tests.iter().map(len).sum()
+    };
+    let without = stored(None);
+    let sampled: usize = trained.iter().map(|value| value.len()).sum();
+    let affordable = (held / PART) as usize / FORMS;
+    let len = BYTES_MAX.min(affordable).min(sampled / SAMPLED);
+    let dictionary = (octave < WITHOUT && len >= BYTES_MIN)
+        .then(|| Dictionary::trained(&trained, len))
+        .flatten();
+    let with = dictionary.as_ref().map(|known| stored(Some(known)));
+    let share = |bytes: usize| bytes as f32 / plain.max(1) as f32;
+    match with.filter(|&with| (with as f64) < GAIN * without as f64) {
+        Some(with) => Sampled { dictionary, ratio: share(with) },
+        None => Sampled { dictionary: None, ratio: share(without) },
+    }
+}
+
+impl Octave {
+    /// Takes over what samples showed. `dictionary` is the number of their dictionary; `writes` is
+    /// the count of the tenant's writes at which a dense octave is tried again.
+    pub(crate) fn learn(&mut self, ratio: f32, dictionary: u16, writes: u64) {
+        (self.ratio, self.sampled, self.seen) = (ratio, ratio, 0);
+        self.state =
+            if ratio > RATIO_MAX { State::Dense(writes) } else { State::Ready(dictionary) };
+    }
+
+    /// Counts a value: its length, that of its stored form, and the nanoseconds of both directions.
+    pub(crate) fn saw(&mut self, plain: usize, stored: usize, nanos: [u64; 2]) {
+        let len = plain.max(1) as f32;
+        let follow = |mean: &mut f32, value: f32| *mean += WEIGHT * (value - *mean);
+        follow(&mut self.ratio, stored as f32 / len);
+        self.seen = self.seen.saturating_add(1);
+        for (mean, nanos) in [&mut self.compress, &mut self.decompress].into_iter().zip(nanos) {
+            // A clock that stands still measures nothing.
+            if nanos > 0 {
+                follow(mean, nanos as f32 / len);
+            }
+        }
+    }
+
+    /// Whether the values have changed, so that new samples are due.
+    pub(crate) fn has_decayed(&self) -> bool {
+        self.seen >= SEEN_MIN && self.ratio > self.sampled * DECAY
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+    use base::Prng;
+
+    fn documents(from: usize) -> Vec<Vec<u8>> {
+        let make = |n: usize| {
+            let text = format!(
+                r#"{{"id":{n},"user":"user-{}","scopes":["read","write"],"theme":"dark"}}"#,
+                n * 7_919 % 1_000
+            );
+            text.into_bytes()
+        };
+        (from..from + SAMPLES).map(make).collect()
+    }
+
+    #[test]
+    fn octaves_begin_at_powers_of_two() {
+        assert_eq!(
+            [63, 64, 127, 128, 65_536, 65_537].map(octave),
+            [None, Some(0), Some(0), Some(1), Some(OCTAVES - 1), None]
+        );
+    }
+
+    #[test]
+    fn documents_get_a_dictionary_and_noise_gets_none() {
+        let shown = train(0, &documents(0), 100 << 20);
+        assert!(shown.dictionary.is_some() && shown.ratio < 0.5, "{shown:?}");
+        let shown = train(0, &documents(0), 100 << 10);
+        assert!(shown.dictionary.is_none(), "a small tenant pays for none");
+        let mut prng = Prng::new(1);
+        let noise = |_| (0..200).map(|_| prng.below(256) as u8).collect();
+        let shown = train(1, &(0..SAMPLES).map(noise).collect::<Vec<_>>(), 100 << 20);
+        assert!(shown.dictionary.is_none() && shown.ratio > RATIO_MAX, "{shown:?}");
+    }
+
+    #[test]
+    fn a_decayed_ratio_asks_for_new_samples() {
+        let mut octave = Octave::default();
+        octave.learn(0.3, 1, 0);
+        (0..1_000).for_each(|_| octave.saw(1_000, 310, [0, 0]));
+        assert!(!octave.has_decayed() && octave.state == State::Ready(1));
+        (0..1_000).for_each(|_| octave.saw(1_000, 600, [2_000, 1_000]));
+        assert!(octave.has_decayed());
+        assert!((octave.compress - 2.0).abs() < 0.1 && (octave.decompress - 1.0).abs() < 0.1);
+        octave.learn(0.9, 0, 77);
+        assert_eq!(octave.state, State::Dense(77));
+    }
+}

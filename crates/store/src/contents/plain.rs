@@ -1,0 +1,99 @@
+//! Reads of compressed items: decompression, and the removal of items whose value is corrupt.
+
+use crate::bytes::memory::Memory;
+use crate::compression::codec::{Plain, compress};
+use crate::compression::form::Corrupt;
+use crate::contents::contents::Contents;
+use crate::items::item::{Parts, Ref};
+use crate::items::table::item_table::Slot;
+use crate::items::trees::trees::has_tree;
+use crate::learning::exit::Exit;
+use crate::{Item, Key, ScanItem};
+use base::TenantId;
+
+impl<'a> Item<'a> {
+    /// The item with its plain value, if the value was compressed.
+    #[inline]
+    pub(crate) fn with_plain(self, plain: Option<&'a Plain>) -> Self {
+        match plain {
+            Some(plain) => Self { value: plain, is_compressed: false, ..self },
+            None => self,
+        }
+    }
+
+    /// The item without its value, if that is compressed.
+    #[inline]
+    pub(crate) fn without_plain(self) -> Self {
+        if !self.is_compressed {
+            return self;
+        }
+        let hidden = crate::compression::form::plain_len(self.value);
+        Self { value: b"", is_compressed: false, hidden, ..self }
+    }
+}
+
+impl Contents {
+    /// The plain value of an item; `None` if its value is not compressed.
+    pub(crate) fn plain(&self, at: TenantId, item: Ref) -> Option<Result<Plain, Corrupt>> {
+        item.is_compressed().then(|| self.tenant(at).compressed.plain(item.value()))
+    }
+
+    /// Decompresses the value of the item at a place, if it is compressed. A corrupt item is
+    /// removed. Returns the place, and the plain value.
+    #[inline]
+    pub(crate) fn open(
+        &mut self,
+        key: &Key,
+        found: Option<Slot>,
+        memory: &Memory,
+    ) -> (Option<Slot>, Option<Plain>) {
+        match found {
+            Some(place) if self.get(key, place).is_compressed() => {
+                self.open_compressed(key, place, memory)
+            }
+            found => (found, None),
+        }
+    }
+
+    #[cold]
+    fn open_compressed(
+        &mut self,
+        key: &Key,
+        place: Slot,
+        memory: &Memory,
+    ) -> (Option<Slot>, Option<Plain>) {
+        match self.plain(key.tenant, self.get(key, place)) {
+            Some(Ok(plain)) => (Some(place), Some(plain)),
+            Some(Err(Corrupt)) => {
+                memory.take_back(self.take_out(key.tenant, place, Exit::Flushed));
+                (None, None)
+            }
+            None => (Some(place), None),
+        }
+    }
+
+    /// Shows an item that a walk meets, with its plain value. A corrupt one is not shown.
+    pub(crate) fn show(
+        &self,
+        (tenant, db, key): (TenantId, u8, &[u8]),
+        item: Item<'_>,
+        visit: impl FnOnce(&ScanItem),
+    ) {
+        if !item.is_compressed {
+            return visit(&ScanItem { tenant, db, key, item });
+        }
+        if let Ok(plain) = self.tenant(tenant).compressed.plain(item.value) {
+            let item = item.with_plain(Some(&plain));
+            visit(&ScanItem { tenant, db, key, item });
+        }
+    }
+
+    /// The stored form of a value, if each write compresses its value.
+    #[inline]
+    pub(crate) fn compressed_always(&self, parts: &Parts) -> Option<Vec<u8>> {
+        if !self.compresses_all || has_tree(parts.kind) || parts.value[0].is_empty() {
+            return None;
+        }
+        compress(parts.value[0], None)
+    }
+}

@@ -1,0 +1,369 @@
+//! Compression of a page's items, in two steps under the lock, with zstd between them.
+//!
+//! ```text
+//!   lot       the items of a page that are worth compressing are copied          (locked)
+//!   zstd      the copies shrink                                                  (no lock)
+//!   put       items that are still the same move to smaller chunks; pages        (locked)
+//!             that their class no longer needs become free memory
+//! ```
+//!
+//! A page at a time, because only whole pages become memory for other classes: the items that stay
+//! plain move to the chunks that became free on other pages of the class.
+
+use crate::Now;
+use crate::bytes::freed::Freed;
+use crate::compression::decision::Facts;
+use crate::compression::form::plain_len;
+use crate::contents::contents::Contents;
+use crate::items::sizes::size_class::SizeClass;
+use crate::items::sizes::size_classes::SizeClasses;
+use crate::items::table::item_table::Slot;
+use crate::items::trees::trees::has_tree;
+use crate::room::room::Room;
+use crate::sync::shim::lock;
+use crate::tenant::tenant::TenantShard;
+use crate::victims::budget::{Around, RoomRequest};
+use base::TenantId;
+use std::ops::Range;
+
+/// Most pages that one lot frees while the shard is locked.
+const FREED_MAX: usize = 4;
+/// Most items of a lot that become plain again.
+const PLAIN_MAX: usize = 8;
+
+/// The next page of a walk through the pages of a shard.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Position {
+    tenant: usize,
+    class: usize,
+    page: usize,
+}
+
+/// An item of a lot, as it was when it was copied.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    hash: u64,
+    addr: usize,
+    /// Its value, among the bytes of the lot.
+    pub(crate) value: Range<usize>,
+    /// Facts for the decision, which it passed with the estimated savings.
+    pub(crate) facts: Facts,
+    /// Bytes of its contents without the value, and its charge.
+    head: u64,
+    charge: u64,
+}
+
+/// Items of one page that are worth compressing.
+#[derive(Debug)]
+pub(crate) struct Lot {
+    pub(crate) of: SizeClass,
+    pub(crate) values: Vec<u8>,
+    pub(crate) items: Vec<Candidate>,
+    /// Compressed items there that are used too often.
+    hot: Vec<(u64, usize)>,
+    classes: SizeClasses,
+}
+
+/// The result for a candidate.
+#[derive(Debug)]
+pub(crate) enum Shrunk {
+    /// Its stored form.
+    To(Vec<u8>),
+    /// It does not shrink enough.
+    Not,
+    /// It was only a sample.
+    Sample,
+}
+
+/// An item that may be compressed, or that is.
+#[derive(Debug)]
+pub(crate) struct Offer<'a> {
+    pub(crate) tenant: TenantId,
+    /// Bytes of its plain value.
+    pub(crate) len: usize,
+    pub(crate) is_compressed: bool,
+    /// The facts that the shard knows; times, weight and savings are still zero.
+    pub(crate) facts: Facts,
+    head: u64,
+    classes: &'a SizeClasses,
+}
+
+impl Offer<'_> {
+    /// Bytes charged with a value of this length.
+    pub(crate) fn charge(&self, len: usize) -> u64 {
+        self.classes.charge(self.head + len as u64)
+    }
+}
+
+/// Knows what compression costs and gains.
+pub(crate) trait Judge {
+    /// Whether a tenant needs memory.
+    fn wants(&self, tenant: TenantId) -> bool;
+
+    /// The complete facts of an item that should change its form.
+    fn judge(&mut self, offer: &Offer<'_>) -> Option<Facts>;
+}
+
+impl Candidate {
+    /// Bytes charged for it as it is.
+    pub(crate) const fn charge(&self) -> u64 {
+        self.charge
+    }
+}
+
+impl Lot {
+    /// Whether no item of the page changes its form.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.hot.is_empty()
+    }
+
+    /// Bytes that a candidate saves if its value is stored in `len` bytes.
+    pub(crate) fn saved(&self, item: &Candidate, len: usize) -> u64 {
+        item.charge.saturating_sub(self.classes.charge(item.head + len as u64))
+    }
+}
+
+impl Room {
+    /// The next page from `position` on, with those of its items that should change their form.
+    /// `None` at the end of the walk.
+    pub(crate) fn next_lot(
+        &mut self,
+        contents: &mut Contents,
+        position: &mut Position,
+        now: Now,
+        judge: &mut dyn Judge,
+    ) -> Option<Lot> {
+        loop {
+            let Position { tenant: at, class, page } = *position;
+            let tenant = contents.tenants.get(at)?;
+            let classes = tenant.pages.classes();
+            if class > classes.large() || !judge.wants(at as TenantId) {
+                *position = Position { tenant: at + 1, class: 0, page: 0 };
+            } else if page >= tenant.pages.held[class].pages.len() {
+                *position = Position { tenant: at, class: class + 1, page: 0 };
+            } else {
+                position.page += 1;
+                let of = SizeClass { tenant: at as TenantId, class };
+                let price = self.price_of_a_byte(contents, of, now);
+                return Some(lot(contents, of, page, price, now, judge));
+            }
+        }
+    }
+
+    /// Microseconds of waiting that a byte of a class saves per access to the shard: the worth of
+    /// its victims; 0 if none was evicted or no miss was timed.
+    fn price_of_a_byte(&mut self, contents: &mut Contents, of: SizeClass, now: Now) -> f64 {
+        let tenant = contents.tenant(of.tenant);
+        let mean = lock(&tenant.account.measured).stats().mean.as_f64();
+        let has_evicted = contents.tenants.iter().any(|tenant| tenant.counters.evicted > 0);
+        if !has_evicted || mean <= 0.0 {
+            return 0.0;
+        }
+        let victims = self.asked(contents, of, true, now).victims;
+        if victims.count == 0 {
+            return 0.0;
+        }
+        let rank = &self.pools.evictor(of.tenant).rank;
+        match (rank.is_worth(), rank.is_priced()) {
+            (true, true) => victims.density,
+            (true, false) => victims.density * mean,
+            (false, _) => {
+                let pages = &contents.tenant(of.tenant).pages;
+                victims.density * mean / pages.classes().share(of.class) as f64
+            }
+        }
+    }
+
+    /// Moves the items of a lot that are still the same to the chunks of their stored forms, and
+    /// frees pages. Returns how many items moved.
+    pub(crate) fn put_lot(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        lot: &Lot,
+        shrunk: &[Shrunk],
+        now: Now,
+    ) -> usize {
+        let want = RoomRequest { tenant: Some(lot.of.tenant), own: true, pinned: 0, now };
+        let (mut moved, mut may_evict) = (0, true);
+        for (item, shrunk) in lot.items.iter().zip(shrunk) {
+            let find = |contents: &Contents| find(contents, lot, item);
+            match shrunk {
+                Shrunk::Sample => {}
+                Shrunk::Not => {
+                    if let Some(place) = find(contents) {
+                        contents.tenant_mut(lot.of.tenant).table.get_mut(place).set_dense();
+                    }
+                }
+                Shrunk::To(stored) => {
+                    let bytes = item.head + stored.len() as u64;
+                    if !self.has_chunk_for(contents, around, lot.of, bytes, &want, &mut may_evict) {
+                        break;
+                    }
+                    // The evictions may have moved it.
+                    let Some(place) = find(contents) else { continue };
+                    let at = (place, item.hash);
+                    let freed = contents.put_form(lot.of.tenant, at, stored, true);
+                    around.budget.memory.take_back(freed);
+                    moved += 1;
+                }
+            }
+        }
+        for &(hash, addr) in &lot.hot {
+            self.make_plain(contents, around, lot.of.tenant, (hash, addr));
+        }
+        for _ in 0..FREED_MAX {
+            let pages = &contents.tenant(lot.of.tenant).pages;
+            let is_chunk = lot.of.class != pages.classes().large();
+            if !is_chunk || !pages.fits_a_page_less(lot.of.class) {
+                break;
+            }
+            let freed = self.take_page(contents, lot.of, &want);
+            if freed.is_nothing() {
+                break;
+            }
+            around.budget.memory.take_back(freed);
+        }
+        moved
+    }
+
+    /// Ensures that there is a chunk for `bytes` bytes of contents: a free one, one of a new page in
+    /// free memory, or one in a page that the lot's class no longer needs. At last a page is
+    /// evicted, once for a lot: the lot frees more than that.
+    fn has_chunk_for(
+        &mut self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        of: SizeClass,
+        bytes: u64,
+        want: &RoomRequest,
+        may_evict: &mut bool,
+    ) -> bool {
+        if contents.has_chunk(of.tenant, bytes) || add_page(contents, around, of.tenant, bytes) {
+            return true;
+        }
+        let pages = &contents.tenant(of.tenant).pages;
+        let mut freed = Freed::NOTHING;
+        if of.class != pages.classes().large() && pages.fits_a_page_less(of.class) {
+            freed += self.take_page(contents, of, want);
+        }
+        if freed.is_nothing() && std::mem::take(may_evict) {
+            freed += self.evict_page(contents, want);
+        }
+        around.budget.memory.take_back(freed);
+        contents.has_chunk(of.tenant, bytes) || add_page(contents, around, of.tenant, bytes)
+    }
+
+    /// Stores the plain value of a compressed item, if that needs no eviction.
+    fn make_plain(
+        &self,
+        contents: &mut Contents,
+        around: &Around<'_>,
+        at: TenantId,
+        (hash, addr): (u64, usize),
+    ) {
+        let Some(place) = contents.tenant(at).table.find_address(hash, addr) else { return };
+        let item = contents.tenant(at).table.get(place);
+        let Some(Ok(plain)) = contents.plain(at, item) else { return };
+        let bytes = item.contents() - item.value().len() as u64 + plain.len() as u64;
+        if contents.has_chunk(at, bytes) || add_page(contents, around, at, bytes) {
+            let freed = contents.put_form(at, (place, hash), &plain, false);
+            around.budget.memory.take_back(freed);
+        }
+    }
+}
+
+/// The items of a page that are worth compressing, or that are used too often.
+fn lot(
+    contents: &Contents,
+    of: SizeClass,
+    page: usize,
+    price: f64,
+    now: Now,
+    judge: &mut dyn Judge,
+) -> Lot {
+    let tenant = contents.tenant(of.tenant);
+    let classes = tenant.pages.classes().clone();
+    let mut lot = Lot { of, values: vec![], items: vec![], hot: vec![], classes };
+    if price <= 0.0 {
+        return lot;
+    }
+    let (tick, seed) = (contents.clock.tick, contents.seed());
+    let reads = tenant.counters.hits.max(1);
+    let facts = Facts {
+        price,
+        saved: 0,
+        reads: 0.0,
+        writes_per_read: tenant.counters.sets as f64 / reads as f64,
+        compress_us: 0.0,
+        decompress_us: 0.0,
+        items: tenant.table.len(),
+        weight: 0.0,
+    };
+    for slot in 0..tenant.pages.classes().slots(of.class) {
+        let Some(met) = tenant.pages.met(of.class, page, slot, seed, now.unix_ms) else { continue };
+        let Some(place) = tenant.table.find_address(met.hash, met.addr) else { continue };
+        let item = tenant.table.get(place);
+        if met.is_dead || has_tree(item.kind()) || item.is_dense() {
+            continue;
+        }
+        let stamps = item.stamps();
+        let life = f64::from(stamps.life(tick)) + 1.0;
+        let facts = Facts { reads: (f64::from(stamps.hits) + 0.5) / life, ..facts };
+        let (stored, charge) = (item.value().len(), lot.classes.charge(item.contents()));
+        let is_compressed = item.is_compressed();
+        let len = if is_compressed { plain_len(item.value()) } else { stored };
+        let head = item.contents() - stored as u64;
+        let classes = &lot.classes;
+        let offer = Offer { tenant: of.tenant, len, is_compressed, facts, head, classes };
+        match judge.judge(&offer) {
+            None => {}
+            Some(_) if is_compressed => {
+                if lot.hot.len() < PLAIN_MAX {
+                    lot.hot.push((met.hash, met.addr));
+                }
+            }
+            Some(facts) => {
+                let from = lot.values.len();
+                lot.values.extend_from_slice(item.value());
+                let value = from..lot.values.len();
+                let (hash, addr) = (met.hash, met.addr);
+                lot.items.push(Candidate { hash, addr, value, facts, head, charge });
+            }
+        }
+    }
+    lot
+}
+
+/// The place of a candidate, if it is still as it was when it was copied.
+fn find(contents: &Contents, lot: &Lot, item: &Candidate) -> Option<Slot> {
+    let table = &contents.tenant(lot.of.tenant).table;
+    let place = table.find_address(item.hash, item.addr)?;
+    let now = table.get(place);
+    let is_same = !now.is_compressed()
+        && !has_tree(now.kind())
+        && now.contents() == item.head + item.value.len() as u64
+        && now.value() == &lot.values[item.value.clone()];
+    is_same.then_some(place)
+}
+
+/// Adds a page for `bytes` bytes of contents in free memory. Returns whether it did.
+fn add_page(contents: &mut Contents, around: &Around<'_>, at: TenantId, bytes: u64) -> bool {
+    let memory = &around.budget.memory;
+    let TenantShard { pages, account, .. } = contents.tenant_mut(at);
+    let (class, page) = (pages.classes().of(bytes), pages.page_for(bytes));
+    let cost = page + pages.class_cost(class);
+    if !memory.try_take(cost) {
+        return false;
+    }
+    if !account.try_take(cost) {
+        memory.give(cost);
+        return false;
+    }
+    if !pages.add_page(class, page) {
+        account.give(cost);
+        memory.give(cost);
+        return false;
+    }
+    true
+}

@@ -1,0 +1,403 @@
+//! Compression by price: which pages are looked at, what is learnt from their values, and when.
+//!
+//! One thread calls [`Store::compress`] again and again. While there is free memory, a call does
+//! nothing. Otherwise it walks through the pages of one shard after the other, and compresses the
+//! items for which that is worth it ([`decision`](crate::compression::decision)). A walk that
+//! compressed nothing rests until its shard has been used for a while. Writes never compress: they
+//! find the memory that was made free for them, or evict as ever.
+
+use crate::bytes::config::Compression;
+use crate::bytes::stats::CompressionStats;
+use crate::compression::codec::{compress, decompress};
+use crate::compression::decision::Facts;
+use crate::compression::dictionary::{Dictionaries, Dictionary};
+use crate::compression::octaves::{
+    OCTAVES, Octave, SAMPLES, SAMPLES_BYTES, SAMPLES_MIN, State, octave, train,
+};
+use crate::room::compress::{Candidate, Judge, Lot, Offer, Position, Shrunk};
+use crate::sync::shim::{Mutex, lock};
+use crate::tenant::tenant::TenantShard;
+use crate::{Now, Store};
+use base::{Bytes, TenantId};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Free memory that compression makes, as a part of the limit; and bounds of it: this many pages for
+/// each shard, and another part.
+const HEADROOM: u64 = 64;
+const HEADROOM_PAGES: u64 = 2;
+const HEADROOM_MOST: u64 = 16;
+
+/// Most pages that a call looks at, if its clock stands still.
+const LOTS_MAX: usize = 256;
+/// A walk that compressed fewer items than one in this many of the shard rests.
+const FEW: usize = 100;
+/// A resting shard waits for one access for each of this many of its items.
+const REST: u64 = 2;
+/// Most values of one page that become samples, so that samples come from many pages.
+const SAMPLES_OF_LOT: usize = 24;
+/// Pages after which the samples are those that there are.
+const SAMPLED_LOTS: usize = 256;
+/// An item must become shorter by one part in this many of its charge.
+const SAVED_PART: u64 = 8;
+
+/// The state of compression, beside the shards.
+#[derive(Debug, Default)]
+pub(crate) struct CompressionState {
+    settings: Mutex<Settings>,
+    /// A thread that compresses holds it.
+    worker: Mutex<Worker>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Settings {
+    mode: Compression,
+    weight: f64,
+}
+
+/// The walks, and the knowledge about the tenants' values.
+#[derive(Debug, Default)]
+struct Worker {
+    walks: Vec<Walk>,
+    next: usize,
+    tenants: Vec<Known>,
+    sampling: Option<Sampling>,
+}
+
+/// The walk through a shard.
+#[derive(Clone, Copy, Debug, Default)]
+struct Walk {
+    position: Position,
+    /// Items that changed their form in this walk.
+    changed: usize,
+    /// The shard's count of accesses before which no walk begins.
+    rests_until: u64,
+}
+
+/// The knowledge about a tenant's values.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    octaves: [Octave; OCTAVES],
+    dictionaries: Arc<Dictionaries>,
+    /// Numbers of dictionaries that are used no more for new items.
+    retired: Vec<u16>,
+}
+
+/// Values of one octave that become samples.
+#[derive(Debug)]
+struct Sampling {
+    tenant: TenantId,
+    octave: usize,
+    values: Vec<Vec<u8>>,
+    bytes: usize,
+    lots: usize,
+}
+
+/// The judge of one lot.
+struct Bench<'a> {
+    known: &'a [Known],
+    sampling: &'a mut Option<Sampling>,
+    weight: f64,
+    sampled: usize,
+    is_short: bool,
+    at_max: &'a [bool],
+}
+
+/// The facts of an item with times and savings.
+fn completed(offer: Facts, octave: &Octave, len: usize, saved: u64, weight: f64) -> Facts {
+    let us = |per_byte: f32| f64::from(per_byte) * len as f64 / 1e3;
+    let (compress_us, decompress_us) = (us(octave.compress), us(octave.decompress));
+    Facts { saved, compress_us, decompress_us, weight, ..offer }
+}
+
+impl Judge for Bench<'_> {
+    fn wants(&self, tenant: TenantId) -> bool {
+        self.is_short || self.at_max.get(usize::from(tenant)).copied().unwrap_or_default()
+    }
+
+    fn judge(&mut self, offer: &Offer<'_>) -> Option<Facts> {
+        let at = octave(offer.len)?;
+        let octave = &self.known.get(usize::from(offer.tenant))?.octaves[at];
+        let stored = (f64::from(octave.ratio) * offer.len as f64) as usize;
+        let saved = offer.charge(offer.len).saturating_sub(offer.charge(stored));
+        let facts = completed(offer.facts, octave, offer.len, saved, self.weight);
+        if offer.is_compressed {
+            return facts.is_too_hot().then_some(facts);
+        }
+        if !facts.is_worth() {
+            return None;
+        }
+        match octave.state {
+            State::Ready(_) => Some(facts),
+            State::Dense(_) => None,
+            State::Unknown => {
+                let (tenant, octave) = (offer.tenant, at);
+                let sampling = self.sampling.get_or_insert_with(|| Sampling {
+                    tenant,
+                    octave,
+                    values: vec![],
+                    bytes: 0,
+                    lots: 0,
+                });
+                let is_it = sampling.tenant == tenant && sampling.octave == octave;
+                self.sampled += usize::from(is_it);
+                (is_it && self.sampled <= SAMPLES_OF_LOT).then_some(facts)
+            }
+        }
+    }
+}
+
+/// Forgets which octaves were dense, for tenants that have made many writes since.
+fn try_again(known: &mut [Known], writes: impl Iterator<Item = u64>) {
+    for (known, writes) in known.iter_mut().zip(writes) {
+        for octave in &mut known.octaves {
+            if matches!(octave.state, State::Dense(until) if writes >= until) {
+                octave.state = State::Unknown;
+            }
+        }
+    }
+}
+
+impl Sampling {
+    fn is_complete(&self) -> bool {
+        self.values.len() >= SAMPLES || self.bytes >= SAMPLES_BYTES || self.lots >= SAMPLED_LOTS
+    }
+}
+
+impl Store {
+    /// Sets whether items are compressed, and how many seconds of waiting a second of processor time
+    /// counts as. Compressed items stay so until they are written.
+    pub fn set_compression(&self, mode: Compression, weight: f64) {
+        *lock(&self.compression.settings) = Settings { mode, weight };
+        for shard in &self.shards {
+            shard.write_drained().contents_mut().compresses_all = mode == Compression::Always;
+        }
+    }
+
+    /// Compresses items if memory is short and they are worth it, for about `nanos` nanoseconds. To
+    /// be called again and again, by one thread. Returns whether there is more to do now.
+    pub fn compress(&self, now: Now, nanos: u64) -> bool {
+        let Settings { mode, weight } = *lock(&self.compression.settings);
+        if mode != Compression::Auto {
+            return false;
+        }
+        let mut worker = lock(&self.compression.worker);
+        let worker = &mut *worker;
+        let (began, mut resting) = ((self.nanos)(), 0);
+        for _ in 0..LOTS_MAX {
+            let (is_short, at_max) = self.needs();
+            if !is_short && !at_max.contains(&true) {
+                return false;
+            }
+            worker.tenants.resize(worker.tenants.len().max(at_max.len()), Known::default());
+            worker.walks.resize(self.shards.len(), Walk::default());
+            let at = worker.next % self.shards.len();
+            if self.step(worker, at, (is_short, &at_max), weight, now) {
+                resting = 0;
+            } else {
+                worker.next += 1;
+                resting += 1;
+            }
+            if resting >= self.shards.len() {
+                return false;
+            }
+            if (self.nanos)().saturating_sub(began) >= nanos {
+                break;
+            }
+        }
+        self.free_retired(worker);
+        true
+    }
+
+    /// Whether free memory is short, and by tenant whether it is about to exceed its max.
+    fn needs(&self) -> (bool, Vec<bool>) {
+        let memory = &self.budget.memory;
+        let limit = memory.effective();
+        let pages = HEADROOM_PAGES * self.budget.page() * self.shards.len() as u64;
+        let headroom = (limit / HEADROOM).max(pages).min(limit / HEADROOM_MOST);
+        let is_short = limit < u64::MAX && memory.used().saturating_add(headroom) > limit;
+        let accounts = &lock(&self.admin).accounts;
+        let is_at_max = |max: u64, used: u64| max < u64::MAX && used + max / HEADROOM > max;
+        (is_short, accounts.iter().map(|of| is_at_max(of.max(), of.used())).collect())
+    }
+
+    /// Looks at one page of a shard. Returns false if its walk is over, or rests.
+    fn step(
+        &self,
+        worker: &mut Worker,
+        at: usize,
+        (is_short, at_max): (bool, &[bool]),
+        weight: f64,
+        now: Now,
+    ) -> bool {
+        let Worker { walks, tenants: known, sampling, .. } = worker;
+        let walk = &mut walks[at];
+        let lot = {
+            let mut shard = self.shards[at].write_drained();
+            let (contents, room) = shard.parts();
+            if contents.clock.tick < walk.rests_until {
+                return false;
+            }
+            let mut bench = Bench { known, sampling, weight, sampled: 0, is_short, at_max };
+            let lot = room.next_lot(contents, &mut walk.position, now, &mut bench);
+            if lot.is_none() {
+                let items: usize = contents.tenants.iter().map(|of| of.table.len()).sum();
+                let is_few = walk.changed < items / FEW + 1;
+                let rests = if is_few { items as u64 / REST } else { 0 };
+                let rests_until = contents.clock.tick + rests;
+                *walk = Walk { position: Position::default(), changed: 0, rests_until };
+                let sets = |of: &TenantShard| of.counters.sets * self.shards.len() as u64;
+                try_again(known, contents.tenants.iter().map(sets));
+            }
+            lot
+        };
+        let Some(lot) = lot else { return false };
+        let shrunk = self.shrink(worker, &lot);
+        if !lot.is_empty() {
+            let mut shard = self.shards[at].write_drained();
+            let (contents, room) = shard.parts();
+            let moved = room.put_lot(contents, &self.around(), &lot, &shrunk, now);
+            worker.walks[at].changed += moved;
+        }
+        self.end_sampling(worker, now);
+        true
+    }
+
+    /// Compresses the values of a lot, or keeps them as samples.
+    fn shrink(&self, worker: &mut Worker, lot: &Lot) -> Vec<Shrunk> {
+        let Worker { tenants, sampling, .. } = worker;
+        if let Some(sampling) = sampling {
+            sampling.lots += 1;
+        }
+        let Some(known) = tenants.get_mut(usize::from(lot.of.tenant)) else { return vec![] };
+        let work = Arc::clone(&lock(&self.admin).work[usize::from(lot.of.tenant)]);
+        let mut one = |item: &Candidate| {
+            let value = &lot.values[item.value.clone()];
+            let Some(at) = octave(value.len()) else { return Shrunk::Not };
+            let State::Ready(number) = known.octaves[at].state else {
+                if let Some(sampling) = sampling {
+                    sampling.bytes += value.len();
+                    sampling.values.push(value.to_vec());
+                }
+                return Shrunk::Sample;
+            };
+            let began = (self.nanos)();
+            let dictionary = known.dictionaries.get(number).ok().flatten();
+            let stored = compress(value, dictionary.map(|known| (number, known)));
+            let middle = (self.nanos)();
+            let Some(stored) = stored else { return Shrunk::Not };
+            // It is read once, to be sure, and to know how long a read takes.
+            let plain = decompress(&stored, &known.dictionaries);
+            let is_same = plain.is_ok_and(|plain| *plain == *value);
+            let ended = (self.nanos)();
+            work.writes.fetch_add(1, Relaxed);
+            work.write_nanos.fetch_add(ended.saturating_sub(began), Relaxed);
+            let nanos = [middle.saturating_sub(began), ended.saturating_sub(middle)];
+            let octave = &mut known.octaves[at];
+            octave.saw(value.len(), stored.len(), nanos);
+            let saved = lot.saved(item, stored.len());
+            let facts = Facts { saved, ..item.facts };
+            if is_same && saved * SAVED_PART >= item.charge() && facts.is_worth() {
+                Shrunk::To(stored)
+            } else {
+                Shrunk::Not
+            }
+        };
+        let shrunk = lot.items.iter().map(&mut one).collect();
+        for octave in &mut known.octaves {
+            if octave.has_decayed() {
+                if let State::Ready(number) = octave.state
+                    && number > 0
+                {
+                    known.retired.push(number);
+                }
+                octave.state = State::Unknown;
+            }
+        }
+        shrunk
+    }
+
+    /// Trains when there are enough samples.
+    fn end_sampling(&self, worker: &mut Worker, now: Now) {
+        let Some(done) = worker.sampling.take_if(|sampling| sampling.is_complete()) else { return };
+        if done.values.len() < SAMPLES_MIN {
+            return;
+        }
+        let stats = self.tenant_stats(done.tenant);
+        let sampled = train(done.octave, &done.values, stats.used.0);
+        let number = sampled
+            .dictionary
+            .and_then(|dictionary| self.add_dictionary(worker, done.tenant, dictionary, now));
+        let known = &mut worker.tenants[usize::from(done.tenant)];
+        let again = stats.counters.sets + stats.len.items;
+        known.octaves[done.octave].learn(sampled.ratio, number.unwrap_or(0), again);
+    }
+
+    /// Gives a tenant one more dictionary. Its memory is charged.
+    fn add_dictionary(
+        &self,
+        worker: &mut Worker,
+        tenant: TenantId,
+        dictionary: Dictionary,
+        now: Now,
+    ) -> Option<u16> {
+        let bytes = dictionary.bytes();
+        let known = &mut worker.tenants[usize::from(tenant)];
+        let (all, number) = known.dictionaries.with(Arc::new(dictionary))?;
+        self.take_for_lessons(bytes, now);
+        lock(&self.admin).accounts[usize::from(tenant)].take(bytes);
+        known.dictionaries = Arc::new(all);
+        self.share(tenant, &known.dictionaries);
+        Some(number)
+    }
+
+    /// Shows a tenant's dictionaries to all shards.
+    fn share(&self, tenant: TenantId, all: &Arc<Dictionaries>) {
+        for shard in &self.shards {
+            let mut shard = shard.write_drained();
+            shard.contents_mut().tenant_mut(tenant).compressed.known = Arc::clone(all);
+        }
+    }
+
+    /// Gives up the retired dictionaries that no item uses any more.
+    fn free_retired(&self, worker: &mut Worker) {
+        for (at, known) in worker.tenants.iter_mut().enumerate() {
+            let unused = |&number: &u16| {
+                self.shards.iter().all(|shard| {
+                    shard.write_drained().contents().tenants[at].compressed.uses(number) == 0
+                })
+            };
+            for number in known.retired.extract_if(.., |number| unused(number)).collect::<Vec<_>>()
+            {
+                let before = known.dictionaries.bytes();
+                known.dictionaries = Arc::new(known.dictionaries.without(number));
+                self.share(at as TenantId, &known.dictionaries);
+                let bytes = before - known.dictionaries.bytes();
+                lock(&self.admin).accounts[at].give(bytes);
+                self.budget.memory.give(bytes);
+            }
+        }
+    }
+
+    /// The compressed items of a tenant, and the work for them.
+    pub fn compression_stats(&self, tenant: TenantId) -> CompressionStats {
+        let mut stats = CompressionStats::default();
+        for shard in &self.shards {
+            let shard = shard.write_drained();
+            let Some(tenant) = shard.contents().tenants.get(usize::from(tenant)) else { continue };
+            stats.items += tenant.compressed.items;
+            stats.plain += Bytes(tenant.compressed.plain);
+            stats.stored += Bytes(tenant.compressed.stored);
+            (stats.dictionaries, stats.dictionary_bytes) =
+                (tenant.compressed.known.numbers().count(), Bytes(tenant.compressed.known.bytes()));
+        }
+        let admin = lock(&self.admin);
+        let Some(work) = admin.work.get(usize::from(tenant)) else { return stats };
+        stats.reads = work.reads.load(Relaxed);
+        stats.read_nanos = work.read_nanos.load(Relaxed);
+        stats.writes = work.writes.load(Relaxed);
+        stats.write_nanos = work.write_nanos.load(Relaxed);
+        stats.corrupt = work.corrupt.load(Relaxed);
+        stats
+    }
+}
