@@ -4,6 +4,8 @@
 mod admission;
 mod bounds;
 mod classes;
+#[cfg(not(miri))]
+mod compression;
 mod dump;
 mod expiry;
 mod fit;
@@ -67,14 +69,17 @@ fn audit(store: &Store) {
     let fixed = store.budget.fixed_bytes(1);
     let mut sum = 0;
     for tenant in 0..store.tenants() {
-        let mut bytes = fixed;
+        let (mut bytes, mut dictionaries) = (fixed, 0);
         store.each_shard(|shard| {
-            let TenantShard { table, pages, away, .. } = &shard.contents().tenants[tenant];
+            let TenantShard { table, pages, away, compressed, .. } =
+                &shard.contents().tenants[tenant];
+            dictionaries = compressed.known.bytes();
             bytes += away.as_ref().map_or(0, |away| away.bytes);
             bytes += table.bytes() + pages.bytes() + shard.contents().tenants[tenant].trees.audit();
             bytes += shard.contents().tenants[tenant].wheel_bytes();
             expiries_are_noted(&shard.contents().tenants[tenant], store.seed());
         });
+        bytes += dictionaries;
         assert_eq!(store.tenant_stats(tenant as TenantId).used, Bytes(bytes), "tenant {tenant}");
         sum += bytes;
     }

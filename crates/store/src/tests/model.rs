@@ -2,7 +2,7 @@
 //! but must never answer with anything that the map does not hold.
 
 use super::{at, audit};
-use crate::{Bounds, Change, Config, Error, Key, Now, Scope, Store};
+use crate::{Bounds, Change, Compression, Config, Error, Key, Now, Scope, Store};
 use base::{Bytes, Filter, TenantId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -177,7 +177,7 @@ impl Pair {
         let mut shown = BTreeMap::new();
         let mut cursor = 0;
         loop {
-            cursor = self.store.scan(Scope::ALL, cursor, 3, now, |found| {
+            cursor = self.store.scan_values(Scope::ALL, cursor, 3, now, |found| {
                 let text = std::str::from_utf8(found.key).unwrap();
                 let number = text.split(':').nth(1).unwrap().parse::<u16>().unwrap();
                 let (value, expires) = (found.item.value.to_vec(), found.item.expires);
@@ -223,6 +223,18 @@ proptest! {
     #[test]
     fn without_a_limit_it_is_a_map(script in script(), shards in 1usize..5) {
         let mut pair = Pair::new(Config { shards, ..Config::default() });
+        for (name, op) in &script {
+            pair.run(*name, op);
+        }
+        pair.finish();
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn with_every_value_compressed_it_is_a_map(script in script(), kib in prop::option::of(8u64..40)) {
+        let maxmemory = Bytes(kib.map_or(0, |kib| kib << 10));
+        let mut pair = Pair::new(Config { maxmemory, shards: 2, ..Config::default() });
+        pair.store.set_compression(Compression::Always, 1.0);
         for (name, op) in &script {
             pair.run(*name, op);
         }
