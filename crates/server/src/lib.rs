@@ -48,7 +48,7 @@ pub use process::ping::{PingArgs, ping};
 pub use process::serve::{Args, run};
 pub use settings::config::{self, Error, Settings};
 
-use background::{dump, housekeeping, pilot, process_memory, warm};
+use background::{compression, dump, housekeeping, pilot, process_memory, warm};
 use net::acceptor::{Acceptor, Bell};
 use net::http;
 use net::listener;
@@ -136,6 +136,8 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     }
     let server = handle.server.clone();
     handle.spawn("housekeeping", move || housekeeping::run(&server))?;
+    let server = handle.server.clone();
+    handle.spawn("compression", move || compression::run(&server))?;
     let server = handle.server.clone();
     handle.spawn("resident", move || {
         process_memory::run(&server.process, &server.stats, &server.store);

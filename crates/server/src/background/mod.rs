@@ -1,5 +1,6 @@
-//! Background threads: the pilot, the history, housekeeping, dumps and restarts.
+//! Background threads: the pilot, compression, the history, housekeeping, dumps and restarts.
 
+pub(crate) mod compression;
 pub(crate) mod dump;
 pub(crate) mod history_writer;
 pub(crate) mod housekeeping;

@@ -40,7 +40,7 @@ impl Call<'_> {
             return;
         }
         self.event(class, event, key);
-        if self.server.store.peek(&self.key(key), self.now, |_| ()).is_none() {
+        if self.server.store.glance(&self.key(key), self.now, |_| ()).is_none() {
             self.event(GENERIC, "del", key);
         }
     }

@@ -159,7 +159,7 @@ impl Call<'_> {
     /// Whether no key of a command holds another kind of value than the command waits for.
     fn are_of(&self, what: &For) -> bool {
         let kind =
-            |at| self.server.store.peek(&self.key_at(at), self.now, |item| item.kind & !TREE);
+            |at| self.server.store.glance(&self.key_at(at), self.now, |item| item.kind & !TREE);
         what.keys.clone().all(|at| kind(at).is_none_or(|kind| kind == what.kind))
     }
 

@@ -167,7 +167,7 @@ fn del(call: &mut Call<'_>) -> Done {
 }
 
 fn exists(call: &mut Call<'_>) -> Done {
-    count(call, |call, at| call.server.store.peek(&call.key_at(at), call.now, |_| ()).is_some())
+    count(call, |call, at| call.server.store.glance(&call.key_at(at), call.now, |_| ()).is_some())
 }
 
 fn touch(call: &mut Call<'_>) -> Done {
@@ -260,18 +260,18 @@ fn pexpiretime(call: &mut Call<'_>) -> Done {
 }
 
 fn kind(call: &mut Call<'_>) -> Done {
-    let found = call.server.store.peek(&call.key_at(1), call.now, text_value::type_name);
+    let found = call.server.store.glance(&call.key_at(1), call.now, text_value::type_name);
     call.out.simple(found.unwrap_or("none"));
     Ok(())
 }
 
-/// Replies with the result of `f` for the item at argument 2, or null.
+/// Replies with the result of `f`, which needs no value, for the item at argument 2, or null.
 fn reply_item<R>(
     call: &mut Call<'_>,
     f: impl Fn(&Item<'_>) -> R,
     reply: impl Fn(&mut Call<'_>, R),
 ) -> Done {
-    match call.server.store.peek(&call.key_at(2), call.now, f) {
+    match call.server.store.glance(&call.key_at(2), call.now, f) {
         Some(found) => reply(call, found),
         None => call.out.null(),
     }
@@ -291,7 +291,11 @@ fn encoding(call: &mut Call<'_>) -> Done {
     let name = |item: &Item<'_>| {
         collection::encoding(item, &settings.ignored).unwrap_or_else(|| of_string(item))
     };
-    reply_item(call, name, |call, name| call.out.bulk(name.as_bytes()))
+    match call.server.store.peek(&call.key_at(2), call.now, name) {
+        Some(name) => call.out.bulk(name.as_bytes()),
+        None => call.out.null(),
+    }
+    Ok(())
 }
 
 fn freq(call: &mut Call<'_>) -> Done {

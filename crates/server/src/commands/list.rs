@@ -251,7 +251,7 @@ fn lrange(call: &mut Call<'_>) -> Done {
 
 fn lset(call: &mut Call<'_>) -> Done {
     let (key, element) = (call.key_at(1), call.arg(3));
-    if call.server.store.peek(&key, call.now, |_| ()).is_none() {
+    if call.server.store.glance(&key, call.now, |_| ()).is_none() {
         return Err("ERR no such key".into());
     }
     len::<List>(call, &key)?;

@@ -67,7 +67,7 @@ struct Held {
 /// The contents of a key for a write to `to`; an error if there is no room for them.
 fn held(call: &Call<'_>, key: &Key<'_>, to: &Key<'_>) -> Result<Option<Held>, Failure> {
     let store = &call.server.store;
-    let len = store.peek(key, call.now, |item| item.value.len()).unwrap_or(0);
+    let len = store.glance(key, call.now, |item| item.value_len()).unwrap_or(0);
     // The check comes before the copy, so a refused command takes no memory.
     room(call, to, len).check(0, len)?;
     Ok(store.peek(key, call.now, |item| Held {
@@ -80,7 +80,7 @@ fn held(call: &Call<'_>, key: &Key<'_>, to: &Key<'_>) -> Result<Option<Held>, Fa
 /// Whether a key holds a collection that is a tree. A tree is not copied at once.
 fn is_tree(call: &Call<'_>, key: &Key<'_>) -> bool {
     let is_tree = |item: &Item<'_>| item.tree().is_some();
-    call.server.store.peek(key, call.now, is_tree).unwrap_or(false)
+    call.server.store.glance(key, call.now, is_tree).unwrap_or(false)
 }
 
 /// The properties of a collection beside its tree.
@@ -129,7 +129,7 @@ fn copy_tree(
     replace: bool,
 ) -> Result<bool, Failure> {
     let store = &call.server.store;
-    if !replace && store.peek(to, call.now, |_| ()).is_some() {
+    if !replace && store.glance(to, call.now, |_| ()).is_some() {
         return Ok(false);
     }
     let known = |item: &Item<'_>| (item.charge().0 as usize, Beside::of(item));
@@ -151,11 +151,11 @@ fn move_tree(
     replace: bool,
 ) -> Result<bool, Failure> {
     let (store, mut beside) = (&call.server.store, Beside::default());
-    if !replace && store.peek(to, call.now, |_| ()).is_some() {
+    if !replace && store.glance(to, call.now, |_| ()).is_some() {
         return Ok(false);
     }
     // The check comes before the move, so a refused command evicts nothing.
-    let bytes = store.peek(from, call.now, |item| item.charge().0 as usize).unwrap_or(0);
+    let bytes = store.glance(from, call.now, |item| item.charge().0 as usize).unwrap_or(0);
     if from.tenant != to.tenant {
         room(call, to, bytes).check_growth(bytes as u64)?;
     }
@@ -261,7 +261,7 @@ fn relocate_item(
 fn give_name(call: &Call<'_>, replace: bool) -> Result<bool, Failure> {
     let (from, to) = (call.key_at(1), call.key_at(2));
     let store = &call.server.store;
-    store.peek(&from, call.now, |_| ()).ok_or("ERR no such key")?;
+    store.glance(&from, call.now, |_| ()).ok_or("ERR no such key")?;
     if call.arg(1) == call.arg(2) {
         return Ok(replace);
     }

@@ -101,7 +101,7 @@ fn smove(call: &mut Call<'_>) -> Done {
 fn move_member(call: &Call<'_>, member: &[u8]) -> Result<bool, Failure> {
     let is_there = contains(call, 1, member, Trace::None)?;
     // Checks that the destination is a set, even if nothing is moved.
-    if call.server.store.peek(&call.key_at(1), call.now, |_| ()).is_some() {
+    if call.server.store.glance(&call.key_at(1), call.now, |_| ()).is_some() {
         len::<Set>(call, &call.key_at(2))?;
     }
     let is_same = call.arg(1) == call.arg(2);

@@ -400,7 +400,7 @@ fn check_room(call: &Call<'_>) -> Done {
         if room.check_growth(need).is_err() {
             // The items that they replace may free enough room.
             let own = pairs().map(|at| call.key_at(at)).filter(|own| own.tenant == key.tenant);
-            let held = |key| call.server.store.peek(&key, call.now, |item| item.charge().0);
+            let held = |key| call.server.store.glance(&key, call.now, |item| item.charge().0);
             let left: u64 = own.filter_map(held).sum();
             room.check_growth(need.saturating_sub(left))?;
         }
@@ -428,7 +428,7 @@ fn msetnx(call: &mut Call<'_>) -> Done {
     let absent = call.alone(|call| {
         let absent = (1..call.args.len())
             .step_by(2)
-            .all(|at| call.server.store.peek(&call.key_at(at), call.now, |_| ()).is_none());
+            .all(|at| call.server.store.glance(&call.key_at(at), call.now, |_| ()).is_none());
         if absent { set_pairs(call).map(|()| true) } else { Ok(false) }
     })?;
     call.out.integer(i64::from(absent));
@@ -480,9 +480,15 @@ fn append(call: &mut Call<'_>) -> Done {
 }
 
 fn strlen(call: &mut Call<'_>) -> Done {
+    let (store, key) = (&call.server.store, call.key_at(1));
+    let plain = |item: &Item<'_>| (item.kind == STRING).then(|| item.value_len());
+    if let Some(Some(len)) = store.glance(&key, call.now, plain) {
+        call.out.integer(len as i64);
+        return Ok(());
+    }
     let len = |item: &Item<'_>| string(item).map(<[u8]>::len);
-    let len = call.server.store.peek(&call.key_at(1), call.now, len);
-    call.out.integer(len.unwrap_or(Ok(0))? as i64);
+    let len = store.peek(&key, call.now, len).unwrap_or(Ok(0))?;
+    call.out.integer(len as i64);
     Ok(())
 }
 

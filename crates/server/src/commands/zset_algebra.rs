@@ -188,7 +188,7 @@ impl Asked {
 /// Whether a key holds a set. Each of its members has the score 1.
 fn is_set(call: &Call<'_>, at: usize) -> bool {
     let is_set = |item: &Item<'_>| item.kind & !TREE == SET;
-    call.server.store.peek(&call.key_at(at), call.now, is_set).unwrap_or(false)
+    call.server.store.glance(&call.key_at(at), call.now, is_set).unwrap_or(false)
 }
 
 /// The number of keys at argument `at`; the keys follow it.

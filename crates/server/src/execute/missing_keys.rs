@@ -23,7 +23,7 @@ pub(super) fn before(call: &Call<'_>) -> Vec<usize> {
 }
 
 fn is_missing(call: &Call<'_>, key: &[u8]) -> bool {
-    call.server.store.peek(&call.key(key), call.now, |_| ()).is_none()
+    call.server.store.glance(&call.key(key), call.now, |_| ()).is_none()
 }
 
 /// Sends events for the keys at `places`, which were missing: a miss if the command read them, or

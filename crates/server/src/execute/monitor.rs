@@ -73,8 +73,8 @@ fn trace(call: &Call<'_>, command: &Facts, now: u64) {
             _ => "READ",
         };
         let key = call.key(bytes);
-        let look = |item: &Item<'_>| (item.value.len(), item.expires, item.penalty_class);
-        let held = call.server.store.peek(&key, call.now, look);
+        let look = |item: &Item<'_>| (item.value_len(), item.expires, item.penalty_class);
+        let held = call.server.store.glance(&key, call.now, look);
         let (held_size, expires, class) = held.unwrap_or_default();
         let written = command.value.and_then(|behind| call.args.get(at + behind));
         let size = written.map_or(held_size, <[u8]>::len);

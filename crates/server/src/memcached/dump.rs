@@ -83,7 +83,7 @@ fn walk(ask: &mut Ask<'_>, mut print: impl FnMut(&ScanItem<'_>, &Text<'_>, &mut 
     let scope = Scope { tenant: ask.session.owners.only(), db: Some(ask.session.db) };
     let (mut cursor, mut goes_on) = (0, true);
     loop {
-        cursor = ask.server.store.scan(scope, cursor, STEP, ask.now, |found| {
+        cursor = ask.server.store.scan_values(scope, cursor, STEP, ask.now, |found| {
             let text = Text::of(&found.item);
             let mine = ask.session.owners.of(found.key) == found.tenant;
             if let Some(text) = text.filter(|_| mine && goes_on) {

@@ -37,7 +37,7 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
     let server = ask.server;
     // Computed before the read, which resets the idle time.
     let idle_s = if flags.has(b'l') {
-        let idle = server.store.peek(&key, ask.now, |item| item.idle).unwrap_or_default();
+        let idle = server.store.glance(&key, ask.now, |item| item.idle).unwrap_or_default();
         server.idle_times(ask.now).of(idle)
     } else {
         0

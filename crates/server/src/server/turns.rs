@@ -61,7 +61,7 @@ impl Turns {
     /// Wakes the first client that waits for the kind of value that a key holds.
     #[cold]
     pub(crate) fn wake_first(&self, mail: &[Mailbox], store: &Store, key: &Key<'_>, now: Now) {
-        if let Some(kind) = store.peek(key, now, |item| item.kind & !TREE) {
+        if let Some(kind) = store.glance(key, now, |item| item.kind & !TREE) {
             self.blocked.wake(mail, &WaitKey::new(key), kind);
         }
     }

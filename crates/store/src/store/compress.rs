@@ -379,6 +379,11 @@ impl Store {
         }
     }
 
+    /// Corrupt values found so far, each of which became a miss.
+    pub fn corrupt_values(&self) -> u64 {
+        lock(&self.admin).work.iter().map(|work| work.corrupt.load(Relaxed)).sum()
+    }
+
     /// The compressed items of a tenant, and the work for them.
     pub fn compression_stats(&self, tenant: TenantId) -> CompressionStats {
         let mut stats = CompressionStats::default();

@@ -131,7 +131,7 @@ fn write_all(
                 Err(error) => failed = Some(error),
             }
         };
-        cursor = server.store.scan(Scope::ALL, cursor, step, now, |found| {
+        cursor = server.store.scan_values(Scope::ALL, cursor, step, now, |found| {
             match collection::flat(&found.item) {
                 Some(value) => add(found, &value),
                 None => large.push(Large::of(found)),

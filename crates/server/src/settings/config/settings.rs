@@ -83,6 +83,9 @@ pub struct Settings {
     pub recipe: Recipe,
     /// Whether a large new value competes with the items that it would evict.
     pub admission: bool,
+    pub compression: store::Compression,
+    /// Seconds of waiting that a second of processor time counts as.
+    pub compression_weight: f64,
     pub tenants: Vec<TenantConfig>,
     pub io_threads: usize,
     pub io_uring: IoUring,
@@ -170,6 +173,8 @@ impl Default for Settings {
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
             admission: true,
+            compression: store::Compression::No,
+            compression_weight: 1.0,
             slab: store::Slab::default(),
             recipe: recipe::parse("auto").unwrap_or(*recipe::ALL[0]),
             tenants: vec![],

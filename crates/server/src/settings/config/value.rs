@@ -218,6 +218,13 @@ named_values! {
     "no" Self::No,
 }
 
+named_values! {
+    store::Compression:
+    "no" Self::No,
+    "auto" Self::Auto,
+    "always" Self::Always,
+}
+
 impl Value for Policy {
     fn parse(word: &str) -> Result<Self, String> {
         Self::parse(word)

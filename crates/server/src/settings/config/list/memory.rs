@@ -2,7 +2,7 @@
 
 use crate::settings::config::directive::When::{Always, Start};
 use crate::settings::config::directive::{Directive, Shape, number, word};
-use crate::settings::config::value::{Value, within};
+use crate::settings::config::value::{Value, ratio, within};
 use crate::settings::config::{OutputLimit, TenantConfig};
 use crate::settings::memory_limit;
 use base::Bytes;
@@ -58,6 +58,29 @@ pub(super) const ALL: &[Directive] = &[
          the items to evict are worth more. It then answers OK, but does not store the value. With \
          no, the server stores every value. Only the policies auto and allkeys-gittins can decline \
          a value."
+    ),
+    word!(
+        "compression",
+        Always,
+        compression,
+        "Whether the server compresses values. With auto, it compresses items in the background when \
+         memory is full: those for which the waiting that the freed memory saves is worth more than \
+         the processor time of their reads. It compresses values of 64 bytes to 64kb, with \
+         dictionaries that it trains for each tenant. Clients see plain values. With no, it \
+         compresses nothing more. With always, it compresses every value when a client writes it; \
+         this is for tests."
+    ),
+    Directive::new(
+        "compression-weight",
+        Always,
+        "Seconds of waiting that a second of processor time counts as, when the server decides what \
+         to compress. A higher weight compresses fewer items.",
+        |settings| settings.compression_weight.show(),
+        Shape::Word(|settings, word| {
+            let wrong = "argument must be a number from 0 to 1000000";
+            settings.compression_weight = ratio(word, 0.0..=1e6, wrong)?;
+            Ok(())
+        }),
     ),
     Directive::new(
         "slab-page-size",
