@@ -78,6 +78,9 @@ fn fields() -> String {
             .filter_map(|line| line.split_once(':'))
             .map(|(name, _)| match name.strip_prefix("tenant_") {
                 Some(_) => "tenant_NAME".to_owned(),
+                None if name.starts_with("compression_tenant_") => {
+                    "compression_tenant_NAME".to_owned()
+                }
                 None if name.starts_with("listener") => "listenerN".to_owned(),
                 None => name.to_owned(),
             })

@@ -1,6 +1,7 @@
 //! INFO and MEMORY STATS: the state of the server, under the names that exporters expect.
 
 use crate::call::{Call, Command, Done};
+use crate::commands::info_compression;
 use crate::facts::REDIS_VERSION;
 use crate::facts::table::get;
 use crate::observe::report::report;
@@ -38,6 +39,7 @@ const SECTIONS: &[(&str, bool, Section)] = &[
     ("Keyspace", true, keyspace),
     ("Larder", true, larder),
     ("Tenants", true, tenants),
+    ("Compression", true, |call, out| out.text += &info_compression::lines(call.server)),
 ];
 
 /// Lines of `name:value`, and the report, which is made when a field needs it.

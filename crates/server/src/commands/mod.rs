@@ -29,6 +29,7 @@ pub(crate) mod hash_random;
 pub(crate) mod hash_steps;
 pub(crate) mod hotkeys;
 pub(crate) mod info;
+mod info_compression;
 pub(crate) mod introspection;
 pub(crate) mod key;
 pub(crate) mod larder;

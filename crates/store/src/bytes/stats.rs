@@ -141,6 +141,28 @@ pub struct CompressionStats {
     pub corrupt: u64,
 }
 
+impl CompressionStats {
+    /// Bytes stored for each plain byte; 1 without compressed items.
+    pub fn ratio(&self) -> f64 {
+        if self.plain.0 == 0 { 1.0 } else { self.stored.0 as f64 / self.plain.0 as f64 }
+    }
+}
+
+impl AddAssign for CompressionStats {
+    fn add_assign(&mut self, other: Self) {
+        self.items += other.items;
+        self.plain += other.plain;
+        self.stored += other.stored;
+        self.dictionaries += other.dictionaries;
+        self.dictionary_bytes += other.dictionary_bytes;
+        self.reads += other.reads;
+        self.read_nanos += other.read_nanos;
+        self.writes += other.writes;
+        self.write_nanos += other.write_nanos;
+        self.corrupt += other.corrupt;
+    }
+}
+
 /// The outcome of [`Store::sweep`](crate::Store::sweep).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {

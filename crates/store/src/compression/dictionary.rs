@@ -89,9 +89,9 @@ impl Dictionaries {
         Self(all)
     }
 
-    /// Numbers of the dictionaries.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = u16> {
-        (1..).zip(&self.0).filter(|(_, all)| all.is_some()).map(|(number, _)| number)
+    /// The number of dictionaries.
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().flatten().count()
     }
 
     /// Bytes of all dictionaries.

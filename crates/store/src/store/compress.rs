@@ -384,25 +384,32 @@ impl Store {
         lock(&self.admin).work.iter().map(|work| work.corrupt.load(Relaxed)).sum()
     }
 
-    /// The compressed items of a tenant, and the work for them.
+    /// The compressed items of a tenant, and the work for them; all zero for an unknown number.
     pub fn compression_stats(&self, tenant: TenantId) -> CompressionStats {
-        let mut stats = CompressionStats::default();
+        self.all_compression_stats().get(usize::from(tenant)).copied().unwrap_or_default()
+    }
+
+    /// The compressed items of each tenant, and the work for them.
+    pub fn all_compression_stats(&self) -> Vec<CompressionStats> {
+        let work = lock(&self.admin).work.clone();
+        let mut all = vec![CompressionStats::default(); work.len()];
         for shard in &self.shards {
-            let shard = shard.write_drained();
-            let Some(tenant) = shard.contents().tenants.get(usize::from(tenant)) else { continue };
-            stats.items += tenant.compressed.items;
-            stats.plain += Bytes(tenant.compressed.plain);
-            stats.stored += Bytes(tenant.compressed.stored);
-            (stats.dictionaries, stats.dictionary_bytes) =
-                (tenant.compressed.known.numbers().count(), Bytes(tenant.compressed.known.bytes()));
+            for (stats, tenant) in all.iter_mut().zip(&shard.write_drained().contents().tenants) {
+                let compressed = &tenant.compressed;
+                stats.items += compressed.items;
+                stats.plain += Bytes(compressed.plain);
+                stats.stored += Bytes(compressed.stored);
+                stats.dictionaries = compressed.known.len();
+                stats.dictionary_bytes = Bytes(compressed.known.bytes());
+            }
         }
-        let admin = lock(&self.admin);
-        let Some(work) = admin.work.get(usize::from(tenant)) else { return stats };
-        stats.reads = work.reads.load(Relaxed);
-        stats.read_nanos = work.read_nanos.load(Relaxed);
-        stats.writes = work.writes.load(Relaxed);
-        stats.write_nanos = work.write_nanos.load(Relaxed);
-        stats.corrupt = work.corrupt.load(Relaxed);
-        stats
+        for (stats, work) in all.iter_mut().zip(&work) {
+            stats.reads = work.reads.load(Relaxed);
+            stats.read_nanos = work.read_nanos.load(Relaxed);
+            stats.writes = work.writes.load(Relaxed);
+            stats.write_nanos = work.write_nanos.load(Relaxed);
+            stats.corrupt = work.corrupt.load(Relaxed);
+        }
+        all
     }
 }

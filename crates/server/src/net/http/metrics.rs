@@ -6,6 +6,7 @@ use crate::services::transfers::TransferState;
 use base::{Bytes, TenantId};
 use dashboard::metrics::{Page, facts, status};
 use std::sync::atomic::Ordering;
+use store::CompressionStats;
 
 /// The whole text of the metrics.
 pub(super) fn text(server: &Server) -> String {
@@ -19,6 +20,7 @@ pub(super) fn text(server: &Server) -> String {
         status(known, &mut page);
     }
     facts(&report(server), &mut page);
+    compression(server, &mut page);
     transfers(server, &mut page);
     page.text()
 }
@@ -134,6 +136,52 @@ fn pauses(server: &Server, page: &mut Page) {
     );
     let help = "Most items or pages that a single operation evicted.";
     page.gauge("eviction_pause_max_victims", help, pauses.victims_max);
+}
+
+/// Compressed items, and the work for them.
+fn compression(server: &Server, page: &mut Page) {
+    type Read = fn(&CompressionStats) -> f64;
+    let view = server.view.now();
+    let all = server.store.all_compression_stats();
+    let read: [(&str, &str, &str, Read); 7] = [
+        ("compressed_items", "gauge", "Items whose values are compressed.", |of| of.items as f64),
+        (
+            "compressed_plain_bytes",
+            "gauge",
+            "Bytes of the compressed values before compression.",
+            |of| of.plain.0 as f64,
+        ),
+        ("compressed_stored_bytes", "gauge", "Bytes of the compressed values as stored.", |of| {
+            of.stored.0 as f64
+        }),
+        ("compression_dictionary_bytes", "gauge", "Memory of the dictionaries.", |of| {
+            of.dictionary_bytes.0 as f64
+        }),
+        (
+            "compression_seconds_total",
+            "counter",
+            "Processor time to compress values, whether or not the server kept the result.",
+            |of| of.write_nanos as f64 / 1e9,
+        ),
+        (
+            "decompression_seconds_total",
+            "counter",
+            "Processor time to decompress values for clients.",
+            |of| of.read_nanos as f64 / 1e9,
+        ),
+        (
+            "compression_corrupt_total",
+            "counter",
+            "Compressed values that were corrupt and became misses.",
+            |of| of.corrupt as f64,
+        ),
+    ];
+    for (name, kind, help, of) in read {
+        page.metric(name, kind, help);
+        for (tenant, stats) in view.names.iter().zip(&all) {
+            page.sample(name, &[("tenant", tenant)], of(stats));
+        }
+    }
 }
 
 /// Reads one number of a tenant's transfers.
