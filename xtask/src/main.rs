@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod attach;
+mod bench_compression;
 mod bench_network;
 mod bench_server;
 mod built;
@@ -58,6 +59,9 @@ Usage: cargo x <chore>
            instructions, cache misses and time of the store's evictions (valgrind)
   bench hits
            instructions and cache misses of a hit, compared with quick_cache and moka (valgrind)
+  bench compression DIR…
+           misses, waiting and CPU time with and without compression; the values are the files of the
+           folders; with BESIDE=SERVER also those of a redis-server or valkey-server
   bench memcached [S]
            a memcached with lama attached, compared with its own page mover: misses within S seconds
            (600); the memcached in PATH, or the one that MEMCACHED names
@@ -161,6 +165,7 @@ fn main() -> Result<()> {
                 bench_network::threads(&server, words.next().as_deref().unwrap_or("memcached"))
             }
             Some("attach") => attach::run(words),
+            Some("compression") => bench_compression::run(&words.collect::<Vec<_>>()),
             Some("store") => {
                 run("cargo run --release --quiet --manifest-path bench/Cargo.toml", &[])
             }
@@ -179,8 +184,8 @@ fn main() -> Result<()> {
                 run(&format!("{line} {what}"), &[])
             }
             Some(other) => bail!(
-                "'{other}' is not a benchmark: write redis, tails, threads, attach, memcached [S], \
-                 store, policies, evictions, hits, lhd TRACE…, victims TRACE or nothing"
+                "'{other}' is not a benchmark: write redis, tails, threads, attach, compression DIR…, \
+                 memcached [S], store, policies, evictions, hits, lhd TRACE…, victims TRACE or nothing"
             ),
         },
         Some("curves") => {
