@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use store::{Bounds, Config, Evictor, Slab, Store};
+use store::{Bounds, Compression, Config, Evictor, Slab, Store};
 use tune::recipe;
 
 /// The pause between two calls of [`Cache::maintain`] on the thread that [`Builder::maintained`]
@@ -47,6 +47,7 @@ pub struct Builder {
     shards: Option<usize>,
     cost: Option<Cost>,
     removal_listener: Option<Callback>,
+    compressed: bool,
     clock: Clock,
     maintained: bool,
 }
@@ -88,6 +89,7 @@ impl Builder {
             shards: None,
             cost: None,
             removal_listener: None,
+            compressed: false,
             clock: Clock::Real(Instant::now()),
             maintained: false,
         }
@@ -207,6 +209,24 @@ impl Builder {
         Self { removal_listener: Some(Callback(Box::new(listener))), ..self }
     }
 
+    /// Compresses values when memory is full, where the waiting that the freed memory saves exceeds
+    /// the processor time of their reads. [`Cache::maintain`] does it, so the cache needs calls of
+    /// it, or to be [maintained](Builder::maintained). Only entries whose cost of a miss is known
+    /// count as worth anything: those of [`Cache::get_or_insert_with`], [`Cache::insert_priced`] or
+    /// [`Builder::cost`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// let cache = larder::Cache::builder(64 << 20).compressed().maintained().build()?;
+    /// # assert!(cache.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn compressed(self) -> Self {
+        Self { compressed: true, ..self }
+    }
+
     /// Seeds the hash, the draws and the samples. The same calls from one thread then give the same
     /// answers.
     #[must_use]
@@ -261,6 +281,9 @@ impl Builder {
             slab: self.slab,
             nanos: self.clock.nanos(),
         });
+        if self.compressed {
+            store.set_compression(Compression::Auto, 1.0);
+        }
         let looping = recipe.steers().then(|| Loop::new(recipe, self.seed, &names, &store));
         let is_timed = looping.is_some();
         let removals = self.removal_listener.map(|listener| Removals::new(listener, &store));

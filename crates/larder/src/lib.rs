@@ -68,6 +68,9 @@ pub use builder::Builder;
 pub use cache::{Cache, Entry, Error, Iter, Removal};
 pub use curve::MissRatioCurve;
 pub use policy::{Meta, Rank, rank};
-pub use store::{Counters, Evictor, Len, Pauses, PenaltyStats, Slab, Spike, TenantStats as Stats};
+pub use store::{
+    CompressionStats, Counters, Evictor, Len, Pauses, PenaltyStats, Slab, Spike,
+    TenantStats as Stats,
+};
 pub use store::{Error as Refusal, RemovalCause};
 pub use tune::Plan;

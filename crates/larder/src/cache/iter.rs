@@ -69,7 +69,8 @@ impl Iterator for Iter {
                 batch.push((met.key.to_vec(), met.item.value.to_vec()));
             };
             let now = shared.now();
-            let next = shared.store.scan_values(Scope::tenant(*part), self.cursor?, BATCH, now, copy);
+            let next =
+                shared.store.scan_values(Scope::tenant(*part), self.cursor?, BATCH, now, copy);
             self.cursor = (next != 0).then_some(next);
             self.batch = batch.into_iter();
         }

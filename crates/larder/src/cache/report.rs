@@ -1,7 +1,7 @@
 //! The report of a cache about itself: sizes, counts, and the findings of the loop.
 
 use super::Cache;
-use crate::{Pauses, Stats};
+use crate::{CompressionStats, Pauses, Stats};
 use base::Bytes;
 use curve::MissRatioCurve;
 use store::Scope;
@@ -44,6 +44,12 @@ impl Cache {
     /// ```
     pub fn stats(&self) -> Stats {
         self.shared.store.tenant_stats(self.part)
+    }
+
+    /// The compressed entries of this part, and the work for them
+    /// ([`Builder::compressed`](crate::Builder::compressed)).
+    pub fn compression(&self) -> CompressionStats {
+        self.shared.store.compression_stats(self.part)
     }
 
     /// The time that operations of the whole cache spent on making room: a histogram and its

@@ -13,6 +13,9 @@ use store::{Now, Store};
 /// The most buckets that one call of [`Cache::maintain`] sweeps.
 const SWEEP: usize = 4096;
 
+/// The longest time in nanoseconds that one call of [`Cache::maintain`] compresses.
+const COMPRESS_NANOS: u64 = 20_000_000;
+
 /// The store and its companions, which all handles of a cache share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -41,6 +44,7 @@ impl fmt::Debug for Cost {
 impl Shared {
     pub(crate) fn maintain(&self) {
         self.store.sweep(self.clock.now(), SWEEP);
+        self.store.compress(self.clock.now(), COMPRESS_NANOS);
         if let Some(looping) = &mut *self.looping() {
             looping.tick(&self.store, self.clock.now());
         }

@@ -1,6 +1,7 @@
 //! The promises of the cache to its callers, in virtual time except for the maintenance thread.
 
 mod calls;
+mod compressed;
 mod flight;
 mod iter;
 mod removal;

@@ -131,12 +131,17 @@ fn write_all(
                 Err(error) => failed = Some(error),
             }
         };
-        cursor = server.store.scan_values(Scope::ALL, cursor, step, now, |found| {
-            match collection::flat(&found.item) {
-                Some(value) => add(found, &value),
-                None => large.push(Large::of(found)),
-            }
-        });
+        cursor =
+            server.store.scan_values(
+                Scope::ALL,
+                cursor,
+                step,
+                now,
+                |found| match collection::flat(&found.item) {
+                    Some(value) => add(found, &value),
+                    None => large.push(Large::of(found)),
+                },
+            );
         // These are copied without the lock, each step by step.
         for large in large {
             large.gather(server, now, &mut add);
