@@ -177,8 +177,9 @@ impl Tap {
         std::mem::take(&mut self.lost)
     }
 
-    /// Takes the requests for watched keys since the last call.
-    pub(crate) fn drain_watched(&mut self) -> Vec<Watched> {
-        std::mem::take(&mut self.watched)
+    /// Exchanges the requests for watched keys since the last call for an empty queue, whose memory
+    /// serves from now on.
+    pub(crate) const fn exchange_watched(&mut self, queue: &mut Vec<Watched>) {
+        std::mem::swap(&mut self.watched, queue);
     }
 }

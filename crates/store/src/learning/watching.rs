@@ -56,6 +56,8 @@ pub(crate) struct Watching {
     /// Time of the last look.
     pub(crate) looked: Micros,
     pub(crate) pace: Pace,
+    /// A queue that goes round the shards, so that none is allocated while clients are served.
+    pub(crate) queue: Vec<Watched>,
 }
 
 /// The detail of learning for a number of tenants, in a cache with a limit.
@@ -71,7 +73,14 @@ impl Watching {
     pub(crate) fn new(tenants: usize) -> Self {
         let indices = Arc::new(Indices::new(IndexTable::default(), &[1], 0.0, &[]));
         let learner = Learner::new(tenants).watching(Filter::with_rate(SHARE_MIN));
-        Self { learner, indices, bytes: 0, looked: Micros(0), pace: Pace::of(PACE_MAX) }
+        Self {
+            learner,
+            indices,
+            bytes: 0,
+            looked: Micros(0),
+            pace: Pace::of(PACE_MAX),
+            queue: vec![],
+        }
     }
 
     pub(crate) fn indices(&self) -> Arc<Indices> {

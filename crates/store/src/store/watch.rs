@@ -34,15 +34,17 @@ impl Store {
         let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
         let (mut tick, mut requests) = (0, 0);
         watching.learner.set_tenants(accounts.len());
+        let mut queue = std::mem::take(&mut watching.queue);
         for shard in &self.shards {
-            let watched = {
-                let mut shard = shard.write_drained();
-                tick = tick.max(shard.contents().clock.tick);
-                shard.contents_mut().tap.drain_watched()
-            };
-            requests += watched.len();
-            watching.take(&watched);
+            queue.clear();
+            let mut shard = shard.write_drained();
+            tick = tick.max(shard.contents().clock.tick);
+            shard.contents_mut().tap.exchange_watched(&mut queue);
+            drop(shard);
+            requests += queue.len();
+            watching.take(&queue);
         }
+        watching.queue = queue;
         watching.pace.note(requests, watching.learner.watched(), now.micros);
         let part = self.budget.memory.limit() / PART;
         let narrower = watching.narrow(part);
