@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// Most pages per shard that are evicted for lessons.
 const PAGES_FOR_LESSONS: usize = 64;
 
+/// Evictions are near when less than this part of the limit is free.
+const NEAR: u64 = 8;
+
 impl Store {
     /// Sets the weight of each tenant's waiting time, by its number; 1 if the list is shorter. A
     /// rank that depends on the cost of misses multiplies it by the weight.
@@ -121,16 +124,21 @@ impl Store {
     }
 
     /// Adjusts the number of evicted keys that each shard remembers: as many as it has items, at
-    /// most as many as fit in `bytes_max`. During a restore, the number of the earlier run stays.
+    /// most as many as fit in `bytes_max`, and none before evictions are near. During a restore, the
+    /// number of the earlier run stays.
     fn size_ghosts(&self, bytes_max: u64, now: Now) {
+        let memory = &self.budget.memory;
+        let is_near = memory.used() >= memory.limit() - memory.limit() / NEAR;
         for shard in &self.shards {
             let mut shard = shard.write_drained();
             let contents = shard.contents_mut();
             if contents.is_restoring() {
                 continue;
             }
+            let has_evicted = contents.tenants.iter().any(|tenant| tenant.counters.evicted > 0);
             let items = contents.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
-            let keys = items.min(bytes_max as usize / Memory::ENTRY);
+            let is_needed = is_near || has_evicted;
+            let keys = if is_needed { items.min(bytes_max as usize / Memory::ENTRY) } else { 0 };
             let ghosts = contents.ghosts.get_or_insert_default();
             ghosts.memory.resize(keys);
             let bytes = ghosts.memory.bytes() as u64;
