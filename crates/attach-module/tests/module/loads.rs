@@ -164,3 +164,20 @@ fn clients_that_touch_nothing_end_no_server() {
         assert!(other.number("larder", "larder_samples") > samples, "others are sampled");
     }
 }
+
+/// The values for Valkey's Helm chart are settings that a server takes.
+#[test]
+fn the_settings_of_the_chart_start_a_server() {
+    let Some(path) = installed() else { return };
+    let values = include_str!("../../../../packaging/helm/valkey-cluster-values.yaml");
+    let (_, lines) = values.split_once("valkeyConfig: |\n").unwrap();
+    let lines = lines.lines().map_while(|line| line.strip_prefix("  "));
+    let settings: Vec<_> = lines.filter_map(|line| line.split_once(' ')).collect();
+    assert!(settings.len() > 3, "{settings:?}");
+    // `Server` loads the module from where it was built.
+    let own = |(name, _): &&(&str, &str)| *name != "loadmodule";
+    let settings: Vec<_> = settings.iter().filter(own).copied().collect();
+    let server = Server::start(&path, &settings);
+    let mut client = server.client();
+    until(10, "the module acts", || client.info("larder")["larder_state"] == "it acts");
+}
