@@ -50,6 +50,8 @@ Usage: cargo x <chore>
            instructions of a GET (valgrind), or requests per second, with the module and without
   bench attach singles|dlru SERVER TRACE@MEMORY…
            misses of each trace with the module and without, or with dlru and with each fixed K
+  bench attach versions SERVER…
+           the module's tests on each of these servers, as a table
   bench store
            the library compared with quick_cache and moka: bytes per entry, operations per second,
            hits

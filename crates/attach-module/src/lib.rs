@@ -14,8 +14,8 @@
 //! The server may lose the module at any moment. Only a look-up by the module stands between a
 //! client and its reply, and the module restores the setting that it changed (`maxmemory-samples`).
 //! Calls between the server and the module are unsafe code, with an argument at each block. They
-//! are in `ffi.rs`, `server.rs`, `name.rs`, `memory.rs`, `load.rs`, `configs.rs` and `info.rs`. One more
-//! is in `places.rs`, which tests several entries at once.
+//! are in `ffi.rs`, `server.rs`, `name.rs`, `memory.rs`, `load.rs`, `configs.rs` and `info.rs`. One
+//! more is in `places.rs`, which tests several entries at once.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod act;

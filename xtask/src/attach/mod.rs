@@ -2,13 +2,15 @@
 //!
 //! `mix` replays recorded traces of tenants to both at the same time, and compares the cost of
 //! their misses. `instructions` and `throughput` measure the cost of a GET. `singles` and `dlru`
-//! replay one trace at a time. `soak` looks for errors under valgrind.
+//! replay one trace at a time. `versions` runs the module's tests on several servers, and `soak`
+//! looks for errors under valgrind.
 
 mod client;
 mod costs;
 mod mix;
 pub(crate) mod soak;
 mod traces;
+mod versions;
 
 pub(crate) use client::{Client, words};
 
@@ -21,7 +23,7 @@ use std::process::Command;
 /// The forms of the command, for errors.
 const FORM: &str = "write: cargo x bench attach mix SERVER MEMORY NAME=TRACE@US… | \
                     instructions SERVER | throughput SERVER | \
-                    singles SERVER RECIPE TRACE@MEMORY… | dlru SERVER TRACE@MEMORY…, or: \
+                    singles SERVER RECIPE TRACE@MEMORY… | dlru SERVER TRACE@MEMORY… | versions SERVER…, or: \
                     cargo x soak attach SERVER [S] [plain]";
 
 /// Runs a measurement by its name.
@@ -32,6 +34,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
         Some("throughput") => costs::throughput(words),
         Some("singles") => traces::singles(words),
         Some("dlru") => traces::dlru(words),
+        Some("versions") => versions::run(words),
         _ => bail!(FORM),
     }
 }

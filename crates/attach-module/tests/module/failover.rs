@@ -24,7 +24,7 @@ const GROUPS: u64 = 400;
 const MOVED: usize = 20;
 const MOVED_AT_ONCE: std::ops::Range<u16> = 8_000..10_000;
 
-/// What the clients are told, and what they tell.
+/// Words from the test to its clients, and back.
 #[derive(Default)]
 struct Shared {
     ends: AtomicBool,
@@ -219,8 +219,8 @@ fn run(path: &str) {
     let sum = |of: fn(&Writer) -> u64| writers.iter().map(of).sum::<u64>();
     let (asked, moved) = (sum(|one| one.client.asked), sum(|one| one.client.moved));
     println!(
-        "{path}: {} requests, {} hits, none wrong; {} lost with the killed master; redirected {moved} \
-         times for good, and {asked} times for a slot on its way",
+        "{path}: {} requests, {} hits, none wrong; {} lost with the killed master; redirected \
+         {moved} times for good, and {asked} times for a slot on its way",
         sum(|one| one.requests),
         sum(|one| one.hits),
         sum(|one| one.lost)
@@ -275,8 +275,8 @@ fn change(nodes: &mut [Server], shared: &Shared) {
 }
 
 /// Whether a replica has the keys of its master, and at most as many more as the server itself
-/// evicted on the master: Valkey 9.1.2 does not tell replicas what it evicts while slots arrive as a
-/// whole, with or without the module.
+/// evicted on the master: Valkey 9.1.2 does not tell replicas what it evicts while slots arrive as
+/// a whole, with or without the module.
 fn is_but_for_servers(master: &mut Client, replica: &mut Client) -> bool {
     let keys = |client: &mut Client| {
         let Reply::List(all) = client.call(&["KEYS", "*"]) else { panic!("KEYS") };

@@ -73,7 +73,7 @@ impl Client {
         self.attempt(commands).unwrap()
     }
 
-    /// The same, with a server that may end meanwhile.
+    /// Sends commands at once to a server that may end meanwhile.
     pub(crate) fn attempt(&mut self, commands: &[Vec<String>]) -> io::Result<Vec<Reply>> {
         let mut bytes = vec![];
         for words in commands {

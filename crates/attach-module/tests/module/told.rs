@@ -29,7 +29,7 @@ fn top_and_advise_ask_the_module() {
     assert!(!advice["says"].as_array().unwrap().is_empty(), "{advice}");
 }
 
-/// Of a cluster, the commands add up what the modules of its masters tell.
+/// The commands add up what the modules of a cluster's masters tell.
 #[test]
 fn top_and_advise_add_up_a_cluster() {
     let Some(path) = installed() else { return };
