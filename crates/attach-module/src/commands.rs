@@ -2,6 +2,7 @@
 //! the last word they answer with one document for programs.
 
 use crate::exchange::{Exchange, PilotResults};
+use crate::proposal;
 use report::finding::{self, Finding, Severity};
 use report::{Report, plans, say};
 use serde_json::{Value, json};
@@ -92,7 +93,12 @@ fn plan_document(shown: &PilotResults) -> Value {
         })
     });
     let pools: Vec<_> = pools.collect();
-    json!({"state": shown.state, "in_force": pools, "pilot": shown.status})
+    json!({
+        "state": shown.state,
+        "in_force": pools,
+        "pilot": shown.status,
+        "claim": shown.claim,
+    })
 }
 
 fn plan(shown: &PilotResults) -> Vec<String> {
@@ -104,6 +110,7 @@ fn plan(shown: &PilotResults) -> Vec<String> {
     text.push(plans::headline(status));
     text.extend(status.history.last().map(plans::decision));
     text.extend(plans::pools(status));
+    text.extend(shown.claim.as_ref().map(proposal::says));
     if let Some(work) = shown.work.filter(|work| work.is_known()) {
         text.push(format!(
             "Lately the module evicted {:.0} keys by rank, and the server {:.0} by its policy: \

@@ -14,6 +14,7 @@
 use crate::learn::Costs;
 use base::{Bytes, Filter, Sample};
 use policy::rank::Rank;
+use report::claim::Claim;
 use report::{History, Report};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -98,6 +99,8 @@ pub(crate) struct PilotResults {
     pub(crate) state: String,
     /// Evictions by each side, if the module ranks keys.
     pub(crate) work: Option<Work>,
+    /// What acting would save, while the module observes.
+    pub(crate) claim: Option<Claim>,
     /// Keys that the rank learns from, and the bytes of what it learnt.
     pub(crate) watched: usize,
     pub(crate) learning: u64,

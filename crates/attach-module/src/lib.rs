@@ -39,6 +39,7 @@ mod module;
 mod name;
 mod pilot;
 mod places;
+mod proposal;
 mod readings;
 mod ring;
 mod room;

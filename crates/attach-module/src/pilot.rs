@@ -4,6 +4,7 @@
 use crate::exchange::{Exchange, Look, PilotResults, Seen};
 use crate::facts::{Recorder, report};
 use crate::learn::{self, Learning};
+use crate::proposal;
 use base::{Filter, Micros, Sample};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -147,8 +148,10 @@ fn run(exchange: &Exchange) {
             let curves =
                 |pilot: &Pilot| tenants.map(|at| pilot.curves(at as u16).to_vec()).collect();
             let curves: Vec<_> = pilot.map_or_else(Vec::new, curves);
+            let report = report(exchange, &look, pilot, step.as_ref(), &curves, now);
             exchange.show(PilotResults {
-                report: report(exchange, &look, pilot, step.as_ref(), &curves, now),
+                claim: pilot.and_then(|pilot| proposal::claim(&report, &look, pilot)),
+                report,
                 status: pilot.map(Pilot::status),
                 step: step.clone(),
                 names: look.tenants.iter().map(|tenant| tenant.name.clone()).collect(),

@@ -21,7 +21,7 @@ const RATE: &str = "1500";
 const RECIPES: [&str; 2] = ["kredis", "auto"];
 
 /// A tenant, its trace, and the cost of its misses in microseconds.
-struct Tenant {
+pub(super) struct Tenant {
     name: String,
     trace: String,
     us: u32,
@@ -29,7 +29,7 @@ struct Tenant {
 
 impl Tenant {
     /// Reads `NAME=TRACE@US`.
-    fn read(word: &str) -> Result<Self> {
+    pub(super) fn read(word: &str) -> Result<Self> {
         let (name, rest) = word.split_once('=').context(FORM)?;
         let (trace, us) = rest.rsplit_once('@').context(FORM)?;
         let us = us.trim_end_matches("us").parse().context(FORM)?;
@@ -39,7 +39,7 @@ impl Tenant {
 
 /// Replays the traces; returns the misses of each tenant, and the wait that they cause, in
 /// microseconds a request.
-fn play(server: &Process, tenants: &[Tenant]) -> Result<(Vec<u64>, f64)> {
+pub(super) fn play(server: &Process, tenants: &[Tenant]) -> Result<(Vec<u64>, f64)> {
     let mut command = Command::new(built("larder")?);
     let names: Vec<_> = tenants.iter().map(|tenant| tenant.name.as_str()).collect();
     command.arg("replay").args(tenants.iter().map(|tenant| &tenant.trace));
@@ -59,6 +59,12 @@ fn play(server: &Process, tenants: &[Tenant]) -> Result<(Vec<u64>, f64)> {
     Ok((misses, waited / all["requests"].as_f64().unwrap_or(1.0)))
 }
 
+/// The setting that makes each a tenant, by the prefix of its keys.
+pub(super) fn lines(tenants: &[Tenant]) -> String {
+    let line = |tenant: &Tenant| format!("{0} match prefix {0}:", tenant.name);
+    tenants.iter().map(line).collect::<Vec<_>>().join("; ")
+}
+
 /// Replays the traces to a server without the module and to one for each recipe.
 pub(super) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let program = words.next().context(FORM)?;
@@ -66,8 +72,7 @@ pub(super) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let tenants = words.map(|word| Tenant::read(&word)).collect::<Result<Vec<_>>>()?;
     ensure!(tenants.len() > 1, FORM);
     let settings = format!("maxmemory {memory}");
-    let line = |tenant: &Tenant| format!("{0} match prefix {0}:", tenant.name);
-    let lines = tenants.iter().map(line).collect::<Vec<_>>().join("; ");
+    let lines = lines(&tenants);
     let module =
         |recipe| format!("larder.act yes\nlarder.recipe {recipe}\nlarder.tenants \"{lines}\"");
     let play = |module: Option<String>| -> Result<_> {

@@ -5,6 +5,7 @@
 //! replay one trace at a time. `versions` runs the module's tests on several servers, and `soak`
 //! looks for errors under valgrind.
 
+mod claims;
 mod client;
 mod costs;
 mod mix;
@@ -23,7 +24,8 @@ use std::process::Command;
 /// The forms of the command, for errors.
 const FORM: &str = "write: cargo x bench attach mix SERVER MEMORY NAME=TRACE@US… | \
                     instructions SERVER | throughput SERVER | \
-                    singles SERVER RECIPE TRACE@MEMORY… | dlru SERVER TRACE@MEMORY… | versions SERVER…, or: \
+                    singles SERVER RECIPE TRACE@MEMORY… | dlru SERVER TRACE@MEMORY… | \
+                    claims SERVER MEMORY NAME=TRACE@US… | versions SERVER…, or: \
                     cargo x soak attach SERVER [S] [plain]";
 
 /// Runs a measurement by its name.
@@ -34,6 +36,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
         Some("throughput") => costs::throughput(words),
         Some("singles") => traces::singles(words),
         Some("dlru") => traces::dlru(words),
+        Some("claims") => claims::run(words),
         Some("versions") => versions::run(words),
         _ => bail!(FORM),
     }
