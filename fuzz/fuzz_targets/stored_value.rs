@@ -1,5 +1,5 @@
-//! Decompresses any bytes as a stored value, with a dictionary of any bytes. The first two bytes are
-//! the length of the dictionary.
+//! Decompresses any bytes as a stored value, with a dictionary of any bytes. The first two bytes
+//! are the length of the dictionary.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -1,8 +1,8 @@
 //! Compression by price, with real values: misses, waiting and processor time with it and without.
 //!
-//! The values are the files of the given folders, such as the documents of installed packages. A key
-//! is one file, and no two keys have the same contents, so that a dictionary cannot learn a value by
-//! heart. Keys are requested by Zipf's law with exponent 0.9, 16 GETs at a time. Each miss is
+//! The values are the files of the given folders, such as the documents of installed packages. A
+//! key is one file, and no two keys have the same contents, so that a dictionary cannot learn a
+//! value by heart. Keys are requested by Zipf's law with exponent 0.9, 16 GETs at a time. Each miss is
 //! written at once with its stated cost (`SET … COST`), so a run takes no longer than the server
 //! needs. Waiting is the number of misses times that cost. The first half of the requests warms the
 //! cache and counts for nothing.
@@ -298,7 +298,8 @@ fn working_set(values: &[Vec<u8>]) -> Result<u64> {
 fn row(title: &str, outcome: &Outcome, cost: u64) {
     let Outcome { misses, cpu_us, items, compressed, ratio, work_us, p99_us } = outcome;
     println!(
-        "| {title} | {:.2} % | {:.0} | {cpu_us:.2} | {:.0} % | {ratio:.2} | {work_us:.2} | {p99_us:.0} |",
+        "| {title} | {:.2} % | {:.0} | {cpu_us:.2} | {:.0} % | {ratio:.2} | {work_us:.2} | \
+         {p99_us:.0} |",
         100.0 * misses,
         outcome.wait(cost),
         100.0 * compressed / items.max(1.0)
@@ -307,7 +308,8 @@ fn row(title: &str, outcome: &Outcome, cost: u64) {
 
 fn head(title: &str) {
     println!(
-        "\n{title}\n\n| server | misses | wait, µs | CPU, µs | compressed items | ratio | of CPU for zstd, µs | p99, µs |\n|---|---|---|---|---|---|---|---|"
+        "\n{title}\n\n| server | misses | wait, µs | CPU, µs | compressed items | ratio | of CPU \
+         for zstd, µs | p99, µs |\n|---|---|---|---|---|---|---|---|"
     );
 }
 

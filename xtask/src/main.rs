@@ -64,8 +64,8 @@ Usage: cargo x <chore>
   bench hits
            instructions and cache misses of a hit, compared with quick_cache and moka (valgrind)
   bench compression DIR…
-           misses, waiting and CPU time with and without compression; the values are the files of the
-           folders; with BESIDE=SERVER also those of a redis-server or valkey-server
+           misses, waiting and CPU time with and without compression; the values are the files of
+           the folders; BESIDE=SERVER adds a redis-server or valkey-server
   bench memcached [S]
            a memcached with lama attached, compared with its own page mover: misses within S seconds
            (600); the memcached in PATH, or the one that MEMCACHED names
@@ -188,8 +188,9 @@ fn main() -> Result<()> {
                 run(&format!("{line} {what}"), &[])
             }
             Some(other) => bail!(
-                "'{other}' is not a benchmark: write redis, tails, threads, attach, compression DIR…, \
-                 memcached [S], store, policies, evictions, hits, lhd TRACE…, victims TRACE or nothing"
+                "'{other}' is not a benchmark: write redis, tails, threads, attach, \
+                 compression DIR…, memcached [S], store, policies, evictions, hits, \
+                 lhd TRACE…, victims TRACE or nothing"
             ),
         },
         Some("curves") => {

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use store::{Bounds, Compression, Config, Evictor, Slab, Store};
+use store::{Bounds, Compression, CompressionSettings, Config, Evictor, Slab, Store};
 use tune::recipe;
 
 /// The pause between two calls of [`Cache::maintain`] on the thread that [`Builder::maintained`]
@@ -282,7 +282,8 @@ impl Builder {
             nanos: self.clock.nanos(),
         });
         if self.compressed {
-            store.set_compression(Compression::Auto, 1.0);
+            let mode = Compression::Auto;
+            store.set_compression(CompressionSettings { mode, weight: 1.0 });
         }
         let looping = recipe.steers().then(|| Loop::new(recipe, self.seed, &names, &store));
         let is_timed = looping.is_some();

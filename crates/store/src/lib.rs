@@ -43,7 +43,7 @@ mod sync;
 mod tenant;
 mod victims;
 
-pub use bytes::config::{Bounds, Compression, Config, Evictable, Pool, Slab};
+pub use bytes::config::{Bounds, Compression, CompressionSettings, Config, Evictable, Pool, Slab};
 pub use bytes::error::Error;
 pub use bytes::key::{Key, Now, Scope};
 pub use bytes::stats::{

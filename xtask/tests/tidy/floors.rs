@@ -40,8 +40,12 @@ pub(crate) const STORE: Floors = &[
     (5, "tenant", &["tenant/"]),
     (4, "learning", &["learning/"]),
     (3, "items", &["items/"]),
+    (3, "compression", &["compression/"]),
+    (2, "codec", &["compression/codec.rs"]),
     (2, "item", &["items/item.rs"]),
     (1, "sizes", &["items/sizes/"]),
+    (1, "dictionary", &["compression/dictionary.rs"]),
+    (0, "form", &["compression/form.rs", "compression/decision.rs"]),
     (0, "sync", &["sync/"]),
     (0, "bytes", &["bytes/"]),
 ];

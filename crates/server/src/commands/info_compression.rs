@@ -7,7 +7,7 @@ use store::CompressionStats;
 /// The lines of the section.
 pub(super) fn lines(server: &Server) -> String {
     let view = server.view.now();
-    let mode = match view.settings.compression {
+    let mode = match view.settings.compression.mode {
         store::Compression::No => "no",
         store::Compression::Auto => "auto",
         store::Compression::Always => "always",

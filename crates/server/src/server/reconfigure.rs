@@ -97,10 +97,8 @@ impl Server {
         }
         self.store.set_evictable(new.settings.maxmemory_policy.evictable());
         self.store.set_admission(new.settings.admission);
-        let compression = |settings: &Settings| (settings.compression, settings.compression_weight);
-        if compression(&new.settings) != compression(&old.settings) {
-            let (mode, weight) = compression(&new.settings);
-            self.store.set_compression(mode, weight);
+        if new.settings.compression != old.settings.compression {
+            self.store.set_compression(new.settings.compression);
         }
         // With a pilot, the pools are the pilot's own. It sees the change at its next look.
         if !pools::is_steered(&new.settings) {

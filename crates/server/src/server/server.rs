@@ -84,7 +84,7 @@ impl Server {
         });
         store.set_evictable(settings.maxmemory_policy.evictable());
         store.set_admission(settings.admission);
-        store.set_compression(settings.compression, settings.compression_weight);
+        store.set_compression(settings.compression);
         // The stopwatch runs from the first request on, not only from the pilot's first look.
         store.set_stopwatch(pools::is_steered(settings));
         for number in 0..view.names.len() as TenantId {

@@ -87,6 +87,21 @@ pub enum Compression {
     Always,
 }
 
+/// How values are compressed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CompressionSettings {
+    /// Which values.
+    pub mode: Compression,
+    /// Seconds of waiting that a second of processor time counts as.
+    pub weight: f64,
+}
+
+impl Default for CompressionSettings {
+    fn default() -> Self {
+        Self { mode: Compression::No, weight: 1.0 }
+    }
+}
+
 /// Items that compete only among themselves, for one budget, under one policy.
 #[derive(Clone, Debug)]
 pub struct Pool {

@@ -14,8 +14,8 @@
 /// item beside it. The first compression is spread over that time.
 const STAYS: f64 = 4.0;
 
-/// A compressed item that is used so often that it would cost this many times its gain becomes plain
-/// again. The gap keeps items from going back and forth.
+/// A compressed item that is used so often that it would cost this many times its gain becomes
+/// plain again. The gap keeps items from going back and forth.
 const BACK: f64 = 2.0;
 
 /// The facts about an item that decide whether it is worth compressing.

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! The header holds the data of every eviction policy, whichever is active, so a change of policy
-//! touches no item. `last`, `born`, `class` and `hits` are its [`Stamps`]. A flag says that the value
-//! is a compressed one (`compression/form.rs`). Ticks count the accesses
-//! to the shard, and the sweep refreshes the stamps. Threads that read the item at the same time
+//! touches no item. `last`, `born`, `class` and `hits` are its [`Stamps`]. A flag says that the
+//! value is a compressed one (`compression/form.rs`). Ticks count the accesses to the shard, and
+//! the sweep refreshes the stamps. Threads that read the item at the same time
 //! write the stamps as two words, each of which is whole; of two hits one may be lost. All other
 //! fields change only while no other thread sees the item. Most keys are shorter than 256 bytes and
 //! most values shorter than 64 KB. Only longer ones need extra bytes for their lengths.

@@ -227,8 +227,8 @@ impl Room {
         moved
     }
 
-    /// Ensures that there is a chunk for `bytes` bytes of contents: a free one, one of a new page in
-    /// free memory, or one in a page that the lot's class no longer needs. At last a page is
+    /// Ensures that there is a chunk for `bytes` bytes of contents: a free one, one of a new page
+    /// in free memory, or one in a page that the lot's class no longer needs. At last a page is
     /// evicted, once for a lot: the lot frees more than that.
     fn has_chunk_for(
         &mut self,

@@ -6,8 +6,7 @@
 //! compressed nothing rests until its shard has been used for a while. Writes never compress: they
 //! find the memory that was made free for them, or evict as ever.
 
-use crate::bytes::config::Compression;
-use crate::bytes::stats::CompressionStats;
+use crate::bytes::config::{Compression, CompressionSettings};
 use crate::compression::codec::{compress, decompress};
 use crate::compression::decision::Facts;
 use crate::compression::dictionary::{Dictionaries, Dictionary};
@@ -18,12 +17,12 @@ use crate::room::compress::{Candidate, Judge, Lot, Offer, Position, Shrunk};
 use crate::sync::shim::{Mutex, lock};
 use crate::tenant::tenant::TenantShard;
 use crate::{Now, Store};
-use base::{Bytes, TenantId};
+use base::TenantId;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Free memory that compression makes, as a part of the limit; and bounds of it: this many pages for
-/// each shard, and another part.
+/// Free memory that compression makes, as a part of the limit; and bounds of it: this many pages
+/// for each shard, and another part.
 const HEADROOM: u64 = 64;
 const HEADROOM_PAGES: u64 = 2;
 const HEADROOM_MOST: u64 = 16;
@@ -44,15 +43,9 @@ const SAVED_PART: u64 = 8;
 /// The state of compression, beside the shards.
 #[derive(Debug, Default)]
 pub(crate) struct CompressionState {
-    settings: Mutex<Settings>,
+    settings: Mutex<CompressionSettings>,
     /// A thread that compresses holds it.
     worker: Mutex<Worker>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Settings {
-    mode: Compression,
-    weight: f64,
 }
 
 /// The walks, and the knowledge about the tenants' values.
@@ -165,19 +158,20 @@ impl Sampling {
 }
 
 impl Store {
-    /// Sets whether items are compressed, and how many seconds of waiting a second of processor time
-    /// counts as. Compressed items stay so until they are written.
-    pub fn set_compression(&self, mode: Compression, weight: f64) {
-        *lock(&self.compression.settings) = Settings { mode, weight };
+    /// Sets whether items are compressed, and how many seconds of waiting a second of processor
+    /// time counts as. Compressed items stay so until they are written.
+    pub fn set_compression(&self, settings: CompressionSettings) {
+        *lock(&self.compression.settings) = settings;
+        let all = settings.mode == Compression::Always;
         for shard in &self.shards {
-            shard.write_drained().contents_mut().compresses_all = mode == Compression::Always;
+            shard.write_drained().contents_mut().compresses_all = all;
         }
     }
 
     /// Compresses items if memory is short and they are worth it, for about `nanos` nanoseconds. To
     /// be called again and again, by one thread. Returns whether there is more to do now.
     pub fn compress(&self, now: Now, nanos: u64) -> bool {
-        let Settings { mode, weight } = *lock(&self.compression.settings);
+        let CompressionSettings { mode, weight } = *lock(&self.compression.settings);
         if mode != Compression::Auto {
             return false;
         }
@@ -377,39 +371,5 @@ impl Store {
                 self.budget.memory.give(bytes);
             }
         }
-    }
-
-    /// Corrupt values found so far, each of which became a miss.
-    pub fn corrupt_values(&self) -> u64 {
-        lock(&self.admin).work.iter().map(|work| work.corrupt.load(Relaxed)).sum()
-    }
-
-    /// The compressed items of a tenant, and the work for them; all zero for an unknown number.
-    pub fn compression_stats(&self, tenant: TenantId) -> CompressionStats {
-        self.all_compression_stats().get(usize::from(tenant)).copied().unwrap_or_default()
-    }
-
-    /// The compressed items of each tenant, and the work for them.
-    pub fn all_compression_stats(&self) -> Vec<CompressionStats> {
-        let work = lock(&self.admin).work.clone();
-        let mut all = vec![CompressionStats::default(); work.len()];
-        for shard in &self.shards {
-            for (stats, tenant) in all.iter_mut().zip(&shard.write_drained().contents().tenants) {
-                let compressed = &tenant.compressed;
-                stats.items += compressed.items;
-                stats.plain += Bytes(compressed.plain);
-                stats.stored += Bytes(compressed.stored);
-                stats.dictionaries = compressed.known.len();
-                stats.dictionary_bytes = Bytes(compressed.known.bytes());
-            }
-        }
-        for (stats, work) in all.iter_mut().zip(&work) {
-            stats.reads = work.reads.load(Relaxed);
-            stats.read_nanos = work.read_nanos.load(Relaxed);
-            stats.writes = work.writes.load(Relaxed);
-            stats.write_nanos = work.write_nanos.load(Relaxed);
-            stats.corrupt = work.corrupt.load(Relaxed);
-        }
-        all
     }
 }

@@ -3,12 +3,14 @@
 
 pub(crate) mod admin;
 pub(crate) mod compress;
+pub(crate) mod compression_stats;
 pub(crate) mod detached;
 pub(crate) mod dump;
 pub(crate) mod learn;
 pub(crate) mod learnt_state;
 pub(crate) mod pages;
 pub(crate) mod priced;
+pub(crate) mod reads;
 pub(crate) mod reports;
 pub(crate) mod restore;
 pub(crate) mod scan;

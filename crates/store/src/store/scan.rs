@@ -87,8 +87,8 @@ impl Store {
         cursor.into()
     }
 
-    /// Shows a random live item of `scope` to `read`; `None` if there is none. A compressed value is
-    /// not shown.
+    /// Shows a random live item of `scope` to `read`; `None` if there is none. A compressed value
+    /// is not shown.
     pub fn random_key<R>(
         &self,
         scope: Scope,

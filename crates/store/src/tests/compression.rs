@@ -2,7 +2,7 @@
 
 use super::{at, audit, key};
 use crate::compression::form::PLAIN_MAX;
-use crate::{Change, Compression, Config, Error, Now, Scope, Store};
+use crate::{Change, Compression, CompressionSettings, Config, Error, Now, Scope, Store};
 use base::{Bytes, Micros, Prng};
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn noise(n: u64, _: u64) -> Vec<u8> {
 fn store(maxmemory: u64, mode: Compression, weight: f64) -> Store {
     let config = Config { maxmemory: Bytes(maxmemory), shards: 2, seed: 7, ..Config::default() };
     let store = Store::new(config);
-    store.set_compression(mode, weight);
+    store.set_compression(CompressionSettings { mode, weight });
     store
 }
 

@@ -2,7 +2,9 @@
 //! but must never answer with anything that the map does not hold.
 
 use super::{at, audit};
-use crate::{Bounds, Change, Compression, Config, Error, Key, Now, Scope, Store};
+use crate::{
+    Bounds, Change, Compression, CompressionSettings, Config, Error, Key, Now, Scope, Store,
+};
 use base::{Bytes, Filter, TenantId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -231,10 +233,13 @@ proptest! {
 
     #[test]
     #[cfg(not(miri))]
-    fn with_every_value_compressed_it_is_a_map(script in script(), kib in prop::option::of(8u64..40)) {
+    fn with_every_value_compressed_it_is_a_map(
+        script in script(), kib in prop::option::of(8u64..40),
+    ) {
         let maxmemory = Bytes(kib.map_or(0, |kib| kib << 10));
         let mut pair = Pair::new(Config { maxmemory, shards: 2, ..Config::default() });
-        pair.store.set_compression(Compression::Always, 1.0);
+        let mode = Compression::Always;
+        pair.store.set_compression(CompressionSettings { mode, weight: 1.0 });
         for (name, op) in &script {
             pair.run(*name, op);
         }

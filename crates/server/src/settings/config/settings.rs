@@ -73,8 +73,7 @@ pub struct Settings {
     pub availability_zone: String,
     pub databases: u32,
     pub maxmemory: Bytes,
-    /// The share of the machine's or the container's memory that `maxmemory` is, if it was set as a
-    /// share.
+    /// The share of the memory of the machine that `maxmemory` is, if it was set as a share.
     pub maxmemory_share: Option<f64>,
     pub maxmemory_policy: Policy,
     pub maxmemory_samples: u8,
@@ -83,9 +82,7 @@ pub struct Settings {
     pub recipe: Recipe,
     /// Whether a large new value competes with the items that it would evict.
     pub admission: bool,
-    pub compression: store::Compression,
-    /// Seconds of waiting that a second of processor time counts as.
-    pub compression_weight: f64,
+    pub compression: store::CompressionSettings,
     pub tenants: Vec<TenantConfig>,
     pub io_threads: usize,
     pub io_uring: IoUring,
@@ -173,8 +170,7 @@ impl Default for Settings {
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
             admission: true,
-            compression: store::Compression::No,
-            compression_weight: 1.0,
+            compression: store::CompressionSettings::default(),
             slab: store::Slab::default(),
             recipe: recipe::parse("auto").unwrap_or(*recipe::ALL[0]),
             tenants: vec![],

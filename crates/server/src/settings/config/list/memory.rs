@@ -59,26 +59,30 @@ pub(super) const ALL: &[Directive] = &[
          no, the server stores every value. Only the policies auto and allkeys-gittins can decline \
          a value."
     ),
-    word!(
+    Directive::new(
         "compression",
         Always,
-        compression,
-        "Whether the server compresses values. With auto, it compresses items in the background when \
-         memory is full: those for which the waiting that the freed memory saves is worth more than \
-         the processor time of their reads. It compresses values of 64 bytes to 64kb, with \
-         dictionaries that it trains for each tenant. Clients see plain values. With no, it \
+        "Whether the server compresses values. With auto, it compresses items in the background \
+         when memory is full: those for which the waiting that the freed memory saves is worth \
+         more than the processor time of their reads. It compresses values of 64 bytes to 64kb, \
+         with dictionaries that it trains for each tenant. Clients see plain values. With no, it \
          compresses nothing more. With always, it compresses every value when a client writes it; \
-         this is for tests."
+         this is for tests.",
+        |settings| settings.compression.mode.show(),
+        Shape::Word(|settings, word| {
+            settings.compression.mode = Value::parse(word)?;
+            Ok(())
+        }),
     ),
     Directive::new(
         "compression-weight",
         Always,
-        "Seconds of waiting that a second of processor time counts as, when the server decides what \
-         to compress. A higher weight compresses fewer items.",
-        |settings| settings.compression_weight.show(),
+        "Seconds of waiting that a second of processor time counts as, when the server decides \
+         what to compress. A higher weight compresses fewer items.",
+        |settings| settings.compression.weight.show(),
         Shape::Word(|settings, word| {
             let wrong = "argument must be a number from 0 to 1000000";
-            settings.compression_weight = ratio(word, 0.0..=1e6, wrong)?;
+            settings.compression.weight = ratio(word, 0.0..=1e6, wrong)?;
             Ok(())
         }),
     ),
