@@ -2,13 +2,13 @@
 //!
 //! The values are the files of the given folders, such as the documents of installed packages. A
 //! key is one file, and no two keys have the same contents, so that a dictionary cannot learn a
-//! value by heart. Keys are requested by Zipf's law with exponent 0.9, 16 GETs at a time. Each miss is
-//! written at once with its stated cost (`SET … COST`), so a run takes no longer than the server
+//! value by heart. Keys are requested by Zipf's law with exponent 0.9, 16 GETs at a time. Each miss
+//! is written at once with its stated cost (`SET … COST`), so a run takes no longer than the server
 //! needs. Waiting is the number of misses times that cost. The first half of the requests warms the
 //! cache and counts for nothing.
 //!
 //! Processor time is what the kernel charged to all threads of the server, the compression thread
-//! included, divided by the requests.
+//! included, divided by the requests. `LARDER` may name a binary to measure.
 
 use crate::bench_server::{Server, binary, prepare};
 use anyhow::{Context, Result, bail, ensure};
@@ -60,6 +60,12 @@ fn files(folder: &Path, suffixes: &[&str], into: &mut Vec<PathBuf>) {
     }
 }
 
+fn hash(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Different values of a mix; as many of each suffix as there are, up to an equal part.
 fn values(folders: &[String], suffixes: &[&str]) -> Vec<Vec<u8>> {
     let (mut values, mut seen) = (vec![], HashSet::new());
@@ -68,15 +74,16 @@ fn values(folders: &[String], suffixes: &[&str]) -> Vec<Vec<u8>> {
         for folder in folders {
             files(folder.as_ref(), &[suffix], &mut found);
         }
-        found.sort();
-        // Neighbours in the list are from one package, so the list is taken in steps.
-        let wanted = VALUES / suffixes.len().min(2);
-        let step = (found.len() / wanted.max(1)).max(1);
-        for path in found.iter().step_by(step).take(wanted) {
+        // Neighbours in a folder are alike, so the files are taken in an order that mixes them.
+        found.sort_by_key(|path| hash(path));
+        let wanted = values.len() + VALUES / suffixes.len().min(2);
+        for path in found {
+            if values.len() >= wanted {
+                break;
+            }
             let Ok(bytes) = std::fs::read(path) else { continue };
-            let mut hasher = DefaultHasher::new();
-            bytes.hash(&mut hasher);
-            if LENGTHS.contains(&(bytes.len() as u64)) && seen.insert(hasher.finish()) {
+            let is_fit = LENGTHS.contains(&(bytes.len() as u64));
+            if is_fit && seen.insert(hash(&bytes)) {
                 values.push(bytes);
             }
         }

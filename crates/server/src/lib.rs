@@ -137,7 +137,9 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     let server = handle.server.clone();
     handle.spawn("housekeeping", move || housekeeping::run(&server))?;
     let server = handle.server.clone();
-    handle.spawn("compression", move || compression::run(&server))?;
+    handle.spawn("compression", move || {
+        compression::run(&server.process, &server.clock, &server.store);
+    })?;
     let server = handle.server.clone();
     handle.spawn("resident", move || {
         process_memory::run(&server.process, &server.stats, &server.store);

@@ -3,9 +3,10 @@
 //! The store decides which items are worth it. The thread works for a few milliseconds, and then
 //! rests at least as long, so that it never takes more than half of a processor.
 
-use crate::server::Server;
-use std::sync::Arc;
+use crate::server::ProcessInfo;
+use crate::services::clock::Clock;
 use std::time::{Duration, Instant};
+use store::Store;
 
 /// Longest time of one call, in nanoseconds.
 const WORK_NANOS: u64 = 5_000_000;
@@ -16,15 +17,15 @@ const IDLE: Duration = Duration::from_millis(50);
 const REPORTS_APART: Duration = Duration::from_secs(1);
 
 /// Runs the rounds until the server ends.
-pub(crate) fn run(server: &Arc<Server>) {
+pub(crate) fn run(process: &ProcessInfo, clock: &Clock, store: &Store) {
     let (mut reported, mut known) = (Instant::now(), 0);
-    while !server.process.is_stopping() {
+    while !process.is_stopping() {
         let began = Instant::now();
-        let has_more = server.store.compress(server.clock.now(), WORK_NANOS);
+        let has_more = store.compress(clock.now(), WORK_NANOS);
         std::thread::park_timeout(if has_more { REST.max(began.elapsed()) } else { IDLE });
         if reported.elapsed() >= REPORTS_APART {
             reported = Instant::now();
-            let corrupt = server.store.corrupt_values();
+            let corrupt = store.corrupt_values();
             if corrupt > known {
                 let new = corrupt - known;
                 tracing::error!("{new} compressed values were corrupt: they became misses");

@@ -1,9 +1,9 @@
 //! INFO and MEMORY STATS: the state of the server, under the names that exporters expect.
 
 use crate::call::{Call, Command, Done};
-use crate::commands::info_compression;
 use crate::facts::REDIS_VERSION;
 use crate::facts::table::get;
+use crate::observe::compression;
 use crate::observe::report::report;
 use crate::server::Clients;
 use crate::services::scripts::Scripts;
@@ -39,7 +39,9 @@ const SECTIONS: &[(&str, bool, Section)] = &[
     ("Keyspace", true, keyspace),
     ("Larder", true, larder),
     ("Tenants", true, tenants),
-    ("Compression", true, |call, out| out.text += &info_compression::lines(call.server)),
+    ("Compression", true, |call, out| {
+        out.text += &compression::lines(&call.view.names, &call.view.settings, &call.server.store);
+    }),
 ];
 
 /// Lines of `name:value`, and the report, which is made when a field needs it.

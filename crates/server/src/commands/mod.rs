@@ -29,7 +29,6 @@ pub(crate) mod hash_random;
 pub(crate) mod hash_steps;
 pub(crate) mod hotkeys;
 pub(crate) mod info;
-mod info_compression;
 pub(crate) mod introspection;
 pub(crate) mod key;
 pub(crate) mod larder;

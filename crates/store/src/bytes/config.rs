@@ -81,7 +81,7 @@ pub enum Compression {
     /// None.
     #[default]
     No,
-    /// Those for which the memory that they free is worth more than the time that they take.
+    /// Values for which the freed memory is worth more than the processor time.
     Auto,
     /// All, when they are written: for tests.
     Always,

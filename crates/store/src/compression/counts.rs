@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Work of a tenant in all shards.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct CodecWork {
     /// A clock in nanoseconds.
     pub(crate) nanos: fn() -> u64,
     /// Values decompressed for requests, and the time that took in nanoseconds.
@@ -22,7 +22,7 @@ pub(crate) struct Work {
     pub(crate) corrupt: AtomicU64,
 }
 
-impl Work {
+impl CodecWork {
     /// No work, to be timed by this clock.
     pub(crate) fn new(nanos: fn() -> u64) -> Arc<Self> {
         let [reads, read_nanos, writes, write_nanos, corrupt] =
@@ -35,7 +35,7 @@ impl Work {
 #[derive(Debug)]
 pub(crate) struct Compressed {
     pub(crate) known: Arc<Dictionaries>,
-    pub(crate) work: Arc<Work>,
+    pub(crate) work: Arc<CodecWork>,
     pub(crate) items: u64,
     /// Bytes of their values, plain and as they are stored.
     pub(crate) plain: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Compressed {
 
 impl Compressed {
     /// No items, with the work of the tenant in all shards.
-    pub(crate) fn new(work: &Arc<Work>) -> Self {
+    pub(crate) fn new(work: &Arc<CodecWork>) -> Self {
         let (known, work) = (Arc::default(), Arc::clone(work));
         Self { known, work, items: 0, plain: 0, stored: 0, uses: vec![] }
     }

@@ -32,7 +32,7 @@ pub(crate) const MAGIC: usize = 4;
 
 /// The descriptor of a frame with one segment, whose plain length has one byte.
 const SHORT: u8 = 0b0010_0000;
-/// The same with two bytes, which count from 256.
+/// The descriptor if the plain length has two bytes, which count from 256.
 const LONG: u8 = 0b0110_0000;
 
 /// A stored value that is no compressed value.

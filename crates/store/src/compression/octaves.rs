@@ -51,7 +51,7 @@ pub(crate) fn octave(len: usize) -> Option<usize> {
     (PLAIN_MIN..=PLAIN_MAX).contains(&len).then(|| (len.ilog2() - PLAIN_MIN.ilog2()) as usize)
 }
 
-/// What is known about an octave.
+/// The knowledge about an octave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Nothing: it needs samples.
@@ -83,7 +83,7 @@ impl Default for Octave {
     }
 }
 
-/// What samples showed.
+/// The result of sampling.
 #[derive(Debug)]
 pub(crate) struct Sampled {
     /// The dictionary, if it is worth its memory.

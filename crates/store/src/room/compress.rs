@@ -19,6 +19,7 @@ use crate::items::sizes::size_class::SizeClass;
 use crate::items::sizes::size_classes::SizeClasses;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::trees::has_tree;
+use crate::room::compression_state::Position;
 use crate::room::room::Room;
 use crate::sync::shim::lock;
 use crate::tenant::tenant::TenantShard;
@@ -31,17 +32,9 @@ const FREED_MAX: usize = 4;
 /// Most items of a lot that become plain again.
 const PLAIN_MAX: usize = 8;
 
-/// The next page of a walk through the pages of a shard.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Position {
-    tenant: usize,
-    class: usize,
-    page: usize,
-}
-
 /// An item of a lot, as it was when it was copied.
 #[derive(Clone, Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct Picked {
     hash: u64,
     addr: usize,
     /// Its value, among the bytes of the lot.
@@ -58,7 +51,7 @@ pub(crate) struct Candidate {
 pub(crate) struct Lot {
     pub(crate) of: SizeClass,
     pub(crate) values: Vec<u8>,
-    pub(crate) items: Vec<Candidate>,
+    pub(crate) items: Vec<Picked>,
     /// Compressed items there that are used too often.
     hot: Vec<(u64, usize)>,
     classes: SizeClasses,
@@ -104,7 +97,7 @@ pub(crate) trait Judge {
     fn judge(&mut self, offer: &Offer<'_>) -> Option<Facts>;
 }
 
-impl Candidate {
+impl Picked {
     /// Bytes charged for it as it is.
     pub(crate) const fn charge(&self) -> u64 {
         self.charge
@@ -118,7 +111,7 @@ impl Lot {
     }
 
     /// Bytes that a candidate saves if its value is stored in `len` bytes.
-    pub(crate) fn saved(&self, item: &Candidate, len: usize) -> u64 {
+    pub(crate) fn saved(&self, item: &Picked, len: usize) -> u64 {
         item.charge.saturating_sub(self.classes.charge(item.head + len as u64))
     }
 }
@@ -328,7 +321,7 @@ fn lot(
                 lot.values.extend_from_slice(item.value());
                 let value = from..lot.values.len();
                 let (hash, addr) = (met.hash, met.addr);
-                lot.items.push(Candidate { hash, addr, value, facts, head, charge });
+                lot.items.push(Picked { hash, addr, value, facts, head, charge });
             }
         }
     }
@@ -336,7 +329,7 @@ fn lot(
 }
 
 /// The place of a candidate, if it is still as it was when it was copied.
-fn find(contents: &Contents, lot: &Lot, item: &Candidate) -> Option<Slot> {
+fn find(contents: &Contents, lot: &Lot, item: &Picked) -> Option<Slot> {
     let table = &contents.tenant(lot.of.tenant).table;
     let place = table.find_address(item.hash, item.addr)?;
     let now = table.get(place);

@@ -8,6 +8,7 @@
 pub(crate) mod admission;
 pub(crate) mod balance;
 pub(crate) mod compress;
+pub(crate) mod compression_state;
 pub(crate) mod evict;
 pub(crate) mod evict_page;
 pub(crate) mod evict_tree;

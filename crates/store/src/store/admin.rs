@@ -2,7 +2,7 @@
 
 use crate::bytes::account::Account;
 use crate::bytes::config::Slab;
-use crate::compression::counts::Work;
+use crate::compression::counts::CodecWork;
 use crate::items::pages::pages::Pages;
 use crate::items::sizes::division::PAGES;
 use crate::learning::penalty_classes::PenaltyClassCounts;
@@ -117,7 +117,7 @@ impl Store {
         account.take(bytes);
         self.budget.memory.take(bytes);
         admin.accounts.push(account);
-        admin.work.push(Work::new(self.nanos));
+        admin.work.push(CodecWork::new(self.nanos));
         self.publish(&mut admin);
         (admin.accounts.len() - 1) as TenantId
     }

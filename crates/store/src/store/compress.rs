@@ -10,11 +10,10 @@ use crate::bytes::config::{Compression, CompressionSettings};
 use crate::compression::codec::{compress, decompress};
 use crate::compression::decision::Facts;
 use crate::compression::dictionary::{Dictionaries, Dictionary};
-use crate::compression::octaves::{
-    OCTAVES, Octave, SAMPLES, SAMPLES_BYTES, SAMPLES_MIN, State, octave, train,
-};
-use crate::room::compress::{Candidate, Judge, Lot, Offer, Position, Shrunk};
-use crate::sync::shim::{Mutex, lock};
+use crate::compression::octaves::{Octave, SAMPLES_MIN, State, octave, train};
+use crate::room::compress::{Judge, Lot, Offer, Picked, Shrunk};
+use crate::room::compression_state::{Known, Position, Sampling, Walk, Worker};
+use crate::sync::shim::lock;
 use crate::tenant::tenant::TenantShard;
 use crate::{Now, Store};
 use base::TenantId;
@@ -35,56 +34,8 @@ const FEW: usize = 100;
 const REST: u64 = 2;
 /// Most values of one page that become samples, so that samples come from many pages.
 const SAMPLES_OF_LOT: usize = 24;
-/// Pages after which the samples are those that there are.
-const SAMPLED_LOTS: usize = 256;
 /// An item must become shorter by one part in this many of its charge.
 const SAVED_PART: u64 = 8;
-
-/// The state of compression, beside the shards.
-#[derive(Debug, Default)]
-pub(crate) struct CompressionState {
-    settings: Mutex<CompressionSettings>,
-    /// A thread that compresses holds it.
-    worker: Mutex<Worker>,
-}
-
-/// The walks, and the knowledge about the tenants' values.
-#[derive(Debug, Default)]
-struct Worker {
-    walks: Vec<Walk>,
-    next: usize,
-    tenants: Vec<Known>,
-    sampling: Option<Sampling>,
-}
-
-/// The walk through a shard.
-#[derive(Clone, Copy, Debug, Default)]
-struct Walk {
-    position: Position,
-    /// Items that changed their form in this walk.
-    changed: usize,
-    /// The shard's count of accesses before which no walk begins.
-    rests_until: u64,
-}
-
-/// The knowledge about a tenant's values.
-#[derive(Clone, Debug, Default)]
-struct Known {
-    octaves: [Octave; OCTAVES],
-    dictionaries: Arc<Dictionaries>,
-    /// Numbers of dictionaries that are used no more for new items.
-    retired: Vec<u16>,
-}
-
-/// Values of one octave that become samples.
-#[derive(Debug)]
-struct Sampling {
-    tenant: TenantId,
-    octave: usize,
-    values: Vec<Vec<u8>>,
-    bytes: usize,
-    lots: usize,
-}
 
 /// The judge of one lot.
 struct Bench<'a> {
@@ -148,12 +99,6 @@ fn try_again(known: &mut [Known], writes: impl Iterator<Item = u64>) {
                 octave.state = State::Unknown;
             }
         }
-    }
-}
-
-impl Sampling {
-    fn is_complete(&self) -> bool {
-        self.values.len() >= SAMPLES || self.bytes >= SAMPLES_BYTES || self.lots >= SAMPLED_LOTS
     }
 }
 
@@ -265,7 +210,7 @@ impl Store {
         }
         let Some(known) = tenants.get_mut(usize::from(lot.of.tenant)) else { return vec![] };
         let work = Arc::clone(&lock(&self.admin).work[usize::from(lot.of.tenant)]);
-        let mut one = |item: &Candidate| {
+        let mut one = |item: &Picked| {
             let value = &lot.values[item.value.clone()];
             let Some(at) = octave(value.len()) else { return Shrunk::Not };
             let State::Ready(number) = known.octaves[at].state else {

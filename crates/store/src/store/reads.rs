@@ -1,5 +1,5 @@
-//! Reads of one key. The plain value of a compressed item is made here, under the lock that the read
-//! holds; an item whose value turns out to be corrupt is a miss, and is removed.
+//! Reads of one key. The plain value of a compressed item is made here, under the lock that the
+//! read holds; an item whose value turns out to be corrupt is a miss, and is removed.
 
 use crate::contents::shared_reads::SharedRead;
 use crate::sync::shim::thread_number;

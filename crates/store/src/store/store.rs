@@ -30,15 +30,15 @@
 //! actual use, and a limit on them limits the memory at every instant.
 
 use crate::bytes::account::Account;
-use crate::compression::counts::Work;
+use crate::compression::counts::CodecWork;
 use crate::items::item::Parts;
 use crate::items::pages::arena::Arena;
 use crate::items::sizes::size_classes::SizeClasses;
 use crate::learning::lifetimes::Lifetimes;
 use crate::learning::watching::Watching;
+use crate::room::compression_state::CompressionState;
 use crate::shard::edit::Edit;
 use crate::shard::shard::Shard;
-use crate::store::compress::CompressionState;
 use crate::sync::big_reader::{BigReaderLock, READER_SLOTS_MAX, Write};
 use crate::sync::shim::{AtomicBool, AtomicU64, AtomicUsize, Mutex, thread_number};
 use crate::victims::budget::{Around, Budget};
@@ -86,8 +86,8 @@ pub struct Store {
 
 pub(crate) struct Admin {
     pub(crate) accounts: Vec<Arc<Account>>,
-    /// Work of compression, by tenant.
-    pub(crate) work: Vec<Arc<Work>>,
+    /// CodecWork of compression, by tenant.
+    pub(crate) work: Vec<Arc<CodecWork>>,
     pub(crate) pools: Vec<Pool>,
     /// Ranks learnt from lifetimes, while a pool uses them.
     pub(crate) lifetimes: Option<Lifetimes>,

@@ -4,7 +4,7 @@
 use crate::bytes::account::Account;
 use crate::bytes::freed::Freed;
 use crate::bytes::stats::{Counters, Len};
-use crate::compression::counts::{Compressed, Work};
+use crate::compression::counts::{CodecWork, Compressed};
 use crate::items::dump_index::DumpIndex;
 use crate::items::item::{Owned, Ref};
 use crate::items::pages::pages::Pages;
@@ -45,7 +45,7 @@ impl TenantShard {
         size_of::<Self>() as u64
     }
 
-    pub(crate) fn new(account: Arc<Account>, pages: Pages, work: &Arc<Work>) -> Self {
+    pub(crate) fn new(account: Arc<Account>, pages: Pages, work: &Arc<CodecWork>) -> Self {
         Self {
             table: ItemTable::default(),
             pages,

@@ -1,20 +1,19 @@
-//! The section Compression of INFO: what compression holds and takes, in all and by tenant.
+//! The section Compression of INFO: compressed items and the work for them, in all and by tenant.
 
-use crate::server::Server;
+use crate::settings::config::Settings;
 use std::fmt::Write;
-use store::CompressionStats;
+use store::{CompressionStats, Store};
 
 /// The lines of the section.
-pub(super) fn lines(server: &Server) -> String {
-    let view = server.view.now();
-    let mode = match view.settings.compression.mode {
+pub(crate) fn lines(names: &[String], settings: &Settings, store: &Store) -> String {
+    let mode = match settings.compression.mode {
         store::Compression::No => "no",
         store::Compression::Auto => "auto",
         store::Compression::Always => "always",
     };
     let mut text = format!("compression:{mode}\r\n");
     let mut sum = CompressionStats::default();
-    let all = server.store.all_compression_stats();
+    let all = store.all_compression_stats();
     for stats in &all {
         sum += *stats;
     }
@@ -23,7 +22,7 @@ pub(super) fn lines(server: &Server) -> String {
         let _ = write!(text, "compression_{name}:{value}\r\n");
     }
     for (at, stats) in all.iter().enumerate() {
-        let name = view.names.get(at).map_or("", String::as_str);
+        let name = names.get(at).map_or("", String::as_str);
         let fields: Vec<_> =
             fields(stats).iter().map(|(name, value)| format!("{name}={value}")).collect();
         let _ = write!(text, "compression_tenant_{name}:{}\r\n", fields.join(","));
