@@ -22,6 +22,7 @@ pub mod page;
 pub mod plans;
 mod played;
 pub mod plays;
+mod process;
 mod recent;
 mod report;
 mod rings;
@@ -34,6 +35,7 @@ pub mod words;
 
 pub use change::{Change, ChangeKind, Effect, Fared, Moved};
 pub use history::{History, TENANTS_MAX};
+pub use process::{CommandTimes, MemoryUse, Process, QUANTILES, ThreadUse};
 pub use recent::Recent;
 pub use report::{Forecasts, Plays, PolicyTrial, Report, Server};
 pub use rings::Point;

@@ -1,6 +1,6 @@
 //! The report itself, and its parts that concern the cache as a whole.
 
-use crate::{Change, Recent, Tenant};
+use crate::{Change, Process, Recent, Tenant};
 use serde::{Deserialize, Serialize};
 
 /// Everything that the cache knows about itself at one moment.
@@ -22,6 +22,9 @@ pub struct Report {
     /// pool.
     #[serde(default)]
     pub plays: Option<Plays>,
+    /// The process that serves the cache, if this is it.
+    #[serde(default)]
+    pub process: Option<Process>,
 }
 
 /// The cache as a whole.

@@ -23,6 +23,9 @@ pub struct Tenant {
     pub weight: f64,
     /// The promised target, as its line of the configuration states it.
     pub target: Option<String>,
+    /// Its line of the configuration, if it has one and this is a Larder.
+    #[serde(default)]
+    pub line: Option<String>,
     /// The eviction policy of this tenant.
     pub policy: String,
     /// Items.

@@ -63,6 +63,12 @@ pub fn clock(unix_s: u64, now_unix_s: u64, utc_offset_s: i32) -> String {
     format!("{month:02}-{day:02} {hour:02}:{minute:02}")
 }
 
+/// [`clock`] with seconds.
+pub fn clock_second(unix_s: u64, now_unix_s: u64, utc_offset_s: i32) -> String {
+    let second = unix_s.saturating_add_signed(utc_offset_s.into()) % 60;
+    format!("{}:{second:02}", clock(unix_s, now_unix_s, utc_offset_s))
+}
+
 /// The date in UTC, in the form 2026-11-26.
 pub fn date(unix_s: u64) -> String {
     let (year, month, day) = calendar(unix_s / 86_400);
@@ -174,6 +180,7 @@ mod tests {
         let now = 1_795_704_471;
         assert_eq!(clock(now, now, 0), "14:47");
         assert_eq!(clock(now, now, 3_600), "15:47");
+        assert_eq!(clock_second(now, now, 3_601), "15:47:52");
         assert_eq!(clock(now - 86_400, now, 0), "11-25 14:47");
         assert_eq!(clock(now - 270 * 86_400, now, 0), "03-01 14:47");
         assert_eq!(clock(951_782_400, now, 0), "02-29 00:00");

@@ -1,7 +1,7 @@
 //! The answer as tables, for people.
 
 use super::answer::{PlanOutput, ReplayOutput, ReplayOutputs, Share};
-use crate::report::{Axis, Chart, Format, Page, Series, Table, sign};
+use crate::report::{Axis, Chart, Format, Mark, Page, Series, Table, sign};
 use base::{Bytes, Micros};
 use std::fmt;
 
@@ -106,7 +106,12 @@ impl PlanOutput {
                 .plan
                 .pools
                 .iter()
-                .map(|pool| (pool.budget.as_f64(), pool.name.clone()))
+                .map(|pool| Mark {
+                    x: pool.budget.as_f64(),
+                    sign: pool.name.chars().take(1).collect(),
+                    text: format!("{}: {}", pool.name, pool.budget),
+                    href: None,
+                })
                 .collect(),
             ..Chart::default()
         });

@@ -6,4 +6,6 @@ pub use made::sign;
 
 pub use load::json;
 
-pub use ::report::draw::{Axis, Chart, Format, Page, Series, Table, chart, format, html, table};
+pub use ::report::draw::{
+    Axis, Chart, Format, Mark, Page, Series, Table, chart, format, html, table,
+};

@@ -13,9 +13,49 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// The band as (x, lowest, highest) at each place. Only the SVG shows it.
     pub band: Vec<(f64, f64, f64)>,
-    /// The number of its colour. The default is the position of the series; set it where a series
-    /// keeps its colour across charts.
-    pub colour: Option<usize>,
+    /// The colour of the line. The default is the position of the series among the colours of
+    /// lines; set it where a series keeps its colour across charts.
+    pub colour: Option<Colour>,
+    /// Whether the line is dashed.
+    pub is_dashed: bool,
+}
+
+/// The colour of a series. A colour has one meaning on all charts of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// One of the colours of lines, for things of one kind: tenants, policies, models.
+    Line(usize),
+    /// The colour of a cause of misses, by the order of [`base::Cause::ALL`].
+    Cause(usize),
+    /// The colour of text, for the present state.
+    Ink,
+    /// A pale colour, for a forecast or for all that has no colour of its own.
+    Soft,
+}
+
+impl Colour {
+    /// The colour as a value of CSS.
+    pub fn css(self) -> String {
+        match self {
+            Self::Line(at) => format!("var(--c{})", at % super::html::COLOURS),
+            Self::Cause(at) => format!("var(--k{at})"),
+            Self::Ink => "var(--ink)".to_owned(),
+            Self::Soft => "var(--soft)".to_owned(),
+        }
+    }
+}
+
+/// A vertical line at a place, with a sign at its upper end.
+#[derive(Clone, Debug, Default)]
+pub struct Mark {
+    /// The place on the horizontal axis.
+    pub x: f64,
+    /// A letter for the kind of event.
+    pub sign: String,
+    /// The event in words.
+    pub text: String,
+    /// The link behind the sign, as an attribute of HTML.
+    pub href: Option<String>,
 }
 
 impl Series {
@@ -34,18 +74,34 @@ pub struct Axis {
     pub format: Format,
     /// Whether the scale is logarithmic; points at zero or below are then not drawn.
     pub log: bool,
+    /// The least and the greatest value that the axis shows; `None` for those of the points.
+    pub range: Option<(f64, f64)>,
 }
 
 impl Axis {
     /// A linear axis.
     pub fn new(label: impl Into<String>, format: Format) -> Self {
-        Self { label: label.into(), format, log: false }
+        Self { label: label.into(), format, ..Self::default() }
+    }
+
+    /// An axis of clock times from `from` to `to`, in Unix seconds.
+    pub fn time((from, to): (f64, f64), utc_offset_s: i32) -> Self {
+        let format = Format::Clock { utc_offset_s };
+        Self { format, range: Some((from, to)), ..Self::default() }
     }
 
     /// Makes the axis logarithmic.
     #[must_use]
     pub fn log(self) -> Self {
         Self { log: true, ..self }
+    }
+
+    /// The offset of local time from UTC if the axis shows clock times.
+    pub(super) const fn clock(&self) -> Option<i32> {
+        match self.format {
+            Format::Clock { utc_offset_s } => Some(utc_offset_s),
+            _ => None,
+        }
     }
 
     pub(super) fn place(&self, value: f64) -> f64 {
@@ -70,8 +126,10 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// Whether the series are stacked areas. They must then have the same places.
     pub stacked: bool,
-    /// Places with a vertical line and a word each. Only the SVG shows them.
-    pub marks: Vec<(f64, String)>,
+    /// Events with a vertical line each. Only the SVG shows them.
+    pub marks: Vec<Mark>,
+    /// The width of the SVG in CSS pixels; 0 for the default.
+    pub width: u32,
 }
 
 /// A linear axis begins at zero unless the lowest value is more than this share of the highest.
@@ -126,6 +184,7 @@ impl Chart {
         if x.0 > x.1 {
             return None;
         }
+        x = self.x.range.map_or(x, |(low, high)| (self.x.place(low), self.x.place(high)));
         // On an axis from zero, lines close together and far above zero would look like one.
         let is_far = !self.stacked && y.0 > FAR * y.1;
         if !self.y.log && !is_far {

@@ -1,5 +1,7 @@
 //! Numbers as text with a unit, and with no more digits than matter.
 
+use crate::words;
+
 /// The format of the numbers of an axis or a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
@@ -12,6 +14,11 @@ pub enum Format {
     Bytes,
     /// Microseconds: `250 µs`, `1.25 ms`, `3 s`.
     Micros,
+    /// Unix seconds as the local time: `11-26 14:47:51`.
+    Clock {
+        /// The offset of local time from UTC, in seconds.
+        utc_offset_s: i32,
+    },
 }
 
 impl Format {
@@ -23,6 +30,17 @@ impl Format {
             Self::Bytes => scaled(value, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"]),
             Self::Micros if value.abs() < 1e6 => scaled(value, 1000.0, &[" µs", " ms"]),
             Self::Micros => scaled(value / 1e6, 1000.0, &[" s", " ks"]),
+            Self::Clock { utc_offset_s } => clock_time(value, utc_offset_s, 1.0),
+        }
+    }
+
+    /// `value` rounded as in sentences and tables. Marks of an axis need more digits.
+    pub fn told(self, value: f64) -> String {
+        match self {
+            Self::Percent => words::percent(value),
+            Self::Bytes => words::size(value.max(0.0) as u64),
+            Self::Micros => words::wait(value),
+            Self::Number | Self::Clock { .. } => self.show(value),
         }
     }
 }
@@ -30,6 +48,18 @@ impl Format {
 /// A number of bytes in powers of 1024.
 pub fn bytes(value: u64) -> String {
     Format::Bytes.show(value as f64)
+}
+
+/// The local time, as exact as marks need that are `step` seconds apart: a date from a day on, else
+/// hours and minutes, with seconds below a minute.
+pub(super) fn clock_time(unix_s: f64, utc_offset_s: i32, step: f64) -> String {
+    let local = (unix_s.max(0.0) as u64).saturating_add_signed(utc_offset_s.into());
+    let (hour, minute, second) = (local / 3_600 % 24, local / 60 % 60, local % 60);
+    match step {
+        step if step >= 86_400.0 => words::date(local)[5..].to_owned(),
+        step if step >= 60.0 => format!("{hour:02}:{minute:02}"),
+        _ => format!("{hour:02}:{minute:02}:{second:02}"),
+    }
 }
 
 fn scaled(value: f64, step: f64, units: &[&str]) -> String {

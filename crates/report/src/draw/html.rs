@@ -7,30 +7,35 @@ use super::{Chart, Table};
 use std::fmt;
 
 /// The number of line colours that the page defines, as `--c0` and so on.
-pub(super) const COLOURS: usize = 10;
+pub(super) const COLOURS: usize = 8;
 
 /// The style of a page.
 pub const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #667080;
   --line: #d9dee5;
-  --c0: #1f6feb; --c1: #d1352b; --c2: #2c8a3d; --c3: #8e44ad; --c4: #0f8b99; --c5: #b7791f;
-  --c6: #c2347f; --c7: #6b5b4c; --c8: #4c63b6; --c9: #6f9a12; }
+  --c0: #1f6feb; --c1: #0f9b8e; --c2: #8e44ad; --c3: #5c9e1f; --c4: #23408e; --c5: #49a9dd;
+  --c6: #0b6b43; --c7: #a98ae0; --k0: #8b95a3; --k1: #d1352b; --k2: #d98a1c; --k3: #8d6e4f;
+  --k4: #c2347f; --bad: #d1352b; --warn: #b7791f; --good: #2c8a3d; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --paper: #14171c; --soft: #98a2b0;
-  --line: #333a45; --c0: #6ea8ff; --c1: #ff7b72; --c2: #6cc77c; --c3: #cf9bf0; --c4: #5fd3df;
-  --c5: #e5b567; --c6: #f48fc5; --c7: #bda999; --c8: #9fb0ff; --c9: #b4d95a; } }
+  --line: #333a45; --c0: #6ea8ff; --c1: #3fd0c0; --c2: #cf9bf0; --c3: #a5d65a; --c4: #7f95f2;
+  --c5: #8fd6ff; --c6: #46b987; --c7: #d9c8ff; --k0: #77818f; --k1: #ff6b61; --k2: #f0b04a;
+  --k3: #b8977a; --k4: #f478b8; --bad: #ff7b72; --warn: #e5b567; --good: #6cc77c; } }
 body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: var(--ink);
   background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
 figure { margin: 1.5rem 0; } svg { width: 100%; height: auto; color: var(--ink); }
-svg text { fill: var(--soft); font-size: 12px; } svg .title { fill: var(--ink); font-size: 15px;
-  font-weight: 600; } svg .grid { stroke: var(--line); } polyline { fill: none; stroke-width: 2; }
+svg text { fill: var(--soft); font-size: 12px; } svg .title { fill: var(--ink); font-size: 14px;
+  font-weight: 600; } svg .label { fill: var(--soft); font-size: 12px; font-weight: 400; }
+svg .ground { fill: transparent; } svg .grid { stroke: var(--line); } polyline { fill: none; stroke-width: 2; }
 figcaption button { margin: 0 1rem .2rem 0; padding: 0; border: 0; background: none; color: inherit;
   font: inherit; font-size: .85rem; white-space: nowrap; cursor: pointer; }
 figcaption button.off { opacity: .35; text-decoration: line-through; }
 figcaption i { display: inline-block; width: .8em; height: .8em; margin-right: .35em;
   border-radius: 2px; }
 svg .name { font-weight: 600; } .band { opacity: .18; } .area { opacity: .75; }
-svg .mark { stroke: var(--soft); stroke-dasharray: 3 3; } svg .off { display: none; }
+svg .mark line { stroke: var(--soft); stroke-dasharray: 3 3; }
+svg .mark rect { fill: var(--paper); stroke: var(--soft); } svg .mark text { font-size: 10px; }
+svg a.mark:hover rect, svg a.mark:focus rect { fill: var(--line); } svg .off { display: none; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line); text-align: left; }

@@ -3,15 +3,18 @@
 //! Each figure is first a value ([`Table`], [`Chart`]) and is rendered last. So the terminal, the
 //! dashboard and the pages that commands write show the same figures.
 
+pub mod bars;
 pub mod chart;
 pub mod format;
 pub mod html;
+mod names;
 mod plot;
 mod svg;
 pub mod table;
 mod ticks;
 
-pub use chart::{Axis, Chart, Series};
+pub use bars::Bars;
+pub use chart::{Axis, Chart, Colour, Mark, Series};
 pub use format::Format;
 pub use html::Page;
 pub use table::Table;

@@ -6,11 +6,13 @@
 
 mod evidence;
 mod kind;
+mod remedy;
 mod search;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use kind::{Finding, FindingSpec, Severity};
+pub use remedy::{Remedy, command, remedy};
 pub use search::all;
 
 macro_rules! findings {

@@ -1,10 +1,13 @@
-//! The advice page: all findings, the most important first.
+//! The advice page: all findings with their evidence and the command to type, the most important
+//! first.
 
 use super::PageData;
-use super::phrases::link;
+use super::cards::{self, by, number, plain, text};
+use super::phrases::{bar, link};
 use crate::draw::html::escape;
-use crate::finding::Severity;
-use crate::{finding, say};
+use crate::finding::{self, Finding, Severity};
+use crate::say;
+use crate::words::{percent, points, wait};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
@@ -13,28 +16,85 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     if found.is_empty() {
         out += "<p>The measurements show no problem.</p>\n";
     }
-    for one in found {
-        let (class, word) = match one.severity {
-            Severity::Warning => ("warning", "Warning"),
-            Severity::Advice => ("advice", "Advice"),
-            Severity::Note => ("note", "Note"),
-        };
-        let whose = one.tenant.as_ref().map_or_else(String::new, |name| format!("{} ", link(name)));
-        let _ = writeln!(
-            out,
-            "<article class=\"{class}\"><h2>{word}</h2><p>{whose}{}</p><p>{}</p><p><b>{}</b></p>\
-             </article>",
-            escape(&one.says),
-            escape(&one.evidence),
-            escape(&one.todo)
-        );
+    for one in &found {
+        out += &article(shown, one);
     }
     let text = say::advise(shown.report, None).join("\n");
-    let policies = say::policies(shown.report).join("\n");
+    out += &policies(shown);
     out + &format!(
-        "<h2>The answer of <code>LARDER \
-         ADVISE</code></h2>\n<pre>{}</pre>\n<h2>Policies</h2>\n<pre>{}</pre>\n",
-        escape(&text),
-        escape(&policies)
+        "<h2>The answer of <code>LARDER ADVISE</code></h2>\n<pre>{}</pre>\n",
+        escape(&text)
     )
+}
+
+/// A finding: what is, its evidence, what to do, and the command that does it.
+fn article(shown: &PageData<'_>, one: &Finding) -> String {
+    let (class, word) = match one.severity {
+        Severity::Warning => ("warning", "Warning"),
+        Severity::Advice => ("advice", "Advice"),
+        Severity::Note => ("note", "Note"),
+    };
+    let whose = one.tenant.as_ref().map_or_else(String::new, |name| link(shown, name) + " ");
+    let worth = match 1e3 * one.worth_ms {
+        us if us > 0.0 => format!(" · concerns {} of waiting per second", wait(us)),
+        _ => String::new(),
+    };
+    let mut out = format!(
+        "<article class=\"{class}\"><h2>{word}{worth}</h2>\n<p>{whose}{}</p>\n\
+         <p><span class=\"head\">Evidence</span> {}</p>\n",
+        escape(&one.says),
+        escape(&one.evidence),
+    );
+    let remedy = finding::remedy(shown.report, one).map(|remedy| finding::command(&remedy));
+    if remedy.as_ref() != Some(&one.todo) {
+        let _ = writeln!(out, "<p><span class=\"head\">To do</span> {}</p>", escape(&one.todo));
+    }
+    if let Some(command) = remedy {
+        let _ = writeln!(
+            out,
+            "<p class=\"type\"><span class=\"head\">Type</span> <code>{0}</code> \
+             <button type=\"button\" data-copy=\"{0}\">copy</button></p>",
+            escape(&command)
+        );
+    }
+    out + "</article>\n"
+}
+
+/// The policies beside each other.
+pub(super) fn policies(shown: &PageData<'_>) -> String {
+    let trials = &shown.report.policies;
+    let first = say::policies(shown.report);
+    // Lines before the terminal's table, which begins with two spaces.
+    let lead: Vec<_> = first.iter().take_while(|line| !line.starts_with(' ')).cloned().collect();
+    let mut out = format!("<h2>Policies</h2>\n<p>{}</p>\n", escape(&lead.join(" ")));
+    if trials.is_empty() {
+        return out;
+    }
+    let most = trials.iter().map(|trial| trial.waits).fold(0.0, f64::max).max(1e-9);
+    let columns = [
+        text("policy"),
+        number("waiting"),
+        text("beside the others"),
+        number("band"),
+        number("misses"),
+    ];
+    let rows = trials.iter().map(|trial| {
+        let name = if trial.is_present {
+            format!("{} (in force)", trial.policy)
+        } else {
+            trial.policy.clone()
+        };
+        let band =
+            if trial.is_present { "–".to_owned() } else { format!("± {}", points(trial.band)) };
+        vec![
+            plain(&name),
+            by(trial.waits, percent(trial.waits)),
+            by(trial.waits, bar(trial.waits / most, "")),
+            by(trial.band, band),
+            by(trial.miss_ratio, percent(trial.miss_ratio)),
+        ]
+    });
+    out += &cards::table(shown, "", &columns, rows.collect());
+    out + "<p class=\"legend\">Waiting: the time that clients wait for misses, beside the policy in \
+           force, when the same sampled requests are replayed.</p>\n"
 }

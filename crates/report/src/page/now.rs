@@ -1,12 +1,14 @@
-//! The first page: memory and waiting of each tenant, and the causes of misses.
+//! The first page: memory, misses and waiting of each tenant, and the last changes.
 
 use super::PageData;
-use super::phrases::link;
-use super::series::{chart, memory, most};
+use super::cards::{self, CardCell, by, named, number, text};
+use super::events::{SIGNS, lately};
+use super::phrases::{causes as legend, link};
+use super::series::{lines, memory, over_time, tenants};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Format};
 use crate::words::{count, percent, size, wait};
-use crate::{Tenant, say};
+use crate::{Point, Tenant, say};
 use base::Cause;
 use std::fmt::Write;
 
@@ -15,58 +17,73 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let mut out = format!("<h1>{}</h1>\n", escape(&say::summary(report)));
     let found = crate::finding::all(report);
     if let Some(first) = found.first() {
-        let whose =
-            first.tenant.as_ref().map_or_else(String::new, |name| format!("{} ", link(name)));
+        let whose = first
+            .tenant
+            .as_ref()
+            .map_or_else(String::new, |name| format!("{} ", link(shown, name)));
         let more = found.len() - 1;
-        let rest =
-            if more > 0 { format!(" <a href=\"/advice\">{more} more</a>") } else { String::new() };
-        let _ = writeln!(out, "<p class=\"found\">{whose}{}{rest}</p>", escape(&first.says));
+        let advice = shown.view.href("/advice");
+        let rest = match more {
+            0 => format!(" <a href=\"{advice}\">What to do</a>"),
+            more => format!(" <a href=\"{advice}\">What to do, and {more} more</a>"),
+        };
+        let class = if first.severity == crate::finding::Severity::Warning { " bad" } else { "" };
+        let _ = writeln!(out, "<p class=\"found{class}\">{whose}{}{rest}</p>", escape(&first.says));
     }
     out += &table(shown);
+    let names = lines(shown);
     out += "<div class=\"charts\">\n";
-    out += &memory(shown).svg();
-    let y = Axis::new("reads that miss", Format::Percent);
-    let busy = most(shown, |tenant| tenant.recent.reads as f64);
-    out += &chart(shown, "Misses", y, &busy, crate::Point::miss_ratio).svg();
-    let y = Axis::new("waiting per second", Format::Micros);
-    let waits = most(shown, |tenant| tenant.recent.wait_ms);
-    let step = crate::page::series::points(shown, None);
-    let length = match &step[..] {
-        [first, .., last] => f64::from(last.unix_s - first.unix_s) / (step.len() - 1) as f64,
-        _ => 1.0,
-    };
-    let waiting = |point: &crate::Point| Some(1e3 * f64::from(point.wait_ms) / length.max(1.0));
-    out += &chart(shown, "Waiting for misses", y, &waits, waiting).svg();
-    out + "</div>\n"
+    let y = Axis::new("milliseconds in each second", Format::Micros);
+    let waiting = |point: &Point, seconds: f64| Some(1e3 * f64::from(point.wait_ms) / seconds);
+    out += &over_time(shown, "Waiting for misses", y, tenants(shown, &names, waiting)).svg();
+    let y = Axis::new("share of the reads", Format::Percent);
+    let misses = tenants(shown, &names, |point, _| point.miss_ratio());
+    out += &over_time(shown, "Misses", y, misses).svg();
+    out += &memory(shown, &names).svg();
+    let y = Axis::new("reads per second", Format::Number);
+    let reads = |point: &Point, seconds: f64| Some(f64::from(point.reads) / seconds);
+    out += &over_time(shown, "Load", y, tenants(shown, &names, reads)).svg();
+    let _ = writeln!(out, "</div>\n<p class=\"legend\">Events: {SIGNS}.</p>");
+    out + &lately(shown)
 }
 
 /// A table with one row per tenant.
 fn table(shown: &PageData<'_>) -> String {
-    let report = shown.report;
-    let mut out = String::from(
-        "<div class=\"wide\"><table><thead><tr><th>tenant</th><th>memory</th>\
-         <th class=\"n\">holds</th>\
-         <th class=\"n\">reads/s</th><th class=\"n\">misses</th><th>why</th>\
-         <th class=\"n\">waits/s</th><th class=\"n\">penalty</th></tr></thead>\n<tbody>\n",
-    );
-    let most = report.tenants.iter().map(|tenant| tenant.used).max().unwrap_or(0).max(1);
-    for tenant in &report.tenants {
+    let columns = [
+        text("tenant"),
+        number("memory"),
+        text("share"),
+        number("reads/s"),
+        number("misses"),
+        text("causes"),
+        number("waiting/s"),
+        number("cost of a miss"),
+    ];
+    let tenants = &shown.report.tenants;
+    let most = tenants.iter().map(|tenant| tenant.used).max().unwrap_or(0).max(1);
+    let row = |tenant: &Tenant| -> Vec<CardCell> {
         let recent = &tenant.recent;
-        let _ = writeln!(
-            out,
-            "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            link(&tenant.name),
-            bar(tenant, most),
-            size(tenant.used),
-            count(recent.reads_per_s() as u64),
-            recent.miss_ratio().map_or("–".to_owned(), percent),
-            causes(tenant),
-            wait(1e3 * recent.wait_ms_per_s()),
-            tenant.penalty_us.map_or("–".to_owned(), wait),
-        );
-    }
-    out + "</tbody></table></div>\n"
+        let none = || "–".to_owned();
+        vec![
+            named(&tenant.name, link(shown, &tenant.name)),
+            by(tenant.used as f64, size(tenant.used)),
+            by(tenant.used as f64, bar(tenant, most)),
+            by(recent.reads_per_s(), count(recent.reads_per_s() as u64)),
+            by(recent.miss_ratio().unwrap_or(-1.0), recent.miss_ratio().map_or_else(none, percent)),
+            by(recent.miss_ratio().unwrap_or(-1.0), causes(tenant)),
+            by(recent.wait_ms, wait(1e3 * recent.wait_ms_per_s())),
+            by(tenant.penalty_us.unwrap_or(-1.0), tenant.penalty_us.map_or_else(none, wait)),
+        ]
+    };
+    let table = cards::table(shown, "/", &columns, tenants.iter().map(row).collect());
+    let is_marked = tenants.iter().any(|tenant| tenant.min > 0 || tenant.max.is_some());
+    let marks = if is_marked {
+        "<p class=\"legend\">Memory: a line marks the floor (<code>min</code>), a double line the \
+         ceiling (<code>max</code>), a dotted line the budget of the plan.</p>\n"
+    } else {
+        ""
+    };
+    format!("{table}{}{marks}", legend())
 }
 
 /// The tenant's memory as a bar relative to the largest tenant, with marks for floor, ceiling and
@@ -75,36 +92,35 @@ fn bar(tenant: &Tenant, most: u64) -> String {
     let share = |bytes: u64| 100.0 * (bytes as f64 / most as f64).min(1.0);
     let mark = |bytes: u64, class: &str, word: &str| {
         format!(
-            "<i class=\"{class}\" style=\"left:{:.1}%\" title=\"{word} {}\"></i>",
+            "<i class=\"{class}\" style=\"left:calc({:.1}% - 2px)\" title=\"{word} {}\"></i>",
             share(bytes),
             size(bytes)
         )
     };
-    let floor = if tenant.min > 0 { mark(tenant.min, "min", "min") } else { String::new() };
-    let ceiling = tenant.max.map_or_else(String::new, |max| mark(max, "max", "max"));
-    let budget = tenant.budget.map_or_else(String::new, |budget| mark(budget, "given", "given"));
+    let floor = if tenant.min > 0 { mark(tenant.min, "min", "floor") } else { String::new() };
+    let ceiling = tenant.max.map_or_else(String::new, |max| mark(max, "max", "ceiling"));
+    let budget = tenant.budget.map_or_else(String::new, |budget| mark(budget, "given", "budget"));
     format!(
-        "<span class=\"bar\"><b style=\"width:{:.1}%\"></b>{floor}{ceiling}{budget}</span>",
+        "<span class=\"bar\" title=\"{}\"><b style=\"width:{:.1}%\"></b>{floor}{ceiling}{budget}\
+         </span>",
+        size(tenant.used),
         share(tenant.used)
     )
 }
 
 /// The causes of the tenant's misses, as parts of a bar.
-pub(super) fn causes(tenant: &Tenant) -> String {
+fn causes(tenant: &Tenant) -> String {
     let ratio = tenant.recent.miss_ratio().unwrap_or_default();
     let part = |(at, cause): (usize, Cause)| {
         let missed = tenant.recent.missed_for(cause)?;
         let share = 100.0 * missed / ratio.max(f64::MIN_POSITIVE);
         let word = say::word(cause);
         Some(format!(
-            "<b class=\"c{at}\" style=\"width:{share:.1}%\" title=\"{word}: {} of the reads\"></b>",
+            "<b style=\"width:{share:.1}%;background:var(--k{at})\" title=\"{word}: {} of the \
+             reads\"></b>",
             percent(missed)
         ))
     };
     let parts: String = Cause::ALL.into_iter().enumerate().filter_map(part).collect();
-    if parts.is_empty() {
-        String::new()
-    } else {
-        format!("<span class=\"bar parts\">{parts}</span>")
-    }
+    if parts.is_empty() { "–".to_owned() } else { format!("<span class=\"bar\">{parts}</span>") }
 }

@@ -1,45 +1,162 @@
-//! The plans page: every change with its promise and its actual effect.
+//! The plans page: what the pilot did, what it gained beside one undivided LRU cache, and every
+//! change with its promise and its actual effect.
 
 use super::PageData;
+use super::advice::policies;
+use super::cards::{self, by, named, number, plain, text};
+use super::events::{SIGNS, effects, sign};
 use super::phrases::link;
+use super::series::{lines, memory};
 use crate::draw::html::escape;
 use crate::say;
-use crate::words::{clock, percent, size};
+use crate::words::{clock_second, percent, points, size, span, tenant_time};
+use crate::{ChangeKind, Tenant};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
-    let server = &shown.report.server;
-    let mut out = String::from("<h1>What changed</h1>\n");
-    let _ = writeln!(out, "<p>{}</p>", escape(&say::pilot(shown.report)));
-    if shown.report.changes.is_empty() {
-        return out + "<p>Nothing yet.</p>\n";
-    }
-    out += "<div class=\"wide\"><table><thead><tr><th>when</th><th>what</th><th>memory</th>\
-            <th class=\"n\">promised</th><th class=\"n\">expected</th><th class=\"n\">actual</th>\
-            </tr></thead>\n<tbody>\n";
-    for change in shown.report.changes.iter().rev() {
-        let moved: Vec<_> = change
-            .moved
-            .iter()
-            .map(|moved| {
-                format!("{} {} to {}", link(&moved.tenant), size(moved.before), size(moved.after))
-            })
-            .collect();
-        let told = say::measured(change).into_iter().chain(say::claimed(change));
-        let told = told.fold(String::new(), |told, text| told + "<br>" + &escape(&text));
-        let share = |share: Option<f64>| share.map_or_else(String::new, percent);
+    let report = shown.report;
+    let mut out = String::from("<h1>What the pilot did</h1>\n");
+    let _ = writeln!(out, "<p>{}</p>", escape(&say::pilot(report)));
+    out += &work(shown);
+    out += &moves(shown);
+    out += &format!("<div class=\"charts\">{}</div>\n", memory(shown, &lines(shown)).svg());
+    out += &policies(shown);
+    out + &changes(shown)
+}
+
+/// How the recipe in force works, and how well it foretells.
+fn work(shown: &PageData<'_>) -> String {
+    let (report, server) = (shown.report, &shown.report.server);
+    let name = server.recipe.split(':').next().unwrap_or_default();
+    let how = match name {
+        "static" => {
+            "The recipe <code>static</code> divides nothing: the whole memory is one cache. \
+             <code>CONFIG SET maxmemory-policy auto recipe auto</code> turns the pilot on."
+        }
+        "auto" => {
+            "The recipe <code>auto</code> gives no budgets: all tenants share one pool, and each \
+             eviction takes the bytes that save the least waiting. So memory moves with each \
+             eviction, without plans."
+        }
+        "dlru" => {
+            "The recipe <code>dlru</code> gives no budgets: it changes how many items an eviction \
+             compares."
+        }
+        _ => {
+            "This recipe gives budgets to pools. A plan comes into force if it promises enough \
+             gain; one epoch later its forecast stands beside the actual result."
+        }
+    };
+    let mut out = format!("<p>{how}</p>\n");
+    if server.sampled > 0.0 {
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}{told}</td><td>{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            clock(change.unix_s, server.now_unix_s, server.utc_offset_s),
-            escape(&change.text),
-            moved.join("<br>"),
+            "<p>The pilot samples {} of the keys; its models and the history take {}.</p>",
+            percent(server.sampled),
+            size(server.models)
+        );
+    }
+    let forecasts = &report.forecasts;
+    if forecasts.count > 0 {
+        let _ = writeln!(
+            out,
+            "<p>Its forecasts of miss ratios were off by {} in the median and by at most {} in 95 % \
+             of {}.</p>",
+            points(forecasts.median),
+            points(forecasts.most),
+            tenant_time(forecasts.count)
+        );
+    }
+    out
+}
+
+/// Memory that moved between tenants in the stretch of the report.
+fn moves(shown: &PageData<'_>) -> String {
+    let report = shown.report;
+    let columns = [
+        text("tenant"),
+        number("before"),
+        number("now"),
+        number("moved"),
+        number("a MiB more saves"),
+    ];
+    let row = |tenant: &Tenant| {
+        let before = tenant.used_before?;
+        let moved = tenant.used as f64 - before as f64;
+        let sign = if moved < 0.0 { "−" } else { "+" };
+        let saves = tenant
+            .mib_saves_us
+            .map_or("–".to_owned(), |us| format!("{} per second", crate::words::wait(us)));
+        Some(vec![
+            named(&tenant.name, link(shown, &tenant.name)),
+            by(before as f64, size(before)),
+            by(tenant.used as f64, size(tenant.used)),
+            by(moved, format!("{sign}{}", size(moved.abs() as u64))),
+            by(tenant.mib_saves_us.unwrap_or(-1.0), saves),
+        ])
+    };
+    let rows: Vec<_> = report.tenants.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return "<p>No tenant has a history yet.</p>\n".to_owned();
+    }
+    format!(
+        "<h2>Memory in the last {}</h2>\n{}",
+        span(report.recent.seconds),
+        cards::table(shown, "", &columns, rows)
+    )
+}
+
+/// Every change in the shown stretch, the newest first, with its effect behind a click.
+fn changes(shown: &PageData<'_>) -> String {
+    let server = &shown.report.server;
+    let mut out = format!("<h2>Changes</h2>\n<p class=\"legend\">{SIGNS}.</p>\n");
+    let plans = shown.history.changes().filter(|change| change.kind == ChangeKind::Plan).count();
+    if plans == 0 && shown.report.is_steered() {
+        out += "<p>No plan has changed a budget or a policy; these are the changes of settings, load \
+                and misses.</p>\n";
+    }
+    let columns = [
+        text("when"),
+        text("what"),
+        number("promised"),
+        number("expected"),
+        number("actual"),
+        text("before and after"),
+    ];
+    let share = |share: Option<f64>| {
+        by(share.unwrap_or(-1.0), share.map_or_else(|| "–".to_owned(), percent))
+    };
+    let row = |change: &crate::Change| {
+        let when = clock_second(change.unix_s, server.now_unix_s, server.utc_offset_s);
+        let href = shown.view.with(|view| view.event = Some(change.unix_s)).href("");
+        let told = say::measured(change).unwrap_or_default();
+        vec![
+            by(
+                change.unix_s as f64,
+                format!(
+                    "<a href=\"{href}\" data-stay><i class=\"sign\">{}</i> {when}</a>",
+                    sign(change.kind)
+                ),
+            ),
+            plain(&change.text),
             share(change.promised),
             share(change.expected),
             share(change.actual),
-        );
+            named(
+                &told,
+                format!(
+                    "<details><summary>{}</summary>{}</details>",
+                    if told.is_empty() { "show" } else { &told },
+                    effects(shown, change)
+                ),
+            ),
+        ]
+    };
+    let rows: Vec<_> = shown.history.changes().rev().map(row).collect();
+    if rows.is_empty() {
+        return out + "<p>Nothing has changed since the history began.</p>\n";
     }
-    out + "</tbody></table></div>\n<p>Promised: share of the waiting that the plan saves. \
-           Expected, actual: waiting as a share of the waiting without a cache.</p>\n"
+    out += &cards::table(shown, "", &columns, rows);
+    out + "<p class=\"legend\">Promised: share of the waiting that the plan saves. Expected, actual: \
+           waiting as a share of the waiting without a cache.</p>\n"
 }

@@ -1,105 +1,134 @@
 //! Charts of the series in the history.
 
 use super::PageData;
-use super::phrases::back;
+use super::events::marks;
 use crate::Point;
-use crate::draw::{Axis, Chart, Format, Series};
+use crate::draw::{Axis, Chart, Colour, Format, Series};
 
 /// Tenants that have a line of their own in a chart.
 const LINES_MAX: usize = 8;
 /// Points of a line, at most; a longer series is summed up into fewer points.
 const POINTS_MAX: usize = 150;
 
-/// The points of a tenant, or of all, merged into as many as a chart shows.
+/// The points of a tenant, or of all, within the shown stretch, merged into as many as a chart
+/// shows.
 pub(super) fn points(shown: &PageData<'_>, tenant: Option<&str>) -> Vec<Point> {
-    let since = shown.report.server.now_unix_s.saturating_sub(shown.span_s);
-    let all = shown.history.since(tenant, since);
-    let each = all.len().div_ceil(POINTS_MAX).max(1);
-    all.chunks(each).map(Point::sum).collect()
+    let time = shown.time();
+    let mut all = shown.history.since(tenant, time.from);
+    all.retain(|point| time.contains(point.unix_s.into()));
+    // Groups begin at round times, so that points do not jitter when the stretch moves on.
+    let step = (time.to - time.from).div_ceil(POINTS_MAX as u64).max(1) as u32;
+    all.chunk_by(|a, b| a.unix_s / step == b.unix_s / step).map(Point::sum).collect()
 }
 
-/// The axis of time, and a function that places a moment on it. Places are negative, relative to
-/// now, in a unit that fits the span.
-pub(super) fn time(shown: &PageData<'_>) -> (Axis, impl Fn(u64) -> f64 + use<>) {
-    let (unit, name) = match shown.span_s {
-        0..=7_200 => (60.0, "minutes"),
-        7_201..=172_800 => (3_600.0, "hours"),
-        _ => (86_400.0, "days"),
-    };
-    let now = shown.report.server.now_unix_s as f64;
-    let axis = Axis::new(format!("{name} from now, {}", back(shown)), Format::Number);
-    (axis, move |unix_s: u64| (unix_s as f64 - now) / unit)
-}
-
-/// The tenants that a chart shows: up to [`LINES_MAX`], with the largest value of `of` first.
-pub(super) fn most<'a>(shown: &PageData<'a>, of: impl Fn(&crate::Tenant) -> f64) -> Vec<&'a str> {
-    let mut all: Vec<_> = shown.report.tenants.iter().map(|one| (of(one), &one.name)).collect();
+/// The tenants with a line of their own on this page: those with the largest shares of memory,
+/// reads and waiting; in the order of the report.
+pub(super) fn lines<'a>(shown: &PageData<'a>) -> Vec<&'a str> {
+    let tenants = &shown.report.tenants;
+    let sum = |of: fn(&crate::Tenant) -> f64| tenants.iter().map(of).sum::<f64>().max(1e-9);
+    let of: [fn(&crate::Tenant) -> f64; 3] =
+        [|one| one.used as f64, |one| one.recent.reads as f64, |one| one.recent.wait_ms];
+    let sums = of.map(sum);
+    let score = |one: &crate::Tenant| of.iter().zip(sums).map(|(of, sum)| of(one) / sum).sum();
+    let mut all: Vec<(f64, usize)> =
+        tenants.iter().enumerate().map(|(at, one)| (score(one), at)).collect();
+    all.retain(|(score, _)| *score > 0.0);
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
-    all.retain(|(much, _)| *much > 0.0);
-    all.into_iter().take(LINES_MAX).map(|(_, name)| name.as_str()).collect()
+    let mut shown: Vec<usize> = all.into_iter().take(LINES_MAX).map(|(_, at)| at).collect();
+    shown.sort_unstable();
+    shown.into_iter().map(|at| tenants[at].name.as_str()).collect()
 }
 
-/// A chart with one line per tenant, of the value `of` at each moment.
-pub(super) fn chart(
-    shown: &PageData<'_>,
-    title: &str,
-    y: Axis,
-    names: &[&str],
-    of: impl Fn(&Point) -> Option<f64>,
-) -> Chart {
-    let (x, place) = time(shown);
-    let line = |&name: &&str| {
-        let points = points(shown, Some(name));
-        let at = |point: &Point| Some((place(u64::from(point.unix_s)), of(point)?));
-        // A tenant has the same colour in every chart.
-        let colour = shown.report.tenants.iter().position(|tenant| tenant.name == name);
-        Series { colour, ..Series::new(name, points.iter().filter_map(at).collect()) }
+/// The colour of each tenant of `names`: its place in the report decides, and the next free colour
+/// where two tenants have the same.
+pub(super) fn colours(shown: &PageData<'_>, names: &[&str]) -> Vec<Colour> {
+    let mut taken = [false; LINES_MAX];
+    let place = |name: &str| shown.report.tenants.iter().position(|tenant| tenant.name == name);
+    let colour = |name: &&str| {
+        let first = place(name).unwrap_or_default();
+        let all = (first..first + LINES_MAX).map(|at| at % LINES_MAX);
+        let free = all.clone().find(|&at| !taken[at]).unwrap_or(first % LINES_MAX);
+        taken[free] = true;
+        Colour::Line(free)
     };
-    let series = names.iter().map(line).filter(|series| !series.points.is_empty()).collect();
-    Chart { title: title.to_owned(), x, y, series, marks: marks(shown), ..Chart::default() }
+    names.iter().map(colour).collect()
 }
 
-/// The memory of the tenants as stacked areas, with the changes as marks.
-pub(super) fn memory(shown: &PageData<'_>) -> Chart {
-    let names = most(shown, |tenant| tenant.used as f64);
-    let y = Axis::new("memory", Format::Bytes);
-    let used = |point: &Point| Some(f64::from(point.used_kib) * 1024.0);
-    let mut chart = chart(shown, "Memory of the tenants", y, &names, used);
-    align(&mut chart.series);
-    let left = shown.report.tenants.len().saturating_sub(names.len());
-    let (_, place) = time(shown);
-    if left > 0 {
-        let all = points(shown, None);
-        let rest: Vec<_> = all
-            .iter()
-            .map(|point| (place(u64::from(point.unix_s)), f64::from(point.used_kib) * 1024.0))
-            .collect();
-        let shown_of = |x: f64| -> f64 {
-            let at = |series: &Series| {
-                let near =
-                    series.points.iter().min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs()));
-                near.map_or(0.0, |(_, y)| *y)
-            };
-            chart.series.iter().map(at).sum()
-        };
-        let rest: Vec<_> = rest.into_iter().map(|(x, y)| (x, (y - shown_of(x)).max(0.0))).collect();
-        chart.series.push(Series::new("others", rest));
-        align(&mut chart.series);
+/// The colour that a tenant has on the first page.
+pub(super) fn colour_of(shown: &PageData<'_>, name: &str) -> Colour {
+    let names = lines(shown);
+    let at = names.iter().position(|&one| one == name);
+    at.map_or(Colour::Line(0), |at| colours(shown, &names)[at])
+}
+
+/// A chart over the shown stretch.
+pub(super) fn over_time(shown: &PageData<'_>, title: &str, y: Axis, series: Vec<Series>) -> Chart {
+    Chart {
+        title: title.to_owned(),
+        x: shown.time().axis(),
+        y,
+        series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
+        marks: marks(shown),
+        width: shown.view.width,
+        ..Chart::default()
     }
-    chart.stacked = true;
-    chart
 }
 
-/// The changes, with their places on the axis of time.
-fn marks(shown: &PageData<'_>) -> Vec<(f64, String)> {
-    let (_, place) = time(shown);
-    let changes = shown.report.changes.iter();
-    changes.map(|change| (place(change.unix_s), change.text.clone())).collect()
+/// The places and values of points; those without a value are left out.
+pub(super) fn places(points: &[Point], of: impl Fn(&Point) -> Option<f64>) -> Vec<(f64, f64)> {
+    points.iter().filter_map(|point| Some((f64::from(point.unix_s), of(point)?))).collect()
+}
+
+/// A line for each tenant, of the value `of` at each moment.
+pub(super) fn tenants(
+    shown: &PageData<'_>,
+    names: &[&str],
+    of: impl Fn(&Point, f64) -> Option<f64>,
+) -> Vec<Series> {
+    let colours = colours(shown, names);
+    let line = |(&name, colour): (&&str, Colour)| {
+        let points = points(shown, Some(name));
+        let seconds = seconds(&points);
+        let series = Series::new(name, places(&points, |point| of(point, seconds)));
+        Series { colour: Some(colour), ..series }
+    };
+    names.iter().zip(colours).map(line).collect()
+}
+
+/// The seconds that a point covers.
+pub(super) fn seconds(points: &[Point]) -> f64 {
+    let mut steps: Vec<u32> =
+        points.windows(2).map(|pair| pair[1].unix_s.saturating_sub(pair[0].unix_s)).collect();
+    steps.sort_unstable();
+    f64::from(steps.get(steps.len() / 2).copied().unwrap_or(1).max(1))
+}
+
+/// The memory of the tenants as stacked areas.
+pub(super) fn memory(shown: &PageData<'_>, names: &[&str]) -> Chart {
+    let used = |point: &Point| Some(f64::from(point.used_kib) * 1024.0);
+    let mut series = tenants(shown, names, |point, _| used(point));
+    if names.len() < shown.report.tenants.len() {
+        let all = Series::new("others", places(&points(shown, None), used));
+        series.push(Series { colour: Some(Colour::Soft), ..all });
+        align(&mut series);
+        let (rest, others) = series.split_last_mut().expect("a series was pushed");
+        for (at, point) in rest.points.iter_mut().enumerate() {
+            let own: f64 = others.iter().map(|one| one.points[at].1).sum();
+            point.1 = (point.1 - own).max(0.0);
+        }
+        if rest.points.iter().all(|(_, bytes)| *bytes < 1024.0) {
+            series.pop();
+        }
+    } else {
+        align(&mut series);
+    }
+    let y = Axis::new("bytes held", Format::Bytes);
+    Chart { stacked: true, ..over_time(shown, "Memory of the tenants", y, series) }
 }
 
 /// Gives all series the places of the longest, because areas are stacked place by place. A series
 /// is 0 before its first point.
-fn align(series: &mut [Series]) {
+pub(super) fn align(series: &mut [Series]) {
     let Some(longest) = series.iter().max_by_key(|one| one.points.len()) else { return };
     let places: Vec<f64> = longest.points.iter().map(|(x, _)| *x).collect();
     for one in series {

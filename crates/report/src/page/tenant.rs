@@ -2,53 +2,75 @@
 
 use super::PageData;
 use super::phrases::{link, paragraphs};
-use super::series::{chart, points, time};
+use super::series::{align, colour_of, over_time, places, points};
 use crate::draw::html::escape;
-use crate::draw::{Axis, Chart, Format, Series};
+use crate::draw::{Axis, Bars, Chart, Colour, Format, Series, Table};
 use crate::finding::Finding;
 use crate::sizing::{Sizing, divide};
-use crate::words::{points as in_points, size};
+use crate::words::{count, percent, points as in_points, quoted, size, wait};
 use crate::{Point, Tenant, say};
 use base::Cause;
 use std::fmt::Write;
-
-/// The colour of the forecast line.
-const EXPECTED: usize = 5;
 
 /// Points of the curve that is drawn.
 const POINTS: u64 = 32;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
-    let asked = shown.tenant.and_then(|name| report.tenant(name));
+    let asked = shown.view.tenant.as_deref().and_then(|name| report.tenant(name));
     let busiest = || report.tenants.iter().max_by_key(|tenant| tenant.recent.reads);
     let Some(tenant) = asked.or_else(busiest) else { return "<p>No tenant yet.</p>".to_owned() };
-    let links: Vec<_> = report.tenants.iter().map(|one| link(&one.name)).collect();
-    let mut out = format!("<p class=\"tenants\">{}</p>\n", links.join(" "));
+    let here = |name: &str| if name == tenant.name { " class=\"here\"" } else { "" };
+    let links = report
+        .tenants
+        .iter()
+        .map(|one| format!("<span{}>{}</span>\n", here(&one.name), link(shown, &one.name)));
+    let mut out = format!("<p class=\"tenants\">{}</p>\n", links.collect::<String>());
     let _ = writeln!(out, "<h1>{}</h1>", escape(&tenant.name));
     out += &why(shown, tenant);
     out += "<div class=\"charts\">\n";
-    out += &sizes(shown, tenant);
     out += &causes(shown, tenant).svg();
-    let y = Axis::new("memory", Format::Bytes);
-    let used = |point: &Point| Some(1024.0 * f64::from(point.used_kib));
-    out += &chart(shown, "Memory", y, &[&tenant.name], used).svg();
+    out += &waiting(shown, tenant).svg();
     out += &forecasts(shown, tenant).svg();
+    out += &memory(shown, tenant).svg();
+    out += &sizes(shown, tenant);
+    out += &costs(shown, tenant);
+    out += &classes(shown, tenant);
     out += "</div>\n";
-    out + &classes(tenant)
+    out + &hot_keys(tenant)
 }
 
 /// The sentences of LARDER WHY and the findings about this tenant.
 fn why(shown: &PageData<'_>, tenant: &Tenant) -> String {
-    let lines = say::why(shown.report, tenant);
-    let mut out = format!("<pre>{}</pre>\n", escape(&lines.join("\n")));
+    let mut out = paragraphs(&joined(&say::why(shown.report, tenant)));
     let found = crate::finding::all(shown.report);
     let own = found.iter().filter(|finding| finding.tenant.as_deref() == Some(&*tenant.name));
     for finding in own {
         let Finding { says, evidence, todo, .. } = finding;
-        out += &paragraphs(&[format!("{} {says} {evidence} {todo}", tenant.name)]);
+        let _ = writeln!(
+            out,
+            "<p class=\"found\">{} {} {} <b>{}</b></p>",
+            escape(&tenant.name),
+            escape(says),
+            escape(evidence),
+            escape(todo)
+        );
     }
     out
+}
+
+/// Sentences that were wrapped for a terminal, as paragraphs: an indented line goes on with the
+/// line before it.
+fn joined(lines: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = vec![];
+    for line in lines {
+        match all.last_mut().filter(|last| !last.ends_with(['.', ':']) && !line.is_empty()) {
+            Some(last) => *last += &format!(" {}", line.trim()),
+            None => all.push(line.trim().to_owned()),
+        }
+    }
+    all.retain(|line| !line.is_empty());
+    all
 }
 
 /// A chart of the tenant's miss ratio at every size of memory.
@@ -63,31 +85,37 @@ fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
         let edge = |by: f64| (there.ratio + by * there.band).clamp(0.0, 1.0);
         (size as f64, edge(-1.0), edge(1.0))
     };
-    let mark =
-        |name: &str, size: u64| Series::new(name, vec![(size as f64, sizing.at(size).ratio)]);
-    let line = Series {
-        name: "misses".into(),
-        points: sizes.iter().map(at).collect(),
-        band: sizes.iter().map(band).collect(),
-        ..Series::default()
+    let mark = |name: &str, size: u64, colour: Colour| Series {
+        colour: Some(colour),
+        ..Series::new(name, vec![(size as f64, sizing.at(size).ratio)])
     };
-    let mut series = vec![line, mark("now", tenant.used)];
+    let line = Series {
+        band: sizes.iter().map(band).collect(),
+        colour: Some(colour_of(shown, &tenant.name)),
+        ..Series::new("misses", sizes.iter().map(at).collect())
+    };
+    let mut series = vec![line, mark("now", tenant.used, Colour::Ink)];
     let place = shown.report.tenants.iter().position(|one| one.name == tenant.name);
     let division = divide(shown.report, shown.report.server.divided);
     if let Some(&share) = place.and_then(|at| division.shares.get(at)) {
-        series.push(mark("by waiting", share));
+        series.push(mark("by waiting", share, Colour::Soft));
+    }
+    if let Some(budget) = tenant.budget {
+        series.push(mark("plan", budget, Colour::Soft));
     }
     let chart = Chart {
         title: "Misses at other sizes".into(),
-        x: Axis::new("memory", Format::Bytes),
-        y: Axis::new("reads that miss", Format::Percent),
+        x: Axis::new("memory of the tenant", Format::Bytes),
+        y: Axis::new("share of the reads", Format::Percent),
         series,
+        width: shown.view.width,
         ..Chart::default()
     };
     let now = sizing.at(tenant.used);
     let text = format!(
-        "Now {}, give or take {}. There is no data beyond {}.",
-        crate::words::percent(now.ratio),
+        "Now {}, give or take {}. “by waiting” is the division that makes all clients wait least. \
+         There is no data beyond {}.",
+        percent(now.ratio),
         in_points(now.band),
         size(sizing.end())
     );
@@ -96,83 +124,118 @@ fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
 
 /// A chart of the causes of misses over time.
 fn causes(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
-    let (x, place) = time(shown);
     let points = points(shown, Some(&tenant.name));
     let line = |(at, cause): (usize, Cause)| {
         let share = |point: &Point| {
             let told = point.told();
             let all: f64 = told.iter().map(|&count| f64::from(count)).sum();
-            let share = f64::from(told[at]) / all.max(1.0);
-            (place(u64::from(point.unix_s)), share * point.miss_ratio().unwrap_or_default())
+            Some(f64::from(told[at]) / all.max(1.0) * point.miss_ratio().unwrap_or_default())
         };
-        Series::new(say::word(cause), points.iter().map(share).collect())
+        let series = Series::new(say::word(cause), places(&points, share));
+        Series { colour: Some(Colour::Cause(at)), ..series }
     };
-    Chart {
-        title: "Causes of misses".into(),
-        x,
-        y: Axis::new("of the reads", Format::Percent),
-        series: Cause::ALL.into_iter().enumerate().map(line).collect(),
-        stacked: true,
-        ..Chart::default()
+    let series = Cause::ALL.into_iter().enumerate().map(line).collect();
+    let y = Axis::new("share of the reads", Format::Percent);
+    Chart { stacked: true, ..over_time(shown, "Causes of misses", y, series) }
+}
+
+/// A chart of the waiting for misses.
+fn waiting(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
+    let names = [tenant.name.as_str()];
+    let waiting = |point: &Point, seconds: f64| Some(1e3 * f64::from(point.wait_ms) / seconds);
+    let mut series = super::series::tenants(shown, &names, waiting);
+    series.iter_mut().for_each(|one| one.colour = Some(colour_of(shown, &tenant.name)));
+    let y = Axis::new("milliseconds in each second", Format::Micros);
+    over_time(shown, "Waiting for misses", y, series)
+}
+
+/// A chart of memory, with the budget where a plan gives one.
+fn memory(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
+    let points = points(shown, Some(&tenant.name));
+    let bytes = |kib: u32| Some(1024.0 * f64::from(kib));
+    let held = Series::new("held", places(&points, |point| bytes(point.used_kib)));
+    let mut series = vec![Series { colour: Some(colour_of(shown, &tenant.name)), ..held }];
+    if tenant.budget.is_some() {
+        let budget = Series::new("budget", places(&points, |point| bytes(point.budget_kib)));
+        series.push(Series { colour: Some(Colour::Soft), is_dashed: true, ..budget });
     }
+    align(&mut series);
+    over_time(shown, "Memory", Axis::new("bytes", Format::Bytes), series)
 }
 
 /// A chart of the forecast and the actual miss ratio.
 fn forecasts(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
-    let names = [tenant.name.as_str()];
-    let y = Axis::new("reads that miss", Format::Percent);
-    let mut chart = chart(shown, "Misses, actual and forecast", y, &names, Point::miss_ratio);
-    let (_, place) = time(shown);
     let points = points(shown, Some(&tenant.name));
-    let expected =
-        points.iter().filter_map(|point| Some((place(u64::from(point.unix_s)), point.expected()?)));
-    for series in &mut chart.series {
-        series.colour = None;
-        "actual".clone_into(&mut series.name);
-    }
-    let colour = Some(EXPECTED);
-    chart.series.push(Series { colour, ..Series::new("expected", expected.collect()) });
-    chart
+    let actual = Series::new("actual", places(&points, Point::miss_ratio));
+    let expected = Series::new("expected", places(&points, Point::expected));
+    let series = vec![
+        Series { colour: Some(colour_of(shown, &tenant.name)), ..actual },
+        Series { colour: Some(Colour::Soft), is_dashed: true, ..expected },
+    ];
+    let y = Axis::new("share of the reads", Format::Percent);
+    over_time(shown, "Misses and their forecast", y, series)
 }
 
-/// Tables of the tenant's misses by cost, its items by size and its hot keys.
-fn classes(tenant: &Tenant) -> String {
+/// A histogram of the misses by their cost.
+fn costs(shown: &PageData<'_>, tenant: &Tenant) -> String {
+    if tenant.costs.is_empty() {
+        return "<p>No miss has been timed yet: a miss costs the time from the read that misses to \
+                the write of its key.</p>\n"
+            .to_owned();
+    }
+    let bars = tenant.costs.iter().map(|cost| {
+        let text = format!("{} misses", count(cost.misses));
+        (wait(cost.us), cost.misses as f64, text)
+    });
+    Bars {
+        title: "Misses by their cost".into(),
+        label: "misses since the start".into(),
+        bars: bars.collect(),
+        colour: Some(colour_of(shown, &tenant.name)),
+        width: shown.view.width,
+    }
+    .svg()
+}
+
+/// A histogram of the memory by the size of items.
+fn classes(shown: &PageData<'_>, tenant: &Tenant) -> String {
+    if tenant.sizes.is_empty() {
+        return String::new();
+    }
+    let hits: u64 = tenant.sizes.iter().map(|class| class.hits).sum();
+    let bars = tenant.sizes.iter().map(|class| {
+        let share = class.hits as f64 / hits.max(1) as f64;
+        let (items, held) = (count(class.items), size(class.used));
+        let text = format!("{held} in {items} items, {} of the hits", percent(share));
+        (format!("≤ {}", size(class.size)), class.used as f64, text)
+    });
+    Bars {
+        title: "Memory by the size of items".into(),
+        label: "bytes held".into(),
+        bars: bars.collect(),
+        colour: Some(colour_of(shown, &tenant.name)),
+        width: shown.view.width,
+    }
+    .svg()
+}
+
+/// The keys with a large share of the tenant's requests, and what is known of times to live.
+fn hot_keys(tenant: &Tenant) -> String {
     let mut out = String::new();
-    if !tenant.costs.is_empty() {
-        let rows = tenant.costs.iter().map(|cost| {
-            vec![crate::words::wait(cost.us), crate::words::count(cost.misses), size(cost.used)]
-        });
-        out += "<h2>By miss cost</h2>\n";
-        out += &table(["miss cost", "misses", "memory"], rows);
+    if let Some(share) = tenant.twice_the_ttl {
+        let _ = writeln!(
+            out,
+            "<h2>Times to live</h2>\n<p>Twice as long a time to live would turn {} of the reads of \
+             expired keys into hits.</p>",
+            percent(share)
+        );
     }
-    if !tenant.sizes.is_empty() {
-        let hits: u64 = tenant.sizes.iter().map(|class| class.hits).sum();
-        let rows = tenant.sizes.iter().map(|class| {
-            let share = class.hits as f64 / hits.max(1) as f64;
-            vec![
-                format!("up to {}", size(class.size)),
-                crate::words::count(class.items),
-                size(class.used),
-                crate::words::percent(share),
-            ]
-        });
-        out += "<h2>By size</h2>\n";
-        out += &table(["items", "count", "memory", "of the hits"], rows);
+    if tenant.hot_keys.is_empty() {
+        return out + "<h2>Hot keys</h2>\n<p>No key has a large share of the requests.</p>\n";
     }
-    if !tenant.hot_keys.is_empty() {
-        let rows = tenant.hot_keys.iter();
-        let rows =
-            rows.map(|hot| vec![crate::words::quoted(&hot.key), crate::words::percent(hot.share)]);
-        out += "<h2>Hot keys</h2>\n";
-        out += &table(["key", "of its requests"], rows);
+    let mut table = Table::new(["key", "share of the requests"]);
+    for hot in &tenant.hot_keys {
+        table.row([quoted(&hot.key), percent(hot.share)]);
     }
-    out
-}
-
-fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut table = crate::draw::Table::new(head);
-    for row in rows {
-        table.row(row);
-    }
-    table.html()
+    format!("{out}<h2>Hot keys</h2>\n{}", table.html())
 }

@@ -27,9 +27,11 @@ fn shown(names: &[&str], page: &PageSpec) -> String {
         moved: vec![moved],
         ..Change::default()
     }];
-    let tenant = Some(names[0]);
-    let shown = PageData { report: &report, history: &history, tenant, memory: None, span_s: 300 };
-    whole(page, &shown)
+    for change in &report.changes {
+        history.note(change.clone());
+    }
+    let view = View::of(&format!("tenant={}&event={}", encode(names[0]), report.changes[0].unix_s));
+    whole(page, &PageData { report: &report, history: &history, view: &view })
 }
 
 /// The name of a tenant is escaped wherever it appears.

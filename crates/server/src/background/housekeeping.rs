@@ -39,6 +39,7 @@ pub(crate) fn run(server: &Arc<Server>) {
         }
         second = Instant::now();
         follow_memory(server);
+        server.observed.threads.look();
         let now = rates(server);
         for at in 0..now.len() {
             let rate = (now[at] - last[at]) as f64 / elapsed.as_secs_f64();

@@ -1,6 +1,7 @@
 //! The report: every fact that LARDER, the dashboard, `larder top` and the metrics show, gathered
 //! from the store, the pilot and the history.
 
+use super::process::process;
 use crate::server::{Server, View};
 use crate::services::published::Reports;
 use crate::services::published::{PilotSnapshot, SampleFacts};
@@ -118,6 +119,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
     for (tenant, saves) in report.tenants.iter_mut().zip(saves) {
         tenant.mib_saves_us = saves;
     }
+    report.process = Some(process(server, report.server.models));
     debug_assert_eq!(report.check(), Ok(()));
     report
 }
@@ -166,6 +168,12 @@ fn tenant(view: &View, shown: &PilotSnapshot, id: TenantId, stats: &TenantStats)
             Target::MissRatio(ratio) => ratio.to_string(),
             Target::MeanUs(us) => format!("{us}us"),
         }),
+        line: view
+            .settings
+            .tenants
+            .iter()
+            .find(|one| one.name == config.name)
+            .map(ToString::to_string),
         items: stats.len.items,
         counters: Counters {
             hits: counters.hits,

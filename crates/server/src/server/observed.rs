@@ -3,6 +3,7 @@
 
 use crate::services::idle_time::IdleClock;
 use crate::services::published::{PublishedStatus, Reports};
+use crate::services::thread_times::ThreadTimes;
 use report::History;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,6 +17,8 @@ pub(crate) struct Observed {
     /// The history of the server, at several resolutions.
     history: Mutex<History>,
     reports: Mutex<Reports>,
+    /// The processor time of each thread.
+    pub(crate) threads: ThreadTimes,
 }
 
 impl Observed {

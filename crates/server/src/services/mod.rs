@@ -22,6 +22,7 @@ pub(crate) mod scripts;
 pub(crate) mod slow_log;
 pub(crate) mod stats;
 pub(crate) mod stream;
+pub(crate) mod thread_times;
 pub(crate) mod tls_stream;
 pub(crate) mod top_keys;
 pub(crate) mod tracking;

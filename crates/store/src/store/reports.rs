@@ -86,6 +86,18 @@ impl Store {
         Bytes(self.budget.memory.used())
     }
 
+    /// Bytes of the tables that find items and of the wheels that find expired ones; a part of
+    /// [`Self::used`].
+    pub fn table_bytes(&self) -> Bytes {
+        let mut sum = 0;
+        for shard in &self.shards {
+            let shard = shard.write_drained();
+            let tenants = shard.contents().tenants.iter();
+            sum += tenants.map(|one| one.table.bytes() + one.wheel_bytes()).sum::<u64>();
+        }
+        Bytes(sum)
+    }
+
     /// Most bytes that the store may use; 0 for no limit.
     pub fn limit(&self) -> Bytes {
         Bytes(self.budget.memory.limit())
