@@ -17,6 +17,11 @@ pub const fn class_of(penalty: Micros) -> u8 {
     if class > CLASSES as u32 { CLASSES } else { class as u8 }
 }
 
+/// The least penalty above a class; the last class has no bound.
+pub const fn above(class: u8) -> Micros {
+    Micros(10 * ((1 << class) - 1))
+}
+
 /// The penalty that stands for a class, its middle; zero for the unknown class.
 pub const fn of_class(class: u8) -> Micros {
     match class {

@@ -85,7 +85,12 @@ pub const OF_SERVER: &[Fact<Report>] = &[
     gauge("server_miss_ratio", "Miss ratio of all tenants in the last minutes.", |r| {
         r.recent.miss_ratio()
     }),
-    gauge("server_waiting_ratio", "Seconds that all clients waited for misses, per second.", |r| {
+    gauge(
+        "server_waiting_clients",
+        "Clients that wait for a miss, on average: seconds that all clients waited, per second.",
+        |r| Some(r.recent.wait_ms_per_s() / 1e3),
+    ),
+    gauge("server_waiting_ratio", "Old name of server_waiting_clients.", |r| {
         Some(r.recent.wait_ms_per_s() / 1e3)
     }),
     gauge("forecast_error_ratio", "Largest error of 95 % of the forecast miss ratios.", |r| {
@@ -137,10 +142,13 @@ pub const OF_TENANTS: &[Fact<Tenant>] = &[
     }),
     gauge("miss_ratio", "Miss ratio in the last minutes.", |t| t.recent.miss_ratio()),
     gauge(
-        "waiting_ratio",
-        "Seconds that clients waited for misses, per second: misses times the cost of one.",
+        "waiting_clients",
+        "Clients that wait for a miss, on average: seconds that they waited, per second.",
         |t| Some(t.recent.wait_ms_per_s() / 1e3),
     ),
+    gauge("waiting_ratio", "Old name of waiting_clients.", |t| {
+        Some(t.recent.wait_ms_per_s() / 1e3)
+    }),
 ];
 
 /// One number of a tenant for each value of a label.

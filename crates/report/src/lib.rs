@@ -41,4 +41,4 @@ pub use report::{Forecasts, Plays, PolicyTrial, Report, Server};
 pub use rings::Point;
 pub use shift::Shift;
 pub use sizing::Curve;
-pub use tenant::{CostClass, Counters, HotKey, SizeClass, Tenant};
+pub use tenant::{CostClass, Counters, FetchClass, HotKey, SizeClass, Tenant};

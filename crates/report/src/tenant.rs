@@ -54,9 +54,21 @@ pub struct Tenant {
     pub sizes: Vec<SizeClass>,
     /// The misses, grouped by their cost.
     pub costs: Vec<CostClass>,
+    /// The misses that were timed, grouped by their cost.
+    #[serde(default)]
+    pub fetches: Vec<FetchClass>,
     /// The keys with a large share of its requests, the hottest first.
     #[serde(default)]
     pub hot_keys: Vec<HotKey>,
+}
+
+/// The timed misses of a tenant that cost about the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FetchClass {
+    /// The upper bound of their cost, in microseconds.
+    pub us: f64,
+    /// Their share of the timed misses, in which older ones count less.
+    pub share: f64,
 }
 
 /// A key with a large share of a tenant's requests.

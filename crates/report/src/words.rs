@@ -24,6 +24,7 @@ pub fn points(difference: f64) -> String {
 /// A duration given in microseconds, with its unit.
 pub fn wait(us: f64) -> String {
     match us.abs() {
+        0.0 => "0 µs".to_owned(),
         us if us < 10.0 => format!("{us:.1} µs"),
         us if us < 1e3 => format!("{us:.0} µs"),
         us if us < 9.95e3 => format!("{:.1} ms", us / 1e3),

@@ -6,15 +6,23 @@ use super::{cluster, larder, memcached, module, redis};
 use crate::capture_command::{memcached as stock, redis::Control};
 use anyhow::Context;
 use load::Place;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{
+    self, DisableMouseCapture, EnableMouseCapture, Event, KeyCode, KeyEventKind, KeyModifiers,
+    MouseButton, MouseEventKind,
+};
+use ratatui::crossterm::execute;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
+
+/// Rows that a key moves that moves by pages.
+const PAGE: isize = 10;
 
 /// Watch a running server: who holds its memory, who waits, and why.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  larder top redis://127.0.0.1:6379\n\nKeys: q quits, the arrows \
-                  choose a tenant, Enter says why it misses, s sorts by the next column."
+    after_help = "Example:\n  larder top redis://127.0.0.1:6379\n\nKeys: ? shows all. The arrows \
+                  choose a tenant, Enter opens its page, 1 to 6 sort, a shows the advice, c the \
+                  changes, p the policies, q quits."
 )]
 pub struct Args {
     /// The server: redis://[user:password@]host[:port] of a Larder, Redis or Valkey, or
@@ -33,6 +41,10 @@ pub struct Args {
     /// Print one look as JSON, then exit
     #[arg(long)]
     json: bool,
+    /// Let the mouse choose tenants: a click chooses, a second one opens, the wheel moves. The
+    /// terminal then selects no text
+    #[arg(long)]
+    mouse: bool,
 }
 
 pub(super) fn open(place: &Place) -> anyhow::Result<Box<dyn Source>> {
@@ -95,14 +107,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         if args.json {
             println!("{}", serde_json::to_string_pretty(&look)?);
         } else {
-            let mut screen = Screen::default();
+            let mut screen = Screen::new(every.as_secs_f64());
             screen.see(look);
             print!("{}", screen.text());
         }
         return Ok(());
     }
     let mut terminal = ratatui::try_init().context("could not draw on the terminal")?;
+    if args.mouse {
+        execute!(std::io::stdout(), EnableMouseCapture).context("the terminal has no mouse")?;
+    }
     let ended = watch(&mut terminal, &mut *source, every);
+    if args.mouse {
+        // The terminal is given back even if it does not take this.
+        let _ = execute!(std::io::stdout(), DisableMouseCapture);
+    }
     ratatui::restore();
     ended
 }
@@ -112,7 +131,7 @@ fn watch(
     source: &mut dyn Source,
     every: Duration,
 ) -> anyhow::Result<()> {
-    let mut screen = Screen::default();
+    let mut screen = Screen::new(every.as_secs_f64());
     let mut next = Instant::now();
     loop {
         if Instant::now() >= next {
@@ -121,20 +140,34 @@ fn watch(
         }
         terminal.draw(|frame| screen.draw(frame))?;
         if event::poll(next.saturating_duration_since(Instant::now()))?
-            && let Event::Key(key) = event::read()?
-            && key.kind == KeyEventKind::Press
+            && !act(&mut screen, &event::read()?)
         {
-            let is_cut = key.modifiers.contains(KeyModifiers::CONTROL);
-            match key.code {
-                KeyCode::Char('q') => return Ok(()),
-                KeyCode::Esc if !screen.closes() => return Ok(()),
-                KeyCode::Char('c') if is_cut => return Ok(()),
-                KeyCode::Up | KeyCode::Char('k') => screen.choose(-1),
-                KeyCode::Down | KeyCode::Char('j') => screen.choose(1),
-                KeyCode::Enter => screen.ask(),
-                KeyCode::Char('s') => screen.sort(),
-                _ => {}
-            }
+            return Ok(());
         }
     }
+}
+
+/// Acts on what the user did; returns false if it ends the program.
+fn act(screen: &mut Screen, event: &Event) -> bool {
+    match event {
+        Event::Key(key) if key.kind == KeyEventKind::Press => match key.code {
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return false,
+            KeyCode::Esc => return screen.closes(),
+            KeyCode::Up | KeyCode::Char('k') => screen.choose(-1),
+            KeyCode::Down | KeyCode::Char('j') => screen.choose(1),
+            KeyCode::PageUp => screen.choose(-PAGE),
+            KeyCode::PageDown => screen.choose(PAGE),
+            KeyCode::Enter => screen.open(),
+            KeyCode::Char(key) => return screen.press(key),
+            _ => {}
+        },
+        Event::Mouse(mouse) => match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) => screen.click(mouse.row),
+            MouseEventKind::ScrollUp => screen.choose(-1),
+            MouseEventKind::ScrollDown => screen.choose(1),
+            _ => {}
+        },
+        _ => {}
+    }
+    true
 }

@@ -17,6 +17,17 @@ pub struct Look {
     pub(super) events: Vec<String>,
     /// A sentence about the facts that this server does not tell.
     pub(super) lacks: Option<String>,
+    /// Texts that have a page of their own.
+    #[serde(skip)]
+    pub(super) texts: Vec<TextPage>,
+}
+
+/// A text behind a key.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TextPage {
+    pub(super) key: char,
+    pub(super) title: &'static str,
+    pub(super) lines: Vec<String>,
 }
 
 /// A tenant, or a class or database in its place.
@@ -34,6 +45,12 @@ pub(super) struct TenantRow {
     pub(super) penalty_us: Option<f64>,
     /// Reasons for its misses, in lines.
     pub(super) why: Vec<String>,
+    /// Causes of its misses, as shares of the reads.
+    pub(super) causes: Vec<(String, f64)>,
+    /// Findings about it, each with what to do.
+    pub(super) advice: Vec<String>,
+    /// Keys with a large share of its requests.
+    pub(super) hot_keys: Vec<(String, f64)>,
 }
 
 /// A server that can be read again and again.

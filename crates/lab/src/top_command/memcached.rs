@@ -64,6 +64,7 @@ impl Source for Memcached {
                  advise --from` finds them out, and `larder attach` divides its pages."
                     .to_owned(),
             ),
+            ..Look::default()
         })
     }
 }

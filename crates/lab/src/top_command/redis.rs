@@ -79,6 +79,7 @@ fn look(info: &Fields, rates: Option<(f64, Option<f64>)>) -> Look {
              --from` finds them out, and liblarder_module.so adds them to the server."
                 .to_owned(),
         ),
+        ..Look::default()
     }
 }
 

@@ -1,123 +1,191 @@
-//! The screen: a sentence, a table of tenants with their memory as bars and their misses over time,
-//! and events. All of it is shown from 80 columns and 24 lines up.
+//! The screen: a sentence, a table of tenants with their memory as bars and their misses and
+//! waiting over time, and events. A tenant has a page of its own (`tenant_page.rs`), and texts such
+//! as the advice have one. All of it is shown from 80 columns and 24 lines up; a wide terminal
+//! shows more columns and longer charts.
 
 use super::look::{Look, TenantRow};
-use ::report::words::{count, percent, size, wait};
+use super::order::Order;
+use super::{table, tenant_page};
+use ::report::words::wrap;
 use ratatui::Frame;
 use ratatui::backend::TestBackend;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Style, Stylize};
-use ratatui::text::{Line, Text};
-use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row as Cells, Table, TableState, Wrap};
+use ratatui::style::Stylize;
+use ratatui::text::Line;
+use ratatui::widgets::{Clear, Paragraph, TableState};
 use std::collections::HashMap;
 
-/// Number of looks for which the misses of each tenant are remembered.
-const PAST: usize = 60;
-/// Cells of a memory bar, and of the chart of misses over time.
-const BAR: usize = 10;
-const SPARK: usize = 10;
+/// Number of looks that are remembered of each tenant.
+const PAST: usize = 600;
 /// Columns of the screen as text, and its least number of lines.
 const COLUMNS: u16 = 80;
 const LINES: u16 = 24;
+/// The smallest terminal that shows anything.
+const SMALLEST: (u16, u16) = (40, 8);
 
-/// The order of the rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Order {
-    #[default]
-    Waiting,
-    Memory,
-    Reads,
-    Misses,
-    Name,
+/// The past looks at a tenant.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Past {
+    /// Its miss ratios.
+    pub(super) misses: Vec<f64>,
+    /// Its waiting, in milliseconds per second.
+    pub(super) waits: Vec<f64>,
+    /// Seconds between two looks.
+    pub(super) seconds: f64,
 }
 
-impl Order {
-    const ALL: [Self; 5] = [Self::Waiting, Self::Memory, Self::Reads, Self::Misses, Self::Name];
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Memory => "memory",
-            Self::Reads => "reads",
-            Self::Misses => "misses",
-            Self::Name => "name",
-        }
-    }
-
-    fn key(self, row: &TenantRow) -> f64 {
-        match self {
-            Self::Waiting => row.wait_ms_per_s.unwrap_or_default(),
-            Self::Memory => row.used.unwrap_or_default() as f64,
-            Self::Reads => row.reads_per_s.unwrap_or_default(),
-            Self::Misses => row.miss_ratio.unwrap_or_default(),
-            Self::Name => 0.0,
-        }
-    }
+/// The part of the screen below the head.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Shown {
+    #[default]
+    Tenants,
+    /// The tenant with this name.
+    Tenant(String),
+    /// The text behind this key.
+    Text(char),
+    Help,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     look: Look,
-    /// Miss ratios of each tenant, look by look.
-    past: HashMap<String, Vec<f64>>,
+    past: HashMap<String, Past>,
     order: Order,
+    is_reversed: bool,
     table: TableState,
-    /// Tenant whose reasons for misses are shown.
-    asked: Option<String>,
+    shown: Shown,
+    /// Lines of a text or a page that are scrolled away.
+    scrolled: u16,
+    /// Seconds between two looks.
+    every_s: f64,
+    /// The place of the table on the screen.
+    rows_at: Rect,
 }
 
 impl Screen {
+    /// A screen with a look every `every_s` seconds.
+    pub(super) fn new(every_s: f64) -> Self {
+        Self { every_s, ..Self::default() }
+    }
+
     /// Takes a new look.
     pub(super) fn see(&mut self, look: Look) {
         self.past.retain(|name, _| look.rows.iter().any(|row| row.name == *name));
         for row in &look.rows {
             let past = self.past.entry(row.name.clone()).or_default();
-            past.push(row.miss_ratio.unwrap_or_default());
-            if past.len() > PAST {
-                past.remove(0);
+            past.seconds = self.every_s;
+            past.misses.push(row.miss_ratio.unwrap_or_default());
+            past.waits.push(row.wait_ms_per_s.unwrap_or_default());
+            if past.misses.len() > PAST {
+                past.misses.remove(0);
+                past.waits.remove(0);
             }
         }
+        let chosen = self.chosen().map(|row| row.name.clone());
         self.look = look;
-        self.arrange();
+        self.arrange(chosen);
     }
 
-    fn arrange(&mut self) {
-        let order = self.order;
+    fn chosen(&self) -> Option<&TenantRow> {
+        self.look.rows.get(self.table.selected()?)
+    }
+
+    /// Sorts the rows; the row that was chosen stays so.
+    fn arrange(&mut self, chosen: Option<String>) {
+        let (order, is_reversed) = (self.order, self.is_reversed);
         self.look.rows.sort_by(|a, b| {
-            order.key(b).total_cmp(&order.key(a)).then_with(|| a.name.cmp(&b.name))
+            let compared = order.compare(a, b);
+            if is_reversed { compared.reverse() } else { compared }
         });
+        if let Some(name) = chosen {
+            self.table.select(self.look.rows.iter().position(|row| row.name == name));
+        }
     }
 
-    pub(super) fn sort(&mut self) {
-        let at = Order::ALL.iter().position(|order| *order == self.order).unwrap_or(0);
-        self.order = Order::ALL[(at + 1) % Order::ALL.len()];
-        self.arrange();
+    /// Acts on a key; returns false if it ends the program.
+    pub(super) fn press(&mut self, key: char) -> bool {
+        let name = self.chosen().map(|row| row.name.clone());
+        match key {
+            'q' => return false,
+            '?' => self.show(Shown::Help),
+            's' => {
+                let at = Order::ALL.iter().position(|order| *order == self.order).unwrap_or(0);
+                self.order = Order::ALL[(at + 1) % Order::ALL.len()];
+            }
+            'r' => self.is_reversed = !self.is_reversed,
+            '1'..='6' => {
+                let order = Order::ALL[key as usize - '1' as usize];
+                // The same key once more turns the order round.
+                self.is_reversed = order == self.order && !self.is_reversed;
+                self.order = order;
+            }
+            key if self.look.texts.iter().any(|text| text.key == key) => {
+                self.show(Shown::Text(key));
+            }
+            _ => {}
+        }
+        self.arrange(name);
+        true
     }
 
+    fn show(&mut self, shown: Shown) {
+        self.scrolled = 0;
+        self.shown = if self.shown == shown { Shown::Tenants } else { shown };
+    }
+
+    /// Chooses another row, or scrolls a text.
     pub(super) fn choose(&mut self, by: isize) {
+        if matches!(self.shown, Shown::Text(_) | Shown::Help) {
+            self.scrolled = self.scrolled.saturating_add_signed(by as i16);
+            return;
+        }
         let last = self.look.rows.len().saturating_sub(1);
         let at = self.table.selected().map_or(0, |at| at.saturating_add_signed(by).min(last));
         self.table.select(Some(at));
-        if self.asked.is_some() {
-            self.ask();
+        if matches!(self.shown, Shown::Tenant(_)) {
+            self.open();
         }
     }
 
-    /// Shows why the chosen tenant misses.
-    pub(super) fn ask(&mut self) {
+    /// Opens the page of the chosen tenant.
+    pub(super) fn open(&mut self) {
         let at = self.table.selected().unwrap_or(0);
-        self.asked = self.look.rows.get(at).map(|row| row.name.clone());
+        self.table.select(Some(at));
+        if let Some(row) = self.look.rows.get(at) {
+            self.shown = Shown::Tenant(row.name.clone());
+        }
     }
 
-    /// Closes the reasons. Returns whether they were shown.
+    /// Chooses the row at a place of the screen, and opens its page if it was chosen already.
+    pub(super) fn click(&mut self, line: u16) {
+        let first = self.rows_at.y + 1;
+        if self.shown != Shown::Tenants || line < first || line >= self.rows_at.bottom() {
+            return;
+        }
+        let at = usize::from(line - first) + self.table.offset();
+        if self.table.selected() == Some(at) {
+            self.open();
+        } else if at < self.look.rows.len() {
+            self.table.select(Some(at));
+        }
+    }
+
+    /// Goes back to the table. Returns whether something else was shown.
     pub(super) fn closes(&mut self) -> bool {
-        self.asked.take().is_some()
+        self.scrolled = 0;
+        std::mem::take(&mut self.shown) != Shown::Tenants
     }
 
     /// The screen as text of 80 columns, for a pipe.
     pub(super) fn text(&mut self) -> String {
-        let lines = (self.look.rows.len() + 16).clamp(usize::from(LINES), 200) as u16;
-        let mut terminal = match ratatui::Terminal::new(TestBackend::new(COLUMNS, lines)) {
+        let lines =
+            self.look.rows.len() + 8 + self.log(COLUMNS.into()).len() + self.says(COLUMNS).len();
+        self.text_of(COLUMNS, (lines as u16).clamp(LINES, 300))
+    }
+
+    /// The screen of a terminal with this size, as text.
+    pub(super) fn text_of(&mut self, columns: u16, lines: u16) -> String {
+        let mut terminal = match ratatui::Terminal::new(TestBackend::new(columns, lines)) {
             Ok(terminal) => terminal,
             Err(never) => match never {},
         };
@@ -133,178 +201,138 @@ impl Screen {
         text.trim_end().to_owned() + "\n"
     }
 
+    fn says(&self, width: u16) -> Vec<String> {
+        wrap(&self.look.says, width.into(), 0)
+    }
+
+    /// The events and what the server lacks, wrapped.
+    fn log(&self, width: usize) -> Vec<String> {
+        let events = self.look.events.iter().flat_map(|text| wrap(text, width, 7));
+        let lacks = self.look.lacks.iter().flat_map(|text| wrap(text, width, 0));
+        events.chain(lacks).collect()
+    }
+
     pub(super) fn draw(&mut self, frame: &mut Frame<'_>) {
         let area = frame.area();
-        if area.width < 40 || area.height < 8 {
+        if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
             frame.render_widget(Paragraph::new("too small: 80 × 24 shows everything"), area);
             return;
         }
-        let events = (self.look.events.len() as u16 + 1).clamp(2, area.height / 3);
-        let lacks = u16::from(self.look.lacks.is_some()) * 2;
+        let says = self.says(area.width);
         let parts = [
             Constraint::Length(1),
-            Constraint::Length(3),
-            Constraint::Min(4),
-            Constraint::Length(lacks),
-            Constraint::Length(events),
+            Constraint::Length((says.len() as u16).min(area.height / 3)),
+            Constraint::Length(1),
+            Constraint::Min(3),
             Constraint::Length(1),
         ];
-        let [head, says, table, lack, log, foot] = Layout::vertical(parts).areas(area);
+        let [head, summary, _, body, foot] = Layout::vertical(parts).areas(area);
         frame.render_widget(Paragraph::new(self.look.server.as_str()).bold(), head);
-        frame
-            .render_widget(Paragraph::new(self.look.says.as_str()).wrap(Wrap { trim: true }), says);
-        self.draw_table(frame, table);
-        if let Some(lacks) = &self.look.lacks {
-            let text = Paragraph::new(lacks.as_str()).wrap(Wrap { trim: true }).dim();
-            frame.render_widget(text, lack);
-        }
-        let from = self.look.events.len().saturating_sub(usize::from(events) - 1);
-        let lines: Vec<_> = self.look.events[from..].iter().map(Line::raw).collect();
-        frame.render_widget(
-            Paragraph::new(Text::from(lines)).block(Block::new().title("events".bold())),
-            log,
-        );
-        let keys = format!("q quits  ↑↓ choose  Enter why  s sorts (by {})", self.order.word());
-        frame.render_widget(Paragraph::new(keys).dim(), foot);
-        self.draw_why(frame, table);
-    }
-
-    fn draw_table(&mut self, frame: &mut Frame<'_>, area: Rect) {
-        let most = self.look.rows.iter().filter_map(|row| row.used).max().unwrap_or(0).max(1);
-        let head = ["tenant", "memory", "holds", "reads/s", "misses", "", "waits/s", "penalty"];
-        let right = |text: String| Cell::from(Text::from(text).right_aligned());
-        let none = || "–".to_owned();
-        let cells = self.look.rows.iter().map(|row| {
-            let past = self.past.get(&row.name).map_or(&[][..], |past| past);
-            Cells::new([
-                Cell::from(row.name.as_str()),
-                Cell::from(bar(row, most)).blue(),
-                right(row.used.map_or_else(none, size)),
-                right(row.reads_per_s.map_or_else(none, |reads| count(reads as u64))),
-                right(row.miss_ratio.map_or_else(none, percent)),
-                Cell::from(spark(past)).yellow(),
-                right(row.wait_ms_per_s.map_or_else(none, |ms| wait(1e3 * ms))),
-                right(row.penalty_us.map_or_else(none, wait)),
-            ])
-        });
-        let widths = [
-            Constraint::Min(10),
-            Constraint::Length(BAR as u16),
-            Constraint::Length(9),
-            Constraint::Length(8),
-            Constraint::Length(7),
-            Constraint::Length(SPARK as u16),
-            Constraint::Length(8),
-            Constraint::Length(7),
-        ];
-        let table = Table::new(cells, widths)
-            .header(Cells::new(head).bold())
-            .row_highlight_style(Style::new().reversed());
-        frame.render_stateful_widget(table, area, &mut self.table);
-    }
-
-    /// Draws the reasons for a tenant's misses over the table.
-    fn draw_why(&self, frame: &mut Frame<'_>, area: Rect) {
-        let Some(name) = &self.asked else { return };
-        let Some(row) = self.look.rows.iter().find(|row| row.name == *name) else { return };
-        let lines: Vec<Line<'_>> = if row.why.is_empty() {
-            vec![Line::raw("This server does not report why reads miss.")]
-        } else {
-            row.why.iter().map(|text| Line::raw(text.as_str())).collect()
+        let says: Vec<_> = says.into_iter().map(Line::raw).collect();
+        frame.render_widget(Paragraph::new(says), summary);
+        let keys = match self.shown.clone() {
+            Shown::Tenants => {
+                self.draw_tenants(frame, body);
+                let texts =
+                    self.look.texts.iter().map(|text| format!("  {} {}", text.key, text.title));
+                format!("? help  ↑↓ Enter tenant  1–6 sort{}  q quit", texts.collect::<String>())
+            }
+            Shown::Tenant(name) => {
+                self.draw_tenant(frame, body, &name);
+                "Esc back  ↑↓ next tenant  ? help  q quit".to_owned()
+            }
+            Shown::Text(key) => {
+                let text = self.look.texts.iter().find(|text| text.key == key);
+                let lines = text.map_or_else(Vec::new, |text| text.lines.clone());
+                self.draw_text(frame, body, &lines);
+                "Esc back  ↑↓ scroll  ? help  q quit".to_owned()
+            }
+            Shown::Help => {
+                let help = self.help();
+                self.draw_text(frame, body, &help);
+                "Esc back  q quit".to_owned()
+            }
         };
-        let height = (lines.len() as u16 + 3).min(area.height);
-        let over = Rect { y: area.y + area.height - height, height, ..area };
-        frame.render_widget(Clear, over);
-        let block = Block::bordered().title(format!(" {name} "));
-        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), over);
+        let keys = if keys.chars().count() > area.width.into() {
+            "? help  Enter tenant  q quit".to_owned()
+        } else {
+            keys
+        };
+        frame.render_widget(Paragraph::new(keys).dim(), foot);
     }
-}
 
-/// Memory of a row relative to the largest one, with marks for the floor (╎), the maximum (┃) and
-/// the budget (│).
-fn bar(row: &TenantRow, most: u64) -> String {
-    let Some(used) = row.used else { return String::new() };
-    let place = |bytes: u64| (BAR as f64 * (bytes as f64 / most as f64).min(1.0)).round() as usize;
-    let mut cells = vec![' '; BAR];
-    cells[..place(used)].fill('█');
-    let mut mark = |bytes: Option<u64>, sign: char| {
-        if let Some(bytes) = bytes.filter(|bytes| *bytes > 0 && *bytes <= most) {
-            cells[place(bytes).min(BAR - 1)] = sign;
+    fn draw_tenants(&mut self, frame: &mut Frame<'_>, area: Rect) {
+        let log = self.log(area.width.into());
+        let rows = self.look.rows.len() as u16 + 1;
+        // The table comes first, but the newest events always have a third.
+        let room = area.height.saturating_sub(rows + 1).max(area.height / 3);
+        let room = (log.len() as u16 + 1).min(room);
+        let parts = [Constraint::Min(2), Constraint::Length(room)];
+        let [table, events] = Layout::vertical(parts).areas(area);
+        self.rows_at = table;
+        let drawn =
+            table::table(&self.look.rows, &self.past, (self.order, self.is_reversed), table.width);
+        frame.render_stateful_widget(drawn, table, &mut self.table);
+        let from = log.len().saturating_sub(usize::from(room) - 1);
+        let mut lines = vec![Line::from("what changed, and what to do".bold())];
+        lines.extend(log[from..].iter().cloned().map(Line::raw));
+        frame.render_widget(Paragraph::new(lines), events);
+    }
+
+    fn draw_tenant(&self, frame: &mut Frame<'_>, area: Rect, name: &str) {
+        let parts = [Constraint::Length(1), Constraint::Min(2)];
+        let [title, body] = Layout::vertical(parts).areas(area);
+        frame.render_widget(Paragraph::new(name.to_owned().bold()), title);
+        let most = self.look.rows.iter().filter_map(|row| row.used).max().unwrap_or(0).max(1);
+        let row = self.look.rows.iter().find(|row| row.name == name);
+        if let Some((row, past)) = row.zip(self.past.get(name)) {
+            tenant_page::draw(frame, body, row, most, past);
         }
-    };
-    mark(Some(row.min), '╎');
-    mark(row.max, '┃');
-    mark(row.given, '│');
-    cells.into_iter().collect()
-}
+    }
 
-/// Miss ratios of the last looks, the highest of all as a full cell.
-fn spark(past: &[f64]) -> String {
-    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let last = &past[past.len().saturating_sub(SPARK)..];
-    let highest = past.iter().copied().fold(0.0, f64::max).max(1e-9);
-    let level = |&ratio: &f64| LEVELS[((ratio / highest * 7.0).round() as usize).min(7)];
-    last.iter().map(level).collect()
+    fn draw_text(&mut self, frame: &mut Frame<'_>, area: Rect, lines: &[String]) {
+        let width = usize::from(area.width);
+        let long = |line: &String| line.chars().count() > width;
+        let wrapped: Vec<_> = lines
+            .iter()
+            .flat_map(|line| if long(line) { wrap(line, width, 2) } else { vec![line.clone()] })
+            .collect();
+        let most = (wrapped.len() as u16).saturating_sub(area.height);
+        self.scrolled = self.scrolled.min(most);
+        let lines: Vec<_> = wrapped.into_iter().skip(self.scrolled.into()).map(Line::raw).collect();
+        frame.render_widget(Clear, area);
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
+    fn help(&self) -> Vec<String> {
+        let mut lines: Vec<String> = [
+            "↑ ↓ or k j  choose a tenant, or scroll a text",
+            "Enter       the page of the chosen tenant: why it misses, and what would help",
+            "Esc         back; from the table, quit",
+            "1 … 6       sort by name, memory, reads, misses, waiting, cost of a miss;",
+            "            the same key once more turns the order round",
+            "s  r        sort by the next column; turn the order round",
+        ]
+        .map(str::to_owned)
+        .into();
+        lines.extend(self.look.texts.iter().map(|text| format!("{:<11} {}", text.key, text.title)));
+        lines.extend(
+            [
+                "q           quit",
+                "",
+                "memory      █ held, relative to the largest tenant; ╎ floor, ┃ ceiling, │ budget",
+                "over time   misses, and waiting in a wide terminal: the line runs from its lowest",
+                "            to its highest value; the newest look stands to the right",
+                "waiting/s   time that clients waited for misses, in each second",
+                "a miss      mean cost of a miss: from the read to the write of its key",
+            ]
+            .map(str::to_owned),
+        );
+        lines.push(String::new());
+        lines.push(format!("Sorted by {}.", self.order.word()));
+        lines
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn look() -> Look {
-        let row = |name: &str, used: u64, misses: f64| TenantRow {
-            name: name.into(),
-            used: Some(used << 20),
-            min: 1 << 20,
-            reads_per_s: Some(1_234.0),
-            miss_ratio: Some(misses),
-            wait_ms_per_s: Some(100.0 * misses),
-            penalty_us: Some(25_000.0),
-            why: vec![format!("{name} misses for a reason")],
-            ..TenantRow::default()
-        };
-        Look {
-            server: "larder 0.1.0, recipe auto".into(),
-            says: "200 MiB, all in use. Its 2 tenants wait 412 ms in every second.".into(),
-            rows: vec![row("web", 120, 0.04), row("jobs", 80, 0.86)],
-            events: vec!["10:40  a plan is in force".into()],
-            ..Look::default()
-        }
-    }
-
-    #[test]
-    fn all_fits_a_small_terminal() {
-        let mut screen = Screen::default();
-        screen.see(look());
-        let text = screen.text();
-        for part in ["recipe auto", "412 ms", "web", "120 MiB", "1 234", "86 %", "25 ms", "10:40"] {
-            assert!(text.contains(part), "{part} is missing from\n{text}");
-        }
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let order = |text: &str| text.find("jobs") < text.find("web ");
-        assert!(order(&text), "who waits longest is first\n{text}");
-        screen.sort();
-        assert!(!order(&screen.text()), "now by memory");
-    }
-
-    #[test]
-    fn a_tenant_says_why() {
-        let mut screen = Screen::default();
-        screen.see(look());
-        screen.choose(1);
-        screen.ask();
-        assert!(screen.text().contains("jobs misses for a reason"));
-        screen.choose(1);
-        assert!(screen.text().contains("web misses for a reason"));
-        assert!(screen.closes() && !screen.closes());
-        assert!(!screen.text().contains("for a reason"));
-    }
-
-    #[test]
-    fn bars_and_sparks_show_shares() {
-        let row = TenantRow { used: Some(50), min: 20, max: Some(80), ..TenantRow::default() };
-        assert_eq!(bar(&row, 100), "██╎██   ┃ ");
-        assert_eq!(spark(&[0.0, 0.5, 1.0]), "▁▅█");
-        assert_eq!(spark(&[]), "");
-    }
-}
+mod tests;

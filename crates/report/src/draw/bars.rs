@@ -12,43 +12,57 @@ pub struct Bars {
     pub title: String,
     /// The quantity that the heights measure.
     pub label: String,
-    /// The name, height and value as text of each column, from left to right.
-    pub bars: Vec<(String, f64, String)>,
+    /// The columns, from left to right.
+    pub bars: Vec<Bar>,
     /// The colour of the columns; the pale one if not set.
     pub colour: Option<Colour>,
     /// The width in CSS pixels; 0 for the default.
     pub width: u32,
 }
 
+/// A column.
+#[derive(Clone, Debug, Default)]
+pub struct Bar {
+    /// The name below it.
+    pub name: String,
+    /// Its height, in any unit.
+    pub height: f64,
+    /// The height as text.
+    pub text: String,
+    /// More text, which stands behind the height while the pointer rests on the column.
+    pub detail: String,
+}
+
 impl Bars {
     /// The histogram as an HTML `figure` with inline SVG. Names and values that lack room are
     /// left out; each column tells both when the pointer rests on it.
     pub fn svg(&self) -> String {
-        let highest = self.bars.iter().map(|(_, height, _)| *height).fold(0.0, f64::max);
+        let highest = self.bars.iter().map(|bar| bar.height).fold(0.0, f64::max);
         if highest <= 0.0 {
-            return format!("<p>{}: nothing to draw</p>\n", escape(&self.title));
+            return format!("<p class=\"none\">{}: nothing to draw</p>\n", escape(&self.title));
         }
         let (width, height) = extent(self.width);
         let (left, bottom, top) = (4.0, height - 28.0, TOP + 12.0);
         let each = (width - 2.0 * left) / self.bars.len() as f64;
-        let longest = |of: fn(&(String, f64, String)) -> &str| {
+        let longest = |of: fn(&Bar) -> &str| {
             let letters = self.bars.iter().map(|bar| of(bar).chars().count()).max().unwrap_or(0);
             ((LETTER * letters as f64 + 8.0) / each).ceil().max(1.0) as usize
         };
-        let (names, values) = (longest(|bar| &bar.0), longest(|bar| &bar.2));
+        let (names, values) = (longest(|bar| &bar.name), longest(|bar| &bar.text));
         let colour = self.colour.unwrap_or(Colour::Soft).css();
         let mut out = open((width, height), &self.title, &self.label, "");
-        for (at, (name, value, text)) in self.bars.iter().enumerate() {
+        for (at, Bar { name, height: value, text, detail }) in self.bars.iter().enumerate() {
             let x = left + each * at as f64;
             let y = bottom - (bottom - top) * value / highest;
             let middle = x + each / 2.0;
             let _ = writeln!(
                 out,
-                "<g><title>{}: {}</title><rect x=\"{:.1}\" y=\"{TOP}\" width=\"{each:.1}\" \
+                "<g><title>{}: {}{}</title><rect x=\"{:.1}\" y=\"{TOP}\" width=\"{each:.1}\" \
                  height=\"{:.1}\" class=\"ground\"/><rect x=\"{:.1}\" y=\"{y:.1}\" \
                  width=\"{:.1}\" height=\"{:.1}\" style=\"fill:{colour}\"/></g>",
                 escape(name),
                 escape(text),
+                escape(detail),
                 x,
                 bottom - TOP,
                 x + each * 0.08,
@@ -79,7 +93,12 @@ mod tests {
 
     #[test]
     fn names_that_lack_room_are_left_out() {
-        let bar = |at: u32| (format!("{at} ms"), f64::from(at), format!("{at} misses"));
+        let bar = |at: u32| Bar {
+            name: format!("{at} ms"),
+            height: f64::from(at),
+            text: format!("{at} misses"),
+            detail: String::new(),
+        };
         let bars =
             Bars { title: "costs".into(), bars: (1..=4).map(bar).collect(), ..Bars::default() };
         let wide = bars.svg();

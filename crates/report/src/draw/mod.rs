@@ -13,7 +13,7 @@ mod svg;
 pub mod table;
 mod ticks;
 
-pub use bars::Bars;
+pub use bars::{Bar, Bars};
 pub use chart::{Axis, Chart, Colour, Mark, Series};
 pub use format::Format;
 pub use html::Page;

@@ -74,7 +74,7 @@ impl Chart {
     pub fn svg(&self) -> String {
         let lines = self.placed();
         let Some(frame) = self.frame(&lines) else {
-            return format!("<p>{}: nothing to draw</p>\n", escape(&self.title));
+            return format!("<p class=\"none\">{}: nothing to draw</p>\n", escape(&self.title));
         };
         let (width, height) = extent(self.width);
         let is_named = (2..=NAMED_MAX).contains(&self.series.len()) && width >= NARROW;

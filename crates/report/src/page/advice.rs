@@ -84,8 +84,11 @@ pub(super) fn policies(shown: &PageData<'_>) -> String {
         } else {
             trial.policy.clone()
         };
-        let band =
-            if trial.is_present { "–".to_owned() } else { format!("± {}", points(trial.band)) };
+        let band = if trial.is_present {
+            "–".to_owned()
+        } else {
+            format!("± {}", points(trial.band).replace(" percentage", ""))
+        };
         vec![
             plain(&name),
             by(trial.waits, percent(trial.waits)),

@@ -254,6 +254,8 @@ main.addEventListener('pointerdown', event => {
   const start = momentAt(figure, event.clientX);
   if (start === null) return;
   drag = { figure, start, x: event.clientX };
+  moment = start;
+  cursor();
   isHeld = event.pointerType === 'mouse';
   if (isHeld) event.preventDefault();
 });

@@ -33,7 +33,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     out += &table(shown);
     let names = lines(shown);
     out += "<div class=\"charts\">\n";
-    let y = Axis::new("milliseconds in each second", Format::Micros);
+    let y = Axis::new("waiting per second", Format::Micros);
     let waiting = |point: &Point, seconds: f64| Some(1e3 * f64::from(point.wait_ms) / seconds);
     out += &over_time(shown, "Waiting for misses", y, tenants(shown, &names, waiting)).svg();
     let y = Axis::new("share of the reads", Format::Percent);

@@ -9,7 +9,7 @@ use super::phrases::link;
 use super::series::{lines, memory};
 use crate::draw::html::escape;
 use crate::say;
-use crate::words::{clock_second, percent, points, size, span, tenant_time};
+use crate::words::{clock_second, percent, points, size, span, tenant_time, wait};
 use crate::{ChangeKind, Tenant};
 use std::fmt::Write;
 
@@ -84,9 +84,11 @@ fn moves(shown: &PageData<'_>) -> String {
         let before = tenant.used_before?;
         let moved = tenant.used as f64 - before as f64;
         let sign = if moved < 0.0 { "−" } else { "+" };
-        let saves = tenant
-            .mib_saves_us
-            .map_or("–".to_owned(), |us| format!("{} per second", crate::words::wait(us)));
+        let saves = match tenant.mib_saves_us {
+            Some(us) if us >= 0.05 => format!("{} per second", wait(us)),
+            Some(_) => "nothing".to_owned(),
+            None => "–".to_owned(),
+        };
         Some(vec![
             named(&tenant.name, link(shown, &tenant.name)),
             by(before as f64, size(before)),

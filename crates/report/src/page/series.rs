@@ -7,6 +7,8 @@ use crate::draw::{Axis, Chart, Colour, Format, Series};
 
 /// Tenants that have a line of their own in a chart.
 const LINES_MAX: usize = 8;
+/// A tenant with a smaller share than this of everything has no line.
+const SCORE_MIN: f64 = 1e-3;
 /// Points of a line, at most; a longer series is summed up into fewer points.
 const POINTS_MAX: usize = 150;
 
@@ -16,9 +18,17 @@ pub(super) fn points(shown: &PageData<'_>, tenant: Option<&str>) -> Vec<Point> {
     let time = shown.time();
     let mut all = shown.history.since(tenant, time.from);
     all.retain(|point| time.contains(point.unix_s.into()));
+    let (own, wanted) = (seconds(&all) as u32, (time.to - time.from).div_ceil(POINTS_MAX as u64));
     // Groups begin at round times, so that points do not jitter when the stretch moves on.
-    let step = (time.to - time.from).div_ceil(POINTS_MAX as u64).max(1) as u32;
-    all.chunk_by(|a, b| a.unix_s / step == b.unix_s / step).map(Point::sum).collect()
+    let step = own * (wanted as u32).div_ceil(own).max(1);
+    let groups = all.chunk_by(|a, b| a.unix_s / step == b.unix_s / step);
+    let mut sums: Vec<Point> = groups.map(Point::sum).collect();
+    // The rates of a step that is not over yet would be too low.
+    let is_open = |last: &Point| step > 1 && !(last.unix_s + 1).is_multiple_of(step);
+    if sums.len() > 2 && sums.last().is_some_and(is_open) {
+        sums.pop();
+    }
+    sums
 }
 
 /// The tenants with a line of their own on this page: those with the largest shares of memory,
@@ -32,7 +42,7 @@ pub(super) fn lines<'a>(shown: &PageData<'a>) -> Vec<&'a str> {
     let score = |one: &crate::Tenant| of.iter().zip(sums).map(|(of, sum)| of(one) / sum).sum();
     let mut all: Vec<(f64, usize)> =
         tenants.iter().enumerate().map(|(at, one)| (score(one), at)).collect();
-    all.retain(|(score, _)| *score > 0.0);
+    all.retain(|(score, _)| *score > SCORE_MIN);
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut shown: Vec<usize> = all.into_iter().take(LINES_MAX).map(|(_, at)| at).collect();
     shown.sort_unstable();

@@ -69,7 +69,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
         let (wait, band) = (division.wait_ms, division.band_ms);
         (memory, us(wait), (us(wait - band), us(wait + band)))
     };
-    let y = Axis::new("waiting in each second", Format::Micros);
+    let y = Axis::new("waiting per second", Format::Micros);
     let chart = curve(shown, ("Waiting at other sizes", y), (present, memory), None, at);
     out + &format!("<div class=\"charts\">{chart}</div>\n")
 }
@@ -203,7 +203,7 @@ fn of_tenant(shown: &PageData<'_>, tenant: &Tenant) -> String {
         let us = |ms: f64| 1e3 * ms.max(0.0);
         (memory, us(told.ratio), (us(told.ratio - told.band), us(told.ratio + told.band)))
     };
-    let y = Axis::new("waiting in each second", Format::Micros);
+    let y = Axis::new("waiting per second", Format::Micros);
     out += &curve(shown, ("Waiting at other sizes", y), (present, memory), colour, at);
     out + "</div>\n"
 }

@@ -4,10 +4,10 @@ use super::PageData;
 use super::phrases::{link, paragraphs};
 use super::series::{align, colour_of, over_time, places, points};
 use crate::draw::html::escape;
-use crate::draw::{Axis, Bars, Chart, Colour, Format, Series, Table};
+use crate::draw::{Axis, Bar, Bars, Chart, Colour, Format, Series, Table};
 use crate::finding::Finding;
 use crate::sizing::{Sizing, divide};
-use crate::words::{count, percent, points as in_points, quoted, size, wait};
+use crate::words::{count, percent, quoted, size, wait};
 use crate::{Point, Tenant, say};
 use base::Cause;
 use std::fmt::Write;
@@ -42,7 +42,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
 
 /// The sentences of LARDER WHY and the findings about this tenant.
 fn why(shown: &PageData<'_>, tenant: &Tenant) -> String {
-    let mut out = paragraphs(&joined(&say::why(shown.report, tenant)));
+    let mut out = joined(&say::why(shown.report, tenant));
     let found = crate::finding::all(shown.report);
     let own = found.iter().filter(|finding| finding.tenant.as_deref() == Some(&*tenant.name));
     for finding in own {
@@ -59,18 +59,18 @@ fn why(shown: &PageData<'_>, tenant: &Tenant) -> String {
     out
 }
 
-/// Sentences that were wrapped for a terminal, as paragraphs: an indented line goes on with the
-/// line before it.
-fn joined(lines: &[String]) -> Vec<String> {
-    let mut all: Vec<String> = vec![];
-    for line in lines {
-        match all.last_mut().filter(|last| !last.ends_with(['.', ':']) && !line.is_empty()) {
-            Some(last) => *last += &format!(" {}", line.trim()),
-            None => all.push(line.trim().to_owned()),
+/// Lines that were wrapped for a terminal as paragraphs, and indented lines as items of a list.
+fn joined(lines: &[String]) -> String {
+    let mut out = String::new();
+    for group in lines.chunk_by(|a, b| a.starts_with(' ') == b.starts_with(' ')) {
+        if group[0].starts_with(' ') {
+            let items = group.iter().map(|line| format!("<li>{}</li>\n", escape(line.trim())));
+            out += &format!("<ul>{}</ul>\n", items.collect::<String>());
+        } else {
+            out += &format!("<p>{}</p>\n", escape(&group.join(" ")));
         }
     }
-    all.retain(|line| !line.is_empty());
-    all
+    out
 }
 
 /// A chart of the tenant's miss ratio at every size of memory.
@@ -113,10 +113,9 @@ fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
     };
     let now = sizing.at(tenant.used);
     let text = format!(
-        "Now {}, give or take {}. “by waiting” is the division that makes all clients wait least. \
-         There is no data beyond {}.",
+        "Now {}. “by waiting” is the division that makes all clients wait least. There is no data \
+         beyond {}.",
         percent(now.ratio),
-        in_points(now.band),
         size(sizing.end())
     );
     format!("<div>{}{}</div>\n", chart.svg(), paragraphs(&[text]))
@@ -145,7 +144,7 @@ fn waiting(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
     let waiting = |point: &Point, seconds: f64| Some(1e3 * f64::from(point.wait_ms) / seconds);
     let mut series = super::series::tenants(shown, &names, waiting);
     series.iter_mut().for_each(|one| one.colour = Some(colour_of(shown, &tenant.name)));
-    let y = Axis::new("milliseconds in each second", Format::Micros);
+    let y = Axis::new("waiting per second", Format::Micros);
     over_time(shown, "Waiting for misses", y, series)
 }
 
@@ -178,18 +177,20 @@ fn forecasts(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
 
 /// A histogram of the misses by their cost.
 fn costs(shown: &PageData<'_>, tenant: &Tenant) -> String {
-    if tenant.costs.is_empty() {
-        return "<p>No miss has been timed yet: a miss costs the time from the read that misses to \
-                the write of its key.</p>\n"
+    if tenant.fetches.is_empty() {
+        return "<p class=\"none\">No miss has been timed yet: a miss costs the time from the read \
+                that misses to the write of its key.</p>\n"
             .to_owned();
     }
-    let bars = tenant.costs.iter().map(|cost| {
-        let text = format!("{} misses", count(cost.misses));
-        (wait(cost.us), cost.misses as f64, text)
+    let bars = tenant.fetches.iter().map(|class| Bar {
+        name: format!("≤ {}", wait(class.us)),
+        height: class.share,
+        text: percent(class.share),
+        detail: String::new(),
     });
     Bars {
         title: "Misses by their cost".into(),
-        label: "misses since the start".into(),
+        label: "share of the timed misses".into(),
         bars: bars.collect(),
         colour: Some(colour_of(shown, &tenant.name)),
         width: shown.view.width,
@@ -206,8 +207,12 @@ fn classes(shown: &PageData<'_>, tenant: &Tenant) -> String {
     let bars = tenant.sizes.iter().map(|class| {
         let share = class.hits as f64 / hits.max(1) as f64;
         let (items, held) = (count(class.items), size(class.used));
-        let text = format!("{held} in {items} items, {} of the hits", percent(share));
-        (format!("≤ {}", size(class.size)), class.used as f64, text)
+        Bar {
+            name: format!("≤ {}", size(class.size)),
+            height: class.used as f64,
+            text: held,
+            detail: format!(" in {items} items, {} of the hits", percent(share)),
+        }
     });
     Bars {
         title: "Memory by the size of items".into(),

@@ -47,6 +47,9 @@ pub fn lately(report: &Report) -> String {
         return "The loop is off: no memory moves between tenants.".to_owned();
     }
     let name = report.server.recipe.split(':').next().unwrap_or_default();
+    if report.recent.seconds == 0 {
+        return format!("Nothing was read since the start, so {name} moved no memory.");
+    }
     let within = span(report.recent.seconds);
     let all: u64 = report.tenants.iter().map(|tenant| tenant.used).sum();
     let won = |tenant: &Tenant| {

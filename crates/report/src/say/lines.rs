@@ -29,5 +29,8 @@ pub(super) fn name_width(report: &Report) -> usize {
 
 /// The stretch of `recent` in words: "in the last 10 minutes".
 pub(super) fn lately(recent: &Recent) -> String {
-    format!("in the last {}", span(recent.seconds))
+    match recent.seconds {
+        0 => "since the start".to_owned(),
+        seconds => format!("in the last {}", span(seconds)),
+    }
 }

@@ -41,7 +41,8 @@ fn commands(server: &Server, totals: &crate::services::stats::Totals) -> Vec<Com
             name: name_of(number).to_owned(),
             calls: counted.calls,
             failed: counted.failed + counted.rejected,
-            mean_us: (counted.timed > 0).then(|| counted.micros() as f64 / calls),
+            mean_us: (counted.timed > 0 && counted.calls > 0)
+                .then(|| counted.micros() as f64 / calls),
             quantiles_us: timed.get(&number).and_then(|counted| CommandTimes::quantiles(counted)),
         }
     };

@@ -9,8 +9,8 @@ use crate::services::top_keys::TopKeys;
 use crate::settings::pools::recipe_of;
 use crate::text::os::machine_memory;
 use ::report::{
-    CostClass, Counters, Forecasts, History, HotKey, Recent, Report, Server as ServerFacts,
-    SizeClass, TENANTS_MAX, Tenant, plans, plays, sizing,
+    CostClass, Counters, FetchClass, Forecasts, History, HotKey, Recent, Report,
+    Server as ServerFacts, SizeClass, TENANTS_MAX, Tenant, plans, plays, sizing,
 };
 use base::{Bytes, Micros, TenantId};
 use std::collections::BTreeMap;
@@ -90,6 +90,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
         if at < SIZED_MAX && tenant.used > 0 {
             tenant.sizes = sizes(server, id, told);
             tenant.costs = costs(server, id);
+            tenant.fetches = fetches(server, id);
         }
         tenants.push(tenant);
     }
@@ -242,6 +243,20 @@ fn costs(server: &Server, id: TenantId) -> Vec<CostClass> {
         used: class.used.0,
     };
     known.map(cost).collect()
+}
+
+/// The timed misses by the class of their cost, from the first to the last class with any.
+fn fetches(server: &Server, id: TenantId) -> Vec<FetchClass> {
+    let weights = server.store.fetch_times(id);
+    let all: f64 = weights.iter().sum();
+    let known = |weight: &f64| *weight > 0.0;
+    let ends = weights.iter().position(known).zip(weights.iter().rposition(known));
+    let Some((first, last)) = ends else { return vec![] };
+    let class = |at: usize| FetchClass {
+        us: base::penalty::above(at as u8).as_f64(),
+        share: weights[at] / all,
+    };
+    (first..=last).map(class).collect()
 }
 
 /// The policy that was played, as `maxmemory-policy` takes it.

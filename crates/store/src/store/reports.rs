@@ -135,6 +135,13 @@ impl Store {
 }
 
 impl Store {
+    /// The finished fetches of a tenant by the class of their time ([`base::penalty`]), where older
+    /// ones count less; empty for an unknown number.
+    pub fn fetch_times(&self, tenant: TenantId) -> Vec<f64> {
+        let account = lock(&self.admin).accounts.get(usize::from(tenant)).cloned();
+        account.map_or(vec![], |account| lock(&account.measured).weights().to_vec())
+    }
+
     /// Times that operations took to make room, since the store was created.
     pub fn pauses(&self) -> Pauses {
         let mut sum = Pauses::default();

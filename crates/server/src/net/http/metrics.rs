@@ -82,6 +82,7 @@ fn traffic(server: &Server, page: &mut Page) {
         let seconds = counted.micros() as f64 / 1e6;
         page.sample("commands_seconds_total", &[("command", name)], seconds);
     }
+    command_times(server, page);
     page.metric("errors_total", "counter", "Error replies, by the first word of the error.");
     for (code, count) in server.stats.errors() {
         page.sample("errors_total", &[("code", &code)], count);
@@ -95,6 +96,35 @@ fn traffic(server: &Server, page: &mut Page) {
     let (query, output) = (&server.stats.query_limit_closed, &server.stats.output_limit_closed);
     page.sample("clients_cut_total", &[("buffer", "query")], load(query));
     page.sample("clients_cut_total", &[("buffer", "output")], load(output));
+}
+
+/// The times of commands as histograms, from the timed calls; CONFIG RESETSTAT begins them anew.
+fn command_times(server: &Server, page: &mut Page) {
+    /// The upper ends of the buckets, in microseconds.
+    const ENDS: [u64; 13] =
+        [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000, 1_000_000];
+    let totals = server.stats.totals(server.counters());
+    let seconds = |micros: u64| micros as f64 / 1e6;
+    let help = "Time of a command inside the server, from the timed calls.";
+    page.metric("command_duration_seconds", "histogram", help);
+    for (number, counted) in server.stats.latencies() {
+        let name = crate::facts::table::name_of(number);
+        let mut bucket = |end: &str, calls: u64| {
+            let labels = [("command", name), ("le", end)];
+            page.sample("command_duration_seconds_bucket", &labels, calls);
+        };
+        let within = |end: u64| {
+            let inside = counted.iter().filter(|(edge, _)| *edge <= end);
+            inside.map(|(_, calls)| calls).sum::<u64>()
+        };
+        for end in ENDS {
+            bucket(&seconds(end).to_string(), within(end));
+        }
+        bucket("+Inf", within(u64::MAX));
+        let spent = totals.commands.get(usize::from(number)).map_or(0, |one| one.timed_us);
+        page.sample("command_duration_seconds_sum", &[("command", name)], seconds(spent));
+        page.sample("command_duration_seconds_count", &[("command", name)], within(u64::MAX));
+    }
 }
 
 /// Counts of warm-restart files and copies.
