@@ -4,6 +4,7 @@
 //! either (`offline`), the command watches another server for a while, or reads a trace. It then
 //! plays the requests through simulated caches.
 
+mod apply;
 mod cluster;
 mod live;
 mod offline;
@@ -26,6 +27,16 @@ pub struct Args {
     /// Tenant to report on, instead of all
     #[arg(value_name = "NAME", requires = "url")]
     of: Option<String>,
+    /// Set what the Larder proposes about itself: shows each difference, asks, sets it, and prints
+    /// the figures before and after
+    #[arg(long, requires = "url")]
+    apply: bool,
+    /// With --apply: set every proposal without asking
+    #[arg(long, requires = "apply")]
+    yes: bool,
+    /// With --apply: wait at most this long for the figures after a change
+    #[arg(long, value_name = "SECONDS", requires = "apply", default_value_t = 150)]
+    wait: u64,
     #[command(flatten)]
     offline: offline::Args,
 }
@@ -40,6 +51,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         return live::print(&ask_cluster(url)?, args.offline.json);
     }
     match &args.url {
+        Some(url) if args.apply => apply::run(url, args.of.as_deref(), args.yes, args.wait),
         Some(url) => live::run(url, args.of.as_deref(), args.offline.json),
         None if args.offline.from.is_empty() => anyhow::bail!(
             "name a server or a trace: `larder advise redis://localhost` asks a Larder, `larder \
