@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 # A busy machine may take this long for a page; a page that never comes fails.
 PATIENCE_MS = 180_000
-PAGES = ["/", "/tenant", "/plans", "/sizing", "/advice"]
+PAGES = ["/", "/tenant", "/plans", "/sizing", "/advice", "/server"]
 
 
 def load(client, tenants):
@@ -35,8 +35,55 @@ def rows(page):
     """The table of tenants: memory as it is shown, by name."""
     return page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll('tbody tr')].map(
-               row => [row.cells[0].textContent, row.cells[2].textContent]))"""
+               row => [row.cells[0].textContent, row.cells[1].textContent]))"""
     )
+
+
+def pointer(page):
+    """Every chart over time shows what its lines have at the moment under the pointer."""
+    svg = page.query_selector("figure[data-from] svg")
+    svg.scroll_into_view_if_needed()
+    box = svg.bounding_box()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2)
+    page.wait_for_function(
+        """() => [...document.querySelectorAll('figure[data-from]')].every(
+               figure => figure.querySelector('text.cursor')
+                   && [...figure.querySelectorAll('figcaption b')].some(value => value.textContent))"""
+    )
+    times = page.evaluate(
+        "[...document.querySelectorAll('text.cursor')].map(label => label.textContent)"
+    )
+    assert len(times) > 2 and len(set(times)) == 1, times
+
+
+def zoom(page, browser):
+    """A drag zooms all charts, and the address alone shows the same stretch to somebody else."""
+    box = page.query_selector("figure[data-from] svg").bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 100, steps=4)
+    page.mouse.up()
+    page.wait_for_function("new URLSearchParams(location.search).has('from')")
+    stretches = """[...new Set([...document.querySelectorAll('figure[data-from]')].map(
+                       figure => figure.dataset.from + ' ' + figure.dataset.to))]"""
+    page.wait_for_function(f"{stretches}.length === 1 && location.search.includes({stretches}[0].split(' ')[0])")
+    other = browser.new_page()
+    other.set_default_timeout(PATIENCE_MS)
+    other.goto(page.url)
+    assert other.evaluate(stretches) == page.evaluate(stretches)
+    assert other.query_selector("figcaption button.off"), "hidden lines are in the address, too"
+    other.close()
+
+
+def pictures(page):
+    """Each picture can be saved, as SVG and as PNG."""
+    figure = page.query_selector("figure[data-from]")
+    figure.hover()
+    for kind, begin in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with page.expect_download() as saving:
+            page.click(f"figure[data-from] >> nth=0 >> button[data-save={kind}]")
+        with open(saving.value.path(), "rb") as file:
+            assert file.read().startswith(begin), kind
 
 
 def main():
@@ -53,7 +100,7 @@ def main():
         # Drawing in software, as if by a graphics card, takes eight times the processor time.
         flags = ["--no-sandbox", "--disable-gpu"]
         browser = play.chromium.launch(executable_path=browser_path, args=flags)
-        for width in (1400, 400):
+        for width in (1400, 800, 400):
             context = browser.new_context(viewport={"width": width, "height": 900})
             context.set_default_timeout(PATIENCE_MS)
             page = context.new_page()
@@ -71,6 +118,12 @@ def main():
                 assert page.query_selector("nav a[aria-current='page']"), path
                 wide = page.evaluate("document.documentElement.scrollWidth")
                 assert wide <= width + 1, f"{path} is {wide} wide in {width}"
+                # Nothing is cut: a table that is too wide would scroll on its own.
+                cut = page.evaluate(
+                    """() => [...document.querySelectorAll('.wide')].filter(
+                           box => box.scrollWidth > box.clientWidth + 1).length"""
+                )
+                assert cut == 0, f"{cut} tables of {path} are cut in {width}"
             hosts = {url.split("/")[2] for url in asked if url.startswith("http")}
             assert hosts == {f"127.0.0.1:{http}"}, hosts
             context.close()
@@ -97,10 +150,16 @@ def main():
         )
         assert page.query_selector("figcaption button.off")
         assert page.query_selector("svg .off")
+        assert "hide=" in page.url, page.url
+        pointer(page)
+        zoom(page, browser)
+        pictures(page)
+        page.goto(base + "/?kiosk")
+        assert not page.is_visible("header") and page.is_visible("figure svg")
         # By keyboard: the slider of the sizes moves what is said.
         page.goto(base + "/sizing")
         title = page.text_content("h1")
-        page.focus("input[name=memory]")
+        page.focus("input[type=range]")
         for _ in range(8):
             page.keyboard.press("ArrowRight")
         page.wait_for_function("title => document.querySelector('h1').textContent !== title", arg=title)

@@ -28,7 +28,15 @@ fn pages_are_whole_without_a_script_and_ask_no_other_host() {
     client.ask("SET web:1 x");
     client.ask("GET web:1");
     let http = server.http_addr();
-    for path in ["/", "/tenant?tenant=web", "/plans", "/sizing?memory=1000000", "/advice"] {
+    for path in [
+        "/",
+        "/tenant?tenant=web",
+        "/plans?span=0",
+        "/sizing?memory=1000000",
+        "/sizing?mib=7.5&tenant=web",
+        "/advice",
+        "/server",
+    ] {
         let page = get(http, path);
         assert!(page.starts_with("HTTP/1.1 200"), "{path}: {page}");
         for part in ["default-src 'none'", "nosniff", "<main", "</html>", "Larder"] {
@@ -44,6 +52,55 @@ fn pages_are_whole_without_a_script_and_ask_no_other_host() {
     let report: serde_json::Value = serde_json::from_str(body).unwrap();
     assert_eq!(report["tenants"][1]["name"], "web");
     assert!(get(http, "/events?page=%2Fnowhere").starts_with("HTTP/1.1 404"));
+}
+
+/// A page with its style and its script is small, so a wall or a phone shows it at once.
+#[test]
+fn a_page_is_small() {
+    const BYTES_MAX: usize = 150_000;
+    let server = serve("--maxmemory 100mb --tenant web match prefix web:");
+    let mut client = Client::new(server.addr());
+    client.ask("SET web:1 x");
+    client.ask("GET web:1");
+    let http = server.http_addr();
+    let size = |path: &str| get(http, path).len();
+    let both = size("/dashboard.css") + size("/dashboard.js");
+    for path in ["/", "/tenant", "/plans", "/sizing", "/advice", "/server"] {
+        assert!(size(path) + both < BYTES_MAX, "{path}: {} + {both}", size(path));
+    }
+}
+
+/// The parts of memory add up to resident memory, and commands and threads are those of this
+/// server.
+#[test]
+fn the_server_knows_its_process() {
+    let server = serve("--maxmemory 100mb --io-threads 2");
+    let mut client = Client::new(server.addr());
+    client.ask("SET a x");
+    client.ask("GET a");
+    let begun = Instant::now();
+    loop {
+        let report = get(server.http_addr(), "/report.json");
+        let (_, body) = report.split_once("\r\n\r\n").unwrap();
+        let report: serde_json::Value = serde_json::from_str(body).unwrap();
+        let process = &report["process"];
+        let parts = process["memory"].as_array().unwrap().iter();
+        let sum: u64 = parts.map(|part| part["bytes"].as_u64().unwrap()).sum();
+        assert_eq!(report["server"]["resident"], sum, "{body}");
+        let names = |of: &str| -> Vec<String> {
+            let all = process[of].as_array().unwrap().iter();
+            all.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert!(names("commands").iter().any(|name| name == "get"), "{body}");
+        // Threads are looked at once a second.
+        let threads = names("threads");
+        let is_known = |name: &str| threads.iter().any(|thread| thread == name);
+        if is_known("worker-0") && is_known("worker-1") && is_known("http") {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{body}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 #[test]
@@ -72,32 +129,66 @@ fn pages_are_behind_the_rules_of_metrics() {
     }
 }
 
-#[test]
-fn a_browser_shows_what_the_report_says() {
+/// The path of a browser that Playwright drives; `None` if one of them is missing.
+fn browser() -> Option<&'static str> {
     let python = |code: &str| {
         Command::new("python3").args(["-c", code]).output().is_ok_and(|out| out.status.success())
     };
     if !python("import playwright, redis") {
         skip::skip("playwright", "pip install playwright redis");
-        return;
+        return None;
     }
     let browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-    let Some(browser) = browsers.into_iter().find(|path| Path::new(path).exists()) else {
+    let found = browsers.into_iter().find(|path| Path::new(path).exists());
+    if found.is_none() {
         skip::skip("chromium", "apt-get install chromium");
-        return;
-    };
-    let lines: Vec<_> =
-        (0..200).map(|at| format!("--tenant 't{at} match prefix t{at}:'")).collect();
-    let server = serve(&format!("--maxmemory 100mb {}", lines.join(" ")));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/test_dashboard.py");
+    }
+    found
+}
+
+/// Runs a script of `tests/clients` with the ports of a server and a browser.
+fn drive(script: &str, server: &Server, browser: &str, more: &[&Path]) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
     let output = Command::new("python3")
         .arg(script)
         .args([server.addr().port().to_string(), server.http_addr().port().to_string()])
         .arg(browser)
+        .args(more)
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
+}
+
+/// The book has a small picture of every page, and shows it. `LARDER_WRITE=1 cargo test -p larder
+/// pictures_of_all_pages` takes them anew, from a server with a load.
+#[test]
+fn the_book_has_pictures_of_all_pages() {
+    const BYTES_MAX: usize = 160_000;
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book");
+    if std::env::var_os("LARDER_WRITE").is_some() {
+        let Some(browser) = browser() else { return };
+        let tenants = ["web", "jobs", "search"]
+            .map(|name| format!("--tenant '{name} match prefix {name}:'"))
+            .join(" ");
+        let server = serve(&format!("--maxmemory 20mb {tenants}"));
+        drive("picture_dashboard.py", &server, browser, &[&book.join("pictures")]);
+    }
+    let text = std::fs::read_to_string(book.join("dashboard.md")).unwrap();
+    for name in ["now", "tenant", "plans", "sizing", "advice", "server"] {
+        let picture = std::fs::read(book.join(format!("pictures/{name}.png"))).unwrap();
+        assert!(picture.starts_with(b"\x89PNG") && picture.len() < BYTES_MAX, "{name}");
+        assert!(text.contains(&format!("](pictures/{name}.png)")), "{name} is not shown");
+    }
+}
+
+#[test]
+fn a_browser_shows_what_the_report_says() {
+    let Some(browser) = browser() else { return };
+    let lines: Vec<_> =
+        (0..200).map(|at| format!("--tenant 't{at} match prefix t{at}:'")).collect();
+    let server = serve(&format!("--maxmemory 100mb {}", lines.join(" ")));
+    drive("test_dashboard.py", &server, browser, &[]);
 }
 
 /// The server exports every metric that the packaged dashboard and alerts name.

@@ -30,8 +30,12 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
         let class = if first.severity == crate::finding::Severity::Warning { " bad" } else { "" };
         let _ = writeln!(out, "<p class=\"found{class}\">{whose}{}{rest}</p>", escape(&first.says));
     }
-    out += &table(shown);
     let names = lines(shown);
+    // A wall shows pictures first, and no long table.
+    let is_kiosk = shown.view.is_kiosk;
+    if !is_kiosk {
+        out += &table(shown, None);
+    }
     out += "<div class=\"charts\">\n";
     let y = Axis::new("waiting per second", Format::Micros);
     let waiting = |point: &Point, seconds: f64| Some(1e3 * f64::from(point.wait_ms) / seconds);
@@ -44,11 +48,14 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let reads = |point: &Point, seconds: f64| Some(f64::from(point.reads) / seconds);
     out += &over_time(shown, "Load", y, tenants(shown, &names, reads)).svg();
     let _ = writeln!(out, "</div>\n<p class=\"legend\">Events: {SIGNS}.</p>");
+    if is_kiosk {
+        out += &table(shown, Some(&names));
+    }
     out + &lately(shown)
 }
 
-/// A table with one row per tenant.
-fn table(shown: &PageData<'_>) -> String {
+/// A table with one row per tenant, or per tenant of `only`.
+fn table(shown: &PageData<'_>, only: Option<&[&str]>) -> String {
     let columns = [
         text("tenant"),
         number("memory"),
@@ -59,7 +66,9 @@ fn table(shown: &PageData<'_>) -> String {
         number("waiting/s"),
         number("cost of a miss"),
     ];
-    let tenants = &shown.report.tenants;
+    let all = shown.report.tenants.iter();
+    let is_in = |tenant: &&Tenant| only.is_none_or(|only| only.contains(&&*tenant.name));
+    let tenants: Vec<&Tenant> = all.filter(is_in).collect();
     let most = tenants.iter().map(|tenant| tenant.used).max().unwrap_or(0).max(1);
     let row = |tenant: &Tenant| -> Vec<CardCell> {
         let recent = &tenant.recent;
@@ -75,7 +84,7 @@ fn table(shown: &PageData<'_>) -> String {
             by(tenant.penalty_us.unwrap_or(-1.0), tenant.penalty_us.map_or_else(none, wait)),
         ]
     };
-    let table = cards::table(shown, "/", &columns, tenants.iter().map(row).collect());
+    let table = cards::table(shown, "/", &columns, tenants.iter().copied().map(row).collect());
     let is_marked = tenants.iter().any(|tenant| tenant.min > 0 || tenant.max.is_some());
     let marks = if is_marked {
         "<p class=\"legend\">Memory: a line marks the floor (<code>min</code>), a double line the \

@@ -126,7 +126,8 @@ pub(super) fn memory(shown: &PageData<'_>, names: &[&str]) -> Chart {
             let own: f64 = others.iter().map(|one| one.points[at].1).sum();
             point.1 = (point.1 - own).max(0.0);
         }
-        if rest.points.iter().all(|(_, bytes)| *bytes < 1024.0) {
+        let whole = shown.report.server.used as f64;
+        if rest.points.iter().all(|(_, bytes)| *bytes < SCORE_MIN * whole) {
             series.pop();
         }
     } else {

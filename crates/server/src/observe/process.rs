@@ -6,8 +6,8 @@ use crate::server::Server;
 use ::report::{CommandTimes, MemoryUse, Process, ThreadUse};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The facts about this process. `models` are bytes of models and history.
-pub(super) fn process(server: &Server, models: u64) -> Process {
+/// The facts about this process, whose `resident` bytes hold `models` bytes of models and history.
+pub(super) fn process(server: &Server, resident: u64, models: u64) -> Process {
     let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
     let totals = server.stats.since_start(server.counters());
     let [commands_per_s, received, sent] = [0, 1, 2].map(|at| load(&server.stats.per_second[at]));
@@ -22,7 +22,7 @@ pub(super) fn process(server: &Server, models: u64) -> Process {
         commands_per_s,
         bytes_per_s: (received, sent),
         commands: commands(server, &totals),
-        memory: memory(server, models),
+        memory: memory(server, resident, models),
         reserve: server.store.reserve().0,
         threads: threads(server),
         evicting: pauses.count,
@@ -52,8 +52,7 @@ fn commands(server: &Server, totals: &crate::services::stats::Totals) -> Vec<Com
 }
 
 /// Resident memory by its use. The parts add up to resident memory: the last one is the rest.
-fn memory(server: &Server, models: u64) -> Vec<MemoryUse> {
-    let resident = server.stats.resident().0;
+fn memory(server: &Server, resident: u64, models: u64) -> Vec<MemoryUse> {
     let clients = server.clients.all();
     let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
     let buffers: u64 = clients.iter().map(|one| load(&one.input) + load(&one.output)).sum();

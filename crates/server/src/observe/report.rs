@@ -120,7 +120,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
     for (tenant, saves) in report.tenants.iter_mut().zip(saves) {
         tenant.mib_saves_us = saves;
     }
-    report.process = Some(process(server, report.server.models));
+    report.process = Some(process(server, report.server.resident, report.server.models));
     debug_assert_eq!(report.check(), Ok(()));
     report
 }
