@@ -55,7 +55,7 @@ pub(super) fn open(place: &Place) -> anyhow::Result<Box<dyn Source>> {
         Place::Redis(address) => {
             let mut server = Control::connect(address)?;
             if server.info()?.contains_key("larder_version") {
-                Box::new(larder::Larder(server))
+                Box::new(larder::Larder::new(server))
             } else if server.has_module()? {
                 Box::new(module::Module(server))
             } else {

@@ -1,27 +1,86 @@
 //! A Larder: its report holds everything that the screen shows.
 
-use super::look::{Look, Source, TenantRow, TextPage};
+use super::look::{Look, Past, Source, TenantRow, TextPage};
 use crate::capture_command::redis::Control;
 use crate::report::json;
 use ::report::finding::{self, Finding};
 use ::report::words::clock;
-use ::report::{Report, say};
+use ::report::{Point, Report, say};
 use anyhow::Context;
 use base::Cause;
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 /// Maximum number of events, and of findings, on the screen.
 const EVENTS: usize = 20;
 const FINDINGS: usize = 3;
 
-pub(super) struct Larder(pub(super) Control);
+/// The stretch of the past that is read, and the time between two readings of it.
+const BACK: &str = "5m";
+const EVERY: Duration = Duration::from_secs(2);
+
+pub(super) struct Larder {
+    server: Control,
+    /// The past of each tenant, and when it was read.
+    past: HashMap<String, Past>,
+    read: Option<Instant>,
+}
+
+/// The part of LARDER HISTORY that the screen shows.
+#[derive(Debug, Deserialize)]
+struct Series {
+    tenants: HashMap<String, Vec<Point>>,
+}
+
+impl Larder {
+    pub(super) fn new(server: Control) -> Self {
+        Self { server, past: HashMap::new(), read: None }
+    }
+
+    /// Reads the past of each tenant, unless it was read just now. A user without the right to it
+    /// has no past.
+    fn read_past(&mut self) {
+        if self.read.is_some_and(|read| read.elapsed() < EVERY) {
+            return;
+        }
+        self.read = Some(Instant::now());
+        let text = self.server.text(&["LARDER", "HISTORY", BACK, "JSON"]);
+        let series = text.ok().and_then(|text| json::told::<Series>(&text).ok());
+        if let Some(series) = series {
+            let all = series.tenants.into_iter();
+            self.past = all.map(|(name, points)| (name, past(&points))).collect();
+        }
+    }
+}
+
+/// The misses and the waiting at each point.
+fn past(points: &[Point]) -> Past {
+    let mut steps: Vec<u32> =
+        points.windows(2).map(|pair| pair[1].unix_s.saturating_sub(pair[0].unix_s)).collect();
+    steps.sort_unstable();
+    let seconds = f64::from(steps.get(steps.len() / 2).copied().unwrap_or(1).max(1));
+    // The last point may not be over yet.
+    let points = &points[..points.len().saturating_sub(usize::from(seconds > 1.0))];
+    Past {
+        misses: points.iter().map(|point| point.miss_ratio().unwrap_or_default()).collect(),
+        waits: points.iter().map(|point| f64::from(point.wait_ms) / seconds).collect(),
+        seconds,
+    }
+}
 
 impl Source for Larder {
     fn look(&mut self) -> anyhow::Result<Look> {
-        let text = self.0.text(&["LARDER", "REPORT", "JSON"])?;
+        self.read_past();
+        let text = self.server.text(&["LARDER", "REPORT", "JSON"])?;
         let report = json::told(&text);
         let report: Report = report
             .context("this Larder is of another version, whose report this version cannot read")?;
-        Ok(look(&report))
+        let mut look = look(&report);
+        for row in &mut look.rows {
+            row.past = self.past.get(&row.name).cloned();
+        }
+        Ok(look)
     }
 }
 
@@ -48,6 +107,7 @@ pub(super) fn look(report: &Report) -> Look {
             causes: Cause::ALL.iter().filter_map(share).collect(),
             advice: own.map(|one| advice(report, one)).collect(),
             hot_keys: tenant.hot_keys.iter().map(|hot| (hot.key.clone(), hot.share)).collect(),
+            past: None,
         }
     };
     let from = report.changes.len().saturating_sub(EVENTS);
@@ -82,4 +142,22 @@ fn advice(report: &Report, one: &Finding) -> String {
     let typed = command.filter(|command| *command != one.todo);
     let typed = typed.map_or_else(String::new, |command| format!(" Type: {command}"));
     format!("{whose}{} {}{typed}", one.says, one.todo)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_past_is_rates() {
+        let point =
+            |unix_s| Point { unix_s, reads: 10, misses: 5, wait_ms: 20.0, ..Point::default() };
+        let seconds = past(&[point(1), point(2), point(3)]);
+        assert_eq!((seconds.waits, seconds.seconds), (vec![20.0; 3], 1.0));
+        let coarse = past(&[point(10), point(20), point(23)]);
+        assert_eq!(
+            (coarse.misses, coarse.waits, coarse.seconds),
+            (vec![0.5; 2], vec![2.0; 2], 10.0)
+        );
+    }
 }

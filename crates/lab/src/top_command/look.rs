@@ -51,6 +51,20 @@ pub(super) struct TenantRow {
     pub(super) advice: Vec<String>,
     /// Keys with a large share of its requests.
     pub(super) hot_keys: Vec<(String, f64)>,
+    /// Its past, if the server remembers it; otherwise the screen remembers its looks.
+    #[serde(skip)]
+    pub(super) past: Option<Past>,
+}
+
+/// The misses and the waiting of a tenant over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Past {
+    /// Its miss ratios.
+    pub(super) misses: Vec<f64>,
+    /// Its waiting, in milliseconds per second.
+    pub(super) waits: Vec<f64>,
+    /// Seconds between two values.
+    pub(super) seconds: f64,
 }
 
 /// A server that can be read again and again.

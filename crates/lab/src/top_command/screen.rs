@@ -3,7 +3,7 @@
 //! as the advice have one. All of it is shown from 80 columns and 24 lines up; a wide terminal
 //! shows more columns and longer charts.
 
-use super::look::{Look, TenantRow};
+use super::look::{Look, Past, TenantRow};
 use super::order::Order;
 use super::{table, tenant_page};
 use ::report::words::wrap;
@@ -22,17 +22,6 @@ const COLUMNS: u16 = 80;
 const LINES: u16 = 24;
 /// The smallest terminal that shows anything.
 const SMALLEST: (u16, u16) = (40, 8);
-
-/// The past looks at a tenant.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Past {
-    /// Its miss ratios.
-    pub(super) misses: Vec<f64>,
-    /// Its waiting, in milliseconds per second.
-    pub(super) waits: Vec<f64>,
-    /// Seconds between two looks.
-    pub(super) seconds: f64,
-}
 
 /// The part of the screen below the head.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,6 +62,10 @@ impl Screen {
         self.past.retain(|name, _| look.rows.iter().any(|row| row.name == *name));
         for row in &look.rows {
             let past = self.past.entry(row.name.clone()).or_default();
+            if let Some(known) = &row.past {
+                past.clone_from(known);
+                continue;
+            }
             past.seconds = self.every_s;
             past.misses.push(row.miss_ratio.unwrap_or_default());
             past.waits.push(row.wait_ms_per_s.unwrap_or_default());
@@ -321,8 +314,8 @@ impl Screen {
                 "q           quit",
                 "",
                 "memory      █ held, relative to the largest tenant; ╎ floor, ┃ ceiling, │ budget",
-                "over time   misses, and waiting in a wide terminal: the line runs from its lowest",
-                "            to its highest value; the newest look stands to the right",
+                "over time   misses, and waiting in a wide terminal, in the last minutes: the line",
+                "            runs from its lowest to its highest value; now is to the right",
                 "waiting/s   time that clients waited for misses, in each second",
                 "a miss      mean cost of a miss: from the read to the write of its key",
             ]

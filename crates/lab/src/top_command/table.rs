@@ -1,8 +1,7 @@
 //! The table of tenants: its columns follow the width of the terminal.
 
-use super::look::TenantRow;
+use super::look::{Past, TenantRow};
 use super::order::Order;
-use super::screen::Past;
 use super::spark::{bar, spark};
 use ::report::words::{count, percent, size, wait};
 use ratatui::layout::Constraint;

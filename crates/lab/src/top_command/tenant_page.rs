@@ -1,8 +1,7 @@
 //! The page of one tenant: its figures, its misses and its waiting over time, why it misses, and
 //! what would help.
 
-use super::look::TenantRow;
-use super::screen::Past;
+use super::look::{Past, TenantRow};
 use super::spark::bar;
 use ::report::words::{count, percent, quoted, size, wait, wrap};
 use ratatui::Frame;
