@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 const EVENTS: usize = 20;
 const FINDINGS: usize = 3;
 
+/// The miss ratio whose memory the page of a tenant tells.
+const WANTED: f64 = 0.05;
+
 /// The stretch of the past that is read, and the time between two readings of it.
 const BACK: &str = "5m";
 const EVERY: Duration = Duration::from_secs(2);
@@ -103,7 +106,10 @@ pub(super) fn look(report: &Report) -> Look {
             miss_ratio: tenant.recent.miss_ratio(),
             wait_ms_per_s: Some(tenant.recent.wait_ms_per_s()),
             penalty_us: tenant.penalty_us,
-            why: say::why(report, tenant),
+            why: say::why(report, tenant)
+                .into_iter()
+                .chain(say::memory(report, tenant, WANTED))
+                .collect(),
             causes: Cause::ALL.iter().filter_map(share).collect(),
             advice: own.map(|one| advice(report, one)).collect(),
             hot_keys: tenant.hot_keys.iter().map(|hot| (hot.key.clone(), hot.share)).collect(),

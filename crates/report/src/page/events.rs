@@ -2,7 +2,7 @@
 //! figures before and after it.
 
 use super::PageData;
-use super::phrases::link;
+use super::phrases::{link, prose};
 use crate::draw::Mark;
 use crate::draw::html::escape;
 use crate::words::{clock_second, count, percent, size, wait};
@@ -123,7 +123,7 @@ pub(super) fn lately(shown: &PageData<'_>) -> String {
     let late: Vec<_> = shown.history.changes().rev().filter(is_late).take(MOST).collect();
     let mut out =
         String::from("<section class=\"lately\"><h2>Changes of the last ten minutes</h2>\n");
-    let _ = writeln!(out, "<p>{}</p>", escape(&say::pilot(shown.report)));
+    let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(shown.report)));
     let (events, lead) = match (&late[..], shown.history.changes().next_back()) {
         ([], None) => return out + "<p>Nothing else has changed.</p></section>\n",
         ([], Some(last)) => (vec![last], "Nothing else. The last change before:"),

@@ -3,9 +3,8 @@
 use super::PageData;
 use super::cards::{self, CardCell, by, named, number, text};
 use super::events::{SIGNS, lately};
-use super::phrases::{causes as legend, link};
+use super::phrases::{causes as legend, link, prose};
 use super::series::{lines, memory, over_time, tenants};
-use crate::draw::html::escape;
 use crate::draw::{Axis, Format};
 use crate::words::{count, percent, size, wait};
 use crate::{Point, Tenant, say};
@@ -14,7 +13,7 @@ use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
-    let mut out = format!("<h1>{}</h1>\n", escape(&say::summary(report)));
+    let mut out = format!("<h1>{}</h1>\n", prose(&say::summary(report)));
     let found = crate::finding::all(report);
     if let Some(first) = found.first() {
         let whose = first
@@ -28,7 +27,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
             more => format!(" <a href=\"{advice}\">What to do, and {more} more</a>"),
         };
         let class = if first.severity == crate::finding::Severity::Warning { " bad" } else { "" };
-        let _ = writeln!(out, "<p class=\"found{class}\">{whose}{}{rest}</p>", escape(&first.says));
+        let _ = writeln!(out, "<p class=\"found{class}\">{whose}{}{rest}</p>", prose(&first.says));
     }
     let names = lines(shown);
     // A wall shows pictures first, and no long table.

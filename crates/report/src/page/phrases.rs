@@ -2,7 +2,7 @@
 
 use super::PageData;
 use crate::draw::html::escape;
-use crate::say;
+use crate::{Tenant, say};
 use base::Cause;
 
 /// A link to a tenant's page.
@@ -14,10 +14,34 @@ pub(super) fn link(shown: &PageData<'_>, name: &str) -> String {
     format!("<a href=\"{}\">{}</a>", view.href("/tenant"), escape(name))
 }
 
-/// Each line of text as one HTML paragraph.
-pub(super) fn paragraphs(lines: &[String]) -> String {
-    let all: Vec<_> = lines.iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
-    all.concat()
+/// Text as HTML in which units stay on the line of their number.
+pub(super) fn prose(text: &str) -> String {
+    let mut out = escape(text);
+    for unit in ["%", "B", "KiB", "MiB", "GiB", "TiB", "µs", "ms", "s"] {
+        for after in [" ", ".", ",", ":", ";"] {
+            out = out.replace(&format!(" {unit}{after}"), &format!("\u{a0}{unit}{after}"));
+        }
+    }
+    out
+}
+
+/// The memory that a tenant needs for a miss ratio, with links to other ratios.
+pub(super) fn memory_for(shown: &PageData<'_>, path: &str, tenant: &Tenant) -> String {
+    let wanted = shown.view.misses.unwrap_or(5);
+    let lines = say::memory(shown.report, tenant, f64::from(wanted) / 100.0);
+    let link = |misses: u8| {
+        let view = shown.view.with(|view| {
+            view.misses = Some(misses);
+            view.tenant = Some(tenant.name.clone());
+        });
+        let here = if misses == wanted { " aria-current=\"true\"" } else { "" };
+        format!("<a href=\"{}\" data-stay{here}>{misses}\u{a0}%</a> ", view.href(path))
+    };
+    let links: String = [1, 2, 5, 10, 20, 50].map(link).concat();
+    format!(
+        "<p class=\"wanted\">Memory for misses of {links}</p>\n<p>{}</p>\n",
+        prose(&lines.join(" "))
+    )
 }
 
 /// The legend of the colours of causes.

@@ -3,14 +3,14 @@
 
 use super::PageData;
 use super::cards::{self, by, named, number, text};
-use super::phrases::link;
+use super::phrases::{link, memory_for, prose};
 use super::series::colour_of;
-use crate::Tenant;
 use crate::claim::{self, ClaimedFigure};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Chart, Colour, Format, Series};
 use crate::sizing::{Estimate, Sizing, divide, waits};
 use crate::words::{percent, points, size, wait};
+use crate::{Tenant, say};
 use std::fmt::Write;
 
 /// Steps of the slider, on a logarithmic scale from an eighth of the present memory to eight times
@@ -60,7 +60,10 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     };
     let _ = writeln!(out, "<h1>{} for all tenants</h1>", size(memory));
     out += &slider(shown, present, memory);
-    let _ = writeln!(out, "<p>{text}</p>");
+    let _ = writeln!(out, "<p>{}</p>", prose(&text));
+    for sentence in say::more_or_less(report) {
+        let _ = writeln!(out, "<p>{}</p>", prose(&sentence));
+    }
     out += &table(shown, present, memory);
     let at = |step: i32| {
         let memory = memory_at(present, step);
@@ -177,6 +180,7 @@ fn of_tenant(shown: &PageData<'_>, tenant: &Tenant) -> String {
     };
     let mut out = format!("<h1>{} for {name}</h1>\n", size(memory));
     out += &slider(shown, present, memory);
+    out += &memory_for(shown, "/sizing", tenant);
     let _ = writeln!(
         out,
         "<p>{name} would miss {}, and its clients would wait {} per second, give or take {}. Now it \

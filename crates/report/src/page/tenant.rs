@@ -1,7 +1,7 @@
 //! One tenant: the causes of its misses, its curve, and its series over time.
 
 use super::PageData;
-use super::phrases::{link, paragraphs};
+use super::phrases::{link, memory_for, prose};
 use super::series::{align, colour_of, over_time, places, points};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Bar, Bars, Chart, Colour, Format, Series, Table};
@@ -67,7 +67,7 @@ fn joined(lines: &[String]) -> String {
             let items = group.iter().map(|line| format!("<li>{}</li>\n", escape(line.trim())));
             out += &format!("<ul>{}</ul>\n", items.collect::<String>());
         } else {
-            out += &format!("<p>{}</p>\n", escape(&group.join(" ")));
+            out += &format!("<p>{}</p>\n", prose(&group.join(" ")));
         }
     }
     out
@@ -118,7 +118,8 @@ fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
         percent(now.ratio),
         size(sizing.end())
     );
-    format!("<div>{}{}</div>\n", chart.svg(), paragraphs(&[text]))
+    let wanted = memory_for(shown, "", tenant);
+    format!("<div>{}<p>{}</p>\n{wanted}</div>\n", chart.svg(), prose(&text))
 }
 
 /// A chart of the causes of misses over time.

@@ -16,6 +16,8 @@ pub struct View {
     pub tenant: Option<String>,
     /// The memory to try, in bytes.
     pub memory: Option<u64>,
+    /// The miss ratio whose memory is asked for, in per cent.
+    pub misses: Option<u8>,
     /// How far back charts go, in seconds; 0 for the whole history.
     pub span_s: u64,
     /// The stretch that charts show instead of the last `span_s`, in Unix seconds.
@@ -38,6 +40,7 @@ impl Default for View {
         Self {
             tenant: None,
             memory: None,
+            misses: None,
             span_s: SPAN_S,
             range: None,
             sort: None,
@@ -59,6 +62,9 @@ impl View {
             let value = decode(value);
             match name {
                 "tenant" => view.tenant = Some(value),
+                "misses" => {
+                    view.misses = value.parse().ok().filter(|misses| (1..100).contains(misses))
+                }
                 "memory" => view.memory = value.parse().ok(),
                 // The field of the sizing page, where no script runs.
                 "mib" => {
@@ -97,6 +103,7 @@ impl View {
         };
         put("tenant", self.tenant.clone());
         put("memory", self.memory.map(|memory| memory.to_string()));
+        put("misses", self.misses.map(|misses| misses.to_string()));
         put("span", (self.span_s != SPAN_S).then(|| self.span_s.to_string()));
         put("from", self.range.as_ref().map(|range| range.start.to_string()));
         put("to", self.range.as_ref().map(|range| range.end.to_string()));
@@ -128,8 +135,7 @@ mod tests {
 
     #[test]
     fn a_query_is_the_whole_state() {
-        let query =
-            "event=9&from=100&hide=a%0Ab&kiosk=1&memory=7&sort=-misses&span=60&tenant=a%26b&to=200";
+        let query = "event=9&from=100&hide=a%0Ab&kiosk=1&memory=7&misses=5&sort=-misses&span=60&tenant=a%26b&to=200";
         let view = View::of(query);
         assert_eq!(view.href("/x"), format!("/x?{}", query.replace('&', "&amp;")));
         assert_eq!(view.tenant.as_deref(), Some("a&b"));

@@ -44,7 +44,7 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
         lines.extend(wrap(&says, COLUMNS, 0));
         lines.extend(wrap(&todo, COLUMNS - 4, 0).into_iter().map(|line| format!("    {line}")));
     }
-    for sentence in sizes(report).into_iter().chain(forecasts(report)) {
+    for sentence in more_or_less(report).into_iter().chain(forecasts(report)) {
         lines.extend(wrap(&sentence, COLUMNS, 0));
     }
     trimmed(lines)
@@ -157,7 +157,7 @@ fn held(report: &Report, tenant: &Tenant) -> String {
 }
 
 /// A sentence on the effect of more and of less memory for all tenants.
-fn sizes(report: &Report) -> Vec<String> {
+pub fn more_or_less(report: &Report) -> Vec<String> {
     let divided = report.server.divided;
     let limit = report.server.maxmemory;
     let step = match limit {

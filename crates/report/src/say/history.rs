@@ -97,16 +97,12 @@ fn beside_undivided(report: &Report) -> Option<String> {
             "wait about as long as now: the difference is below {} per second",
             wait(1e3 * band)
         ),
-        ms if ms > 0.0 => format!(
-            "wait {} per second longer, give or take {}",
-            wait(1e3 * ms),
-            wait(1e3 * band)
-        ),
-        ms => format!(
-            "wait {} per second less, give or take {}",
-            wait(-1e3 * ms),
-            wait(1e3 * band)
-        ),
+        ms if ms > 0.0 => {
+            format!("wait {} per second longer, give or take {}", wait(1e3 * ms), wait(1e3 * band))
+        }
+        ms => {
+            format!("wait {} per second less, give or take {}", wait(-1e3 * ms), wait(1e3 * band))
+        }
     };
     Some(format!(
         "By the curves of the tenants, one undivided LRU cache would hold {}, and clients would \

@@ -15,7 +15,7 @@ mod tenants;
 mod tests;
 mod why;
 
-pub use advise::{advise, summary};
+pub use advise::{advise, more_or_less, summary};
 pub use curve::curve;
 pub use history::{claimed, history, lately as pilot, measured};
 pub use memory::memory;
