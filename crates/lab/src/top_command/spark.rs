@@ -9,6 +9,16 @@ use super::look::TenantRow;
 /// Values whose range is a smaller share of the highest one make a level line.
 const RANGE_MIN: f64 = 0.05;
 
+/// The values as `count` means of groups at most, so that a narrow chart shows the whole past.
+pub(super) fn coarse(values: &[f64], count: usize) -> Vec<f64> {
+    let each = values.len().div_ceil(count.max(1)).max(1);
+    // The newest group is whole; the oldest may be smaller.
+    let groups = values.rchunks(each).map(|group| group.iter().sum::<f64>() / group.len() as f64);
+    let mut means: Vec<f64> = groups.collect();
+    means.reverse();
+    means
+}
+
 /// The last values as a line of dots, two to a cell; the newest stands to the right.
 pub(super) fn spark(values: &[f64], cells: usize) -> String {
     /// The dots of the left and right column of a cell, from the bottom.
@@ -69,6 +79,13 @@ mod tests {
         assert_eq!(spark(&[0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0], 2), "⡠⠊", "a rise");
         assert_eq!(spark(&[0.0, 1.0], 1), "⡸", "a step has no holes");
         assert_eq!(spark(&[9.0, 9.0, 0.0, 1.0], 1), "⡸", "the last two");
+    }
+
+    #[test]
+    fn a_narrow_chart_has_the_whole_past() {
+        assert_eq!(coarse(&[1.0, 2.0, 4.0, 6.0, 8.0], 3), [1.0, 3.0, 7.0]);
+        assert_eq!(coarse(&[1.0, 2.0], 9), [1.0, 2.0]);
+        assert!(coarse(&[], 3).is_empty());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::look::{Past, TenantRow};
 use super::order::Order;
-use super::spark::{bar, spark};
+use super::spark::{bar, coarse, spark};
 use ::report::words::{count, percent, size, wait};
 use ratatui::layout::Constraint;
 use ratatui::style::{Style, Stylize};
@@ -104,12 +104,12 @@ pub(super) fn table<'a>(
             right(row.used.map_or_else(none, size)),
             right(row.reads_per_s.map_or_else(none, |reads| count(reads as u64))),
             right(row.miss_ratio.map_or_else(none, percent)),
-            Cell::from(spark(misses, widths.spark.max(9).into())).yellow(),
+            Cell::from(over_time(misses, widths.spark.max(9))).yellow(),
             right(row.wait_ms_per_s.map_or_else(none, |ms| wait(1e3 * ms))),
             right(row.penalty_us.map_or_else(none, wait)),
         ];
         if widths.waiting > 0 {
-            cells.insert(7, Cell::from(spark(waits, widths.waiting.into())).magenta());
+            cells.insert(7, Cell::from(over_time(waits, widths.waiting)).magenta());
         }
         if widths.has_items {
             cells.push(right(row.items.map_or_else(none, count)));
@@ -124,6 +124,12 @@ pub(super) fn table<'a>(
     Table::new(cells, constraints)
         .header(Row::new(heads).bold())
         .row_highlight_style(Style::new().reversed())
+}
+
+/// The whole past in `cells`.
+fn over_time(values: &[f64], cells: u16) -> String {
+    let cells = usize::from(cells);
+    spark(&coarse(values, 2 * cells), cells)
 }
 
 /// A name of at most `letters`: a longer one loses its middle, because names often differ at the

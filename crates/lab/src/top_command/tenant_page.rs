@@ -2,7 +2,7 @@
 //! what would help.
 
 use super::look::{Past, TenantRow};
-use super::spark::bar;
+use super::spark::{bar, coarse};
 use ::report::words::{count, percent, quoted, size, wait, wrap};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -24,7 +24,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, row: &TenantRow, most: u64
     frame.render_widget(Paragraph::new(figures(row, most)), head);
     if chart > 0 {
         let halves = [Constraint::Percentage(50), Constraint::Percentage(50)];
-        let [left, right] = Layout::horizontal(halves).areas(charts);
+        let [left, right] = Layout::horizontal(halves).spacing(2).areas(charts);
         let yellow = Color::Yellow;
         draw_chart(frame, left, "misses", &past.misses, past.seconds, yellow, percent);
         let waiting = |ms: f64| wait(1e3 * ms);
@@ -69,6 +69,8 @@ fn draw_chart(
     colour: Color,
     show: impl Fn(f64) -> String,
 ) {
+    let all = values.len().saturating_sub(1) as f64 * seconds;
+    let values = coarse(values, usize::from(area.width / 2));
     let points: Vec<_> = values.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
     let highest = values.iter().copied().fold(0.0, f64::max).max(1e-6);
     let end = points.len().saturating_sub(1).max(1) as f64;
@@ -77,7 +79,7 @@ fn draw_chart(
         .graph_type(GraphType::Line)
         .style(Style::new().fg(colour))
         .data(&points);
-    let ago = ::report::words::span((end * seconds).round() as u64);
+    let ago = ::report::words::span(all.round() as u64);
     let x = Axis::default().bounds([0.0, end]).labels([format!("{ago} ago"), "now".to_owned()]);
     let y = Axis::default().bounds([0.0, highest]).labels(["0".to_owned(), show(highest)]);
     let block = Block::new().title(title.to_owned().bold());
