@@ -13,6 +13,7 @@ use anyhow::{Context, bail};
 use load::Place;
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
+use wire::resp::Reply;
 
 /// Columns of the output.
 const COLUMNS: usize = 80;
@@ -38,7 +39,8 @@ pub(super) fn run(
         return Ok(());
     }
     for (finding, remedy) in proposals {
-        println!("{}", shown(&first, &finding, &remedy));
+        let old = present(&remedy, |name| get(&mut server, name))?;
+        println!("{}", shown(&finding, &remedy, &old));
         if !is_accepted && !asked()? {
             println!("Not set.\n");
             continue;
@@ -48,7 +50,7 @@ pub(super) fn run(
         let words: Vec<&str> = ["CONFIG", "SET"].into_iter().chain(words).collect();
         server.text(&words)?;
         println!("Set. CONFIG REWRITE writes it into the configuration file. To undo it:");
-        println!("  {}\n", command(&present(&first, &remedy)));
+        println!("  {}\n", command(&old));
         println!("{}\n", outcome(&mut server, before, wait_s)?);
     }
     Ok(())
@@ -69,31 +71,47 @@ fn proposals(report: &Report, tenant: Option<&str>) -> Vec<(Finding, Remedy)> {
         .collect()
 }
 
-/// The same settings with their present values.
-fn present(report: &Report, remedy: &Remedy) -> Remedy {
-    let server = &report.server;
-    let line = |value: &str| {
-        let name = value.split(' ').next().unwrap_or_default();
-        report.tenant(name).and_then(|tenant| tenant.line.clone())
-    };
-    let value = |(name, value): &(String, String)| {
-        let present = match name.as_str() {
-            "maxmemory" => server.maxmemory.to_string(),
-            "maxmemory-policy" => server.policy.clone(),
-            "recipe" => server.recipe.clone(),
-            _ => line(value).unwrap_or_default(),
+/// The same settings with their present values. Of the lines of all tenants, the one for the tenant
+/// that the new line names.
+fn present(
+    remedy: &Remedy,
+    mut get: impl FnMut(&str) -> anyhow::Result<String>,
+) -> anyhow::Result<Remedy> {
+    let mut all = vec![];
+    for (name, new) in remedy {
+        let old = get(name)?;
+        let tenant = new.split(' ').next().unwrap_or_default();
+        let is_own = |line: &&str| line.split(' ').next() == Some(tenant);
+        let old = match name.as_str() {
+            "tenant" => old.lines().find(is_own).unwrap_or_default().to_owned(),
+            _ => old,
         };
-        (name.clone(), present)
-    };
-    remedy.iter().map(value).collect()
+        all.push((name.clone(), old));
+    }
+    Ok(all)
+}
+
+/// The value of a setting.
+fn get(server: &mut Control, name: &str) -> anyhow::Result<String> {
+    server.link.put(&["CONFIG", "GET", name]);
+    server.link.flush()?;
+    let text = |reply: &Reply<'_>| Some(String::from_utf8_lossy(reply.as_bytes()?).into_owned());
+    let value = server.link.reply(|reply| match reply {
+        Reply::Array(pair) => text(pair.get(1)?),
+        Reply::Map(pairs) => text(&pairs.first()?.1),
+        _ => None,
+    })?;
+    value.with_context(|| format!("the server does not tell {name}: CONFIG GET needs that right"))
 }
 
 /// The finding, its evidence, and the difference that it proposes.
-fn shown(report: &Report, finding: &Finding, remedy: &Remedy) -> String {
+fn shown(finding: &Finding, remedy: &Remedy, old: &Remedy) -> String {
     let whose = finding.tenant.as_ref().map_or_else(String::new, |name| format!("{name} "));
-    let text = format!("{whose}{} {} {}", finding.says, finding.evidence, finding.todo);
-    let mut lines = wrap(&text, COLUMNS, 0);
-    for ((name, new), (_, old)) in remedy.iter().zip(present(report, remedy)) {
+    // A proposal that is only a command stands below as the difference.
+    let todo = if finding.todo == command(remedy) { "" } else { &finding.todo };
+    let text = format!("{whose}{} {} {todo}", finding.says, finding.evidence);
+    let mut lines = wrap(text.trim_end(), COLUMNS, 0);
+    for ((name, new), (_, old)) in remedy.iter().zip(old) {
         lines.push(format!("- {name} {old}"));
         lines.push(format!("+ {name} {new}"));
     }
@@ -151,22 +169,23 @@ fn told(change: &Change) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ::report::{Effect, Fared, Server, Tenant};
+    use ::report::{Effect, Fared};
 
     #[test]
     fn the_difference_is_shown_and_can_be_undone() {
-        let line = Some("jobs match prefix jobs: min 1mb".to_owned());
-        let tenant = Tenant { name: "jobs".into(), line, ..Tenant::default() };
-        let server =
-            Server { maxmemory: 1 << 20, policy: "allkeys-lru".into(), ..Server::default() };
-        let report = Report { server, tenants: vec![tenant], ..Report::default() };
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let new = vec![
             pair("tenant", "jobs match prefix jobs: min 43mb"),
             pair("maxmemory-policy", "auto"),
             pair("maxmemory", "9mb"),
         ];
-        let text = shown(&report, &Finding { says: "misses.".into(), ..Finding::default() }, &new);
+        let known = |name: &str| match name {
+            "tenant" => "web match db 1\njobs match prefix jobs: min 1mb",
+            "maxmemory" => "1048576",
+            _ => "allkeys-lru",
+        };
+        let old = present(&new, |name| Ok(known(name).to_owned())).unwrap();
+        let text = shown(&Finding { says: "misses.".into(), ..Finding::default() }, &new, &old);
         for line in [
             "- tenant jobs match prefix jobs: min 1mb",
             "+ tenant jobs match prefix jobs: min 43mb",
@@ -178,7 +197,7 @@ mod tests {
             assert!(text.lines().any(|one| one == line), "{line} is missing from\n{text}");
         }
         assert_eq!(
-            command(&present(&report, &new)),
+            command(&old),
             "CONFIG SET tenant \"jobs match prefix jobs: min 1mb\" maxmemory-policy allkeys-lru \
              maxmemory 1048576"
         );

@@ -1,8 +1,10 @@
 //! LARDER ADVISE under load: each tenant has one fault, and the server finds it.
 
 use crate::client::Client;
-use crate::process::{Server, serve};
+use crate::process::{Server, larder, serve};
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// The kinds of findings, by tenant; findings about the whole cache are under "".
@@ -133,4 +135,30 @@ fn refused_writes_are_told() {
     client.ask_all((0..60).map(|key| format!("SET {key} {value}")));
     let kinds = ["refused_writes", "loop_off"].map(str::to_owned).to_vec();
     assert_eq!(found(&mut client), BTreeMap::from([(String::new(), kinds)]));
+}
+
+/// `larder advise --apply` shows the difference, asks, and sets what the user accepts.
+#[test]
+fn advice_is_applied_when_the_user_says_so() {
+    let server = serve("--maxmemory 100mb --maxmemory-policy allkeys-lru");
+    let mut client = Client::new(server.addr());
+    let url = format!("redis://{}", server.addr());
+    let mut policy = |answer: &str| {
+        let words = format!("advise {url} --apply --wait 0");
+        let mut advise =
+            larder(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        advise.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
+        let output = advise.wait_with_output().unwrap();
+        assert!(output.status.success());
+        let text = String::from_utf8(output.stdout).unwrap();
+        for line in ["- maxmemory-policy allkeys-lru", "+ maxmemory-policy auto"] {
+            assert!(text.lines().any(|one| one == line), "{line} is missing from\n{text}");
+        }
+        (client.ask("CONFIG GET maxmemory-policy"), text)
+    };
+    let (kept, _) = policy("n\n");
+    assert!(kept.contains("allkeys-lru"), "{kept}");
+    let (set, text) = policy("y\n");
+    assert!(set.contains("auto"), "{set}");
+    assert!(text.contains("CONFIG SET maxmemory-policy allkeys-lru recipe auto"), "{text}");
 }
