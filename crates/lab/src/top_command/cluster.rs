@@ -91,14 +91,16 @@ fn sum(looks: Vec<(String, Look)>, silent: &[String]) -> Look {
         }
         for row in look.rows {
             let waits = row.wait_ms_per_s.unwrap_or_default();
-            let row = TenantRow { why: on(&name, row.why), ..row };
+            // The screen remembers the looks at the whole cluster.
+            let row = TenantRow { why: on(&name, row.why), past: None, ..row };
             let Some(at) = all.rows.iter().position(|known| known.name == row.name) else {
                 longest.push(waits);
                 all.rows.push(row);
                 continue;
             };
-            let why = if waits > longest[at] { &row.why } else { &all.rows[at].why };
-            all.rows[at] = TenantRow { why: why.clone(), ..both(&all.rows[at], &row) };
+            let told = if waits > longest[at] { &row } else { &all.rows[at] };
+            let TenantRow { why, advice, hot_keys, .. } = told.clone();
+            all.rows[at] = TenantRow { why, advice, hot_keys, ..both(&all.rows[at], &row) };
             longest[at] = longest[at].max(waits);
         }
     }
@@ -140,8 +142,26 @@ fn both(known: &TenantRow, more: &TenantRow) -> TenantRow {
         miss_ratio: Some(ratio).filter(|ratio| is_known && ratio.is_finite()),
         penalty_us: cost.filter(|cost| cost.is_finite()).or(known.penalty_us).or(more.penalty_us),
         wait_ms_per_s: add(known.wait_ms_per_s, more.wait_ms_per_s),
-        why: vec![],
+        causes: causes(known, more),
+        ..TenantRow::default()
     }
+}
+
+/// The causes of a tenant's misses on several nodes and on one more, as shares of all its reads.
+fn causes(known: &TenantRow, more: &TenantRow) -> Vec<(String, f64)> {
+    let reads = |row: &TenantRow| row.reads_per_s.unwrap_or_default();
+    let all = reads(known) + reads(more);
+    let mut sum: Vec<(String, f64)> = vec![];
+    for row in [known, more] {
+        for (cause, share) in &row.causes {
+            let share = if all > 0.0 { share * reads(row) / all } else { 0.0 };
+            match sum.iter_mut().find(|(name, _)| name == cause) {
+                Some((_, known)) => *known += share,
+                None => sum.push((cause.clone(), share)),
+            }
+        }
+    }
+    sum
 }
 
 #[cfg(test)]
@@ -157,6 +177,7 @@ mod tests {
             penalty_us: Some(us),
             wait_ms_per_s: Some(reads * ratio * us / 1e3),
             why: vec!["too little memory".to_owned()],
+            causes: vec![("evicted".to_owned(), ratio)],
             ..TenantRow::default()
         };
         Look { server: "valkey".into(), used, limit: 100, rows: vec![row], ..Look::default() }
@@ -178,6 +199,7 @@ mod tests {
         // 50 misses of 1 ms and 30 of 6 ms.
         assert_eq!((row.wait_ms_per_s, row.penalty_us), (Some(230.0), Some(2_875.0)));
         assert_eq!(row.why[0], "On b:2:", "clients wait longest there");
+        assert_eq!((row.causes.len(), (row.causes[0].1 * 1e6).round()), (1, 2e5));
         assert_eq!(all.server, "2 masters, valkey");
         assert!(all.lacks.unwrap().contains("c:3"));
     }
