@@ -2,8 +2,8 @@
 //!
 //! Each look lists the masters anew, so it follows a failover.
 
-use super::command::open;
 use super::look::{Look, Source, TenantRow};
+use super::source::open;
 use crate::nodes::{Master, masters};
 use anyhow::bail;
 use load::{Address, Place};

@@ -1,9 +1,9 @@
 //! The command: one look as text or JSON, or looks on the screen until the user ends it.
 
+use super::cluster;
 use super::look::{Look, Source};
 use super::screen::Screen;
-use super::{cluster, larder, memcached, module, redis};
-use crate::capture_command::{memcached as stock, redis::Control};
+use super::source::open;
 use anyhow::Context;
 use load::Place;
 use ratatui::crossterm::event::{
@@ -45,24 +45,6 @@ pub struct Args {
     /// terminal then selects no text
     #[arg(long)]
     mouse: bool,
-}
-
-pub(super) fn open(place: &Place) -> anyhow::Result<Box<dyn Source>> {
-    Ok(match place {
-        Place::Memcached(address) => {
-            Box::new(memcached::Memcached::new(stock::Control::connect(address)?))
-        }
-        Place::Redis(address) => {
-            let mut server = Control::connect(address)?;
-            if server.info()?.contains_key("larder_version") {
-                Box::new(larder::Larder::new(server))
-            } else if server.has_module()? {
-                Box::new(module::Module(server))
-            } else {
-                Box::new(redis::Redis::new(server))
-            }
-        }
-    })
 }
 
 /// The look that `larder top --json` prints of the server at `url`. Rates take two looks, `every`

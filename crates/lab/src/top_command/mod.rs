@@ -14,6 +14,7 @@ mod module;
 mod order;
 mod redis;
 mod screen;
+mod source;
 mod spark;
 mod table;
 mod tenant_page;
