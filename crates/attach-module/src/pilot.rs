@@ -136,6 +136,10 @@ fn run(exchange: &Exchange) {
             let mut attached =
                 Attached { exchange, look: &look, now, samples, models, step: &mut step };
             ended = pilot.tick(&mut attached);
+            if !look.acts && learn::ranks(&recipe) {
+                // The miniatures behind the claim; acting needs none.
+                pilot.play(Micros(0));
+            }
             &*pilot
         });
         if let (true, Some(pilot), Some(step)) = (ended, pilot, &mut step)

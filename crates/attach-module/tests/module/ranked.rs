@@ -98,8 +98,18 @@ fn observing_with_auto_evicts_nothing() {
 /// Both tenants have the same reads; a fetch of the dear takes 25 ms.
 #[test]
 fn memory_goes_to_the_tenant_whose_misses_cost_more() {
+    dear_gets_more("\"dear match prefix dear:; cheap match prefix cheap:\"", 25);
+}
+
+/// Fetches take equally long, but one tenant's waiting weighs eight times as much.
+#[test]
+fn memory_goes_to_the_tenant_that_weighs_more() {
+    dear_gets_more("\"dear match prefix dear: weight 8; cheap match prefix cheap:\"", 3);
+}
+
+/// Plays two tenants until the first has far more memory. A fetch of the second takes 3 ms.
+fn dear_gets_more(tenants: &str, fetch_ms: u64) {
     let Some(path) = installed() else { return };
-    let tenants = "\"dear match prefix dear:; cheap match prefix cheap:\"";
     let server = Server::start(&path, &settings("24mb", tenants));
     let mut client = server.client();
     let mut step = 0;
@@ -120,7 +130,7 @@ fn memory_goes_to_the_tenant_whose_misses_cost_more() {
     let begun = Instant::now();
     loop {
         for _ in 0..25 {
-            read(&mut client, "dear", 25);
+            read(&mut client, "dear", fetch_ms);
             read(&mut client, "cheap", 3);
         }
         let used = ["dear", "cheap"].map(|tenant| number(&mut client, tenant, "used"));

@@ -8,6 +8,8 @@ use super::Attached;
 use super::load::{Load, Next, Random};
 use super::memcached::{even, stats};
 use crate::capture::Stranger;
+use base::{Access, Bytes};
+use policy::Cache;
 use std::time::Duration;
 
 /// Reads a second for each server.
@@ -71,6 +73,26 @@ fn etc(_: u64) -> Next {
             }
         }
     })
+}
+
+/// After the change of `all_grow` only keys of the new size are read. So the best sequence of moves
+/// gives that class every page at once. Its misses then are those of one LRU of all pages, by the
+/// same reads: hardly fewer than those of memcached's own mover.
+#[test]
+fn pages_cannot_give_more_where_all_values_grow() {
+    /// Items of a page in the class of 1 200 bytes: its chunks have 1 480.
+    const OF_A_PAGE: u64 = (1 << 20) / 1_480;
+    const READS: u64 = 480 * PER_S as u64;
+    let mut next = all_grow(0);
+    let pages = u64::from(MEMORY) * OF_A_PAGE;
+    let mut cache = Cache::new(&policy::parse("lru").unwrap(), Bytes(pages), 1);
+    for _ in 0..READS {
+        let (key, _) = next();
+        cache.access(&Access::get(key, 1));
+    }
+    let ratio = cache.stats().misses as f64 / READS as f64;
+    println!("with every page at once and for nothing, {:.1} % would miss", 100.0 * ratio);
+    assert!((0.41..0.44).contains(&ratio), "{ratio}");
 }
 
 fn moved(port: u16) -> u64 {
