@@ -1,6 +1,6 @@
 //! What a module that observes says that acting would save, and what acting then saves: recorded
-//! traces of several tenants, replayed at the same time to a server whose module observes and to one
-//! whose module acts.
+//! traces of several tenants, replayed at the same time to a server whose module observes and to
+//! one whose module acts.
 
 use super::mix::{Tenant, lines, play};
 use super::{Client, FORM, start, words};

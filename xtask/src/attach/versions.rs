@@ -1,8 +1,8 @@
 //! The module's tests on several servers, as a table: a row for each server, a column for each file
 //! of tests.
 //!
-//! The tests look for `redis-server` in PATH. So each server in turn has this name, in a folder that
-//! comes first.
+//! The tests look for `redis-server` in PATH. So each server in turn has this name, in a folder
+//! that comes first.
 
 use super::FORM;
 use anyhow::{Context, Result, ensure};
