@@ -203,7 +203,7 @@ impl Room {
             }
         }
         for &(hash, addr) in &lot.hot {
-            self.make_plain(contents, around, lot.of.tenant, (hash, addr));
+            make_plain(contents, around, lot.of.tenant, (hash, addr));
         }
         for _ in 0..FREED_MAX {
             let pages = &contents.tenant(lot.of.tenant).pages;
@@ -246,23 +246,22 @@ impl Room {
         around.budget.memory.take_back(freed);
         contents.has_chunk(of.tenant, bytes) || add_page(contents, around, of.tenant, bytes)
     }
+}
 
-    /// Stores the plain value of a compressed item, if that needs no eviction.
-    fn make_plain(
-        &self,
-        contents: &mut Contents,
-        around: &Around<'_>,
-        at: TenantId,
-        (hash, addr): (u64, usize),
-    ) {
-        let Some(place) = contents.tenant(at).table.find_address(hash, addr) else { return };
-        let item = contents.tenant(at).table.get(place);
-        let Some(Ok(plain)) = contents.plain(at, item) else { return };
-        let bytes = item.contents() - item.value().len() as u64 + plain.len() as u64;
-        if contents.has_chunk(at, bytes) || add_page(contents, around, at, bytes) {
-            let freed = contents.put_form(at, (place, hash), &plain, false);
-            around.budget.memory.take_back(freed);
-        }
+/// Stores the plain value of a compressed item, if that needs no eviction.
+fn make_plain(
+    contents: &mut Contents,
+    around: &Around<'_>,
+    at: TenantId,
+    (hash, addr): (u64, usize),
+) {
+    let Some(place) = contents.tenant(at).table.find_address(hash, addr) else { return };
+    let item = contents.tenant(at).table.get(place);
+    let Some(Ok(plain)) = contents.plain(at, item) else { return };
+    let bytes = item.contents() - item.value().len() as u64 + plain.len() as u64;
+    if contents.has_chunk(at, bytes) || add_page(contents, around, at, bytes) {
+        let freed = contents.put_form(at, (place, hash), &plain, false);
+        around.budget.memory.take_back(freed);
     }
 }
 
@@ -311,11 +310,8 @@ fn lot(
         let offer = Offer { tenant: of.tenant, len, is_compressed, facts, head, classes };
         match judge.judge(&offer) {
             None => {}
-            Some(_) if is_compressed => {
-                if lot.hot.len() < PLAIN_MAX {
-                    lot.hot.push((met.hash, met.addr));
-                }
-            }
+            Some(_) if is_compressed && lot.hot.len() >= PLAIN_MAX => {}
+            Some(_) if is_compressed => lot.hot.push((met.hash, met.addr)),
             Some(facts) => {
                 let from = lot.values.len();
                 lot.values.extend_from_slice(item.value());

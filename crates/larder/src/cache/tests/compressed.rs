@@ -14,7 +14,7 @@ fn document(n: u64) -> Vec<u8> {
 
 /// Entries held after reads of many keys, each of whose misses costs 50 ms.
 fn held(compressed: bool) -> (u64, u64) {
-    let builder = cache(2 << 20).cost(|_, _| Duration::from_millis(50));
+    let builder = cache(1 << 20).cost(|_, _| Duration::from_millis(50));
     let cache = if compressed { builder.compressed() } else { builder }.build().unwrap();
     let mut prng = Prng::new(5);
     for step in 0..60_000u64 {
