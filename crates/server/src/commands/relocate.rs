@@ -67,7 +67,8 @@ struct Held {
 /// The contents of a key for a write to `to`; an error if there is no room for them.
 fn held(call: &Call<'_>, key: &Key<'_>, to: &Key<'_>) -> Result<Option<Held>, Failure> {
     let store = &call.server.store;
-    let len = store.glance(key, call.now, Item::value_len).unwrap_or(0);
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
+    let len = store.glance(key, call.now, |item| item.value_len()).unwrap_or(0);
     // The check comes before the copy, so a refused command takes no memory.
     room(call, to, len).check(0, len)?;
     Ok(store.peek(key, call.now, |item| Held {
