@@ -175,10 +175,11 @@ impl Room {
         around: &Around<'_>,
         lot: &Lot,
         shrunk: &[Shrunk],
+        credit: &mut i64,
         now: Now,
     ) -> usize {
         let want = RoomRequest { tenant: Some(lot.of.tenant), own: true, pinned: 0, now };
-        let (mut moved, mut may_evict) = (0, true);
+        let mut moved = 0;
         for (item, shrunk) in lot.items.iter().zip(shrunk) {
             let find = |contents: &Contents| find(contents, lot, item);
             match shrunk {
@@ -190,7 +191,7 @@ impl Room {
                 }
                 Shrunk::To(stored) => {
                     let bytes = item.head + stored.len() as u64;
-                    if !self.has_chunk_for(contents, around, lot.of, bytes, &want, &mut may_evict) {
+                    if !self.has_chunk_for(contents, around, lot.of, bytes, &want, credit) {
                         break;
                     }
                     // The evictions may have moved it.
@@ -199,6 +200,7 @@ impl Room {
                     let freed = contents.put_form(lot.of.tenant, at, stored, true);
                     around.budget.memory.take_back(freed);
                     moved += 1;
+                    *credit += lot.saved(item, stored.len()) as i64;
                 }
             }
         }
@@ -222,7 +224,7 @@ impl Room {
 
     /// Ensures that there is a chunk for `bytes` bytes of contents: a free one, one of a new page
     /// in free memory, or one in a page that the lot's class no longer needs. At last a page is
-    /// evicted, once for a lot: the lot frees more than that.
+    /// evicted, on credit: only if the items so far saved as many bytes as were evicted for them.
     fn has_chunk_for(
         &mut self,
         contents: &mut Contents,
@@ -230,7 +232,7 @@ impl Room {
         of: SizeClass,
         bytes: u64,
         want: &RoomRequest,
-        may_evict: &mut bool,
+        credit: &mut i64,
     ) -> bool {
         if contents.has_chunk(of.tenant, bytes) || add_page(contents, around, of.tenant, bytes) {
             return true;
@@ -240,8 +242,9 @@ impl Room {
         if of.class != pages.classes().large() && pages.fits_a_page_less(of.class) {
             freed += self.take_page(contents, of, want);
         }
-        if freed.is_nothing() && std::mem::take(may_evict) {
+        if freed.is_nothing() && *credit >= 0 {
             freed += self.evict_page(contents, want);
+            *credit -= freed.bytes() as i64;
         }
         around.budget.memory.take_back(freed);
         contents.has_chunk(of.tenant, bytes) || add_page(contents, around, of.tenant, bytes)

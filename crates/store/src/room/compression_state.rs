@@ -32,6 +32,8 @@ pub(crate) struct Walk {
     pub(crate) position: Position,
     /// Items that changed their form in this walk.
     pub(crate) changed: usize,
+    /// Bytes that compressed items saved, without those evicted for them.
+    pub(crate) credit: i64,
     /// The shard's count of accesses before which no walk begins.
     pub(crate) rests_until: u64,
 }

@@ -184,7 +184,8 @@ impl Store {
                 let is_few = walk.changed < items / FEW + 1;
                 let rests = if is_few { items as u64 / REST } else { 0 };
                 let rests_until = contents.clock.tick + rests;
-                *walk = Walk { position: Position::default(), changed: 0, rests_until };
+                let credit = walk.credit.min(0);
+                *walk = Walk { position: Position::default(), changed: 0, credit, rests_until };
                 let sets = |of: &TenantShard| of.counters.sets * self.shards.len() as u64;
                 try_again(known, contents.tenants.iter().map(sets));
             }
@@ -195,8 +196,8 @@ impl Store {
         if !lot.is_empty() {
             let mut shard = self.shards[at].write_drained();
             let (contents, room) = shard.parts();
-            let moved = room.put_lot(contents, &self.around(), &lot, &shrunk, now);
-            worker.walks[at].changed += moved;
+            let Walk { changed, credit, .. } = &mut worker.walks[at];
+            *changed += room.put_lot(contents, &self.around(), &lot, &shrunk, credit, now);
         }
         self.end_sampling(worker, now);
         true

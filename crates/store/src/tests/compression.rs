@@ -108,6 +108,23 @@ fn noise_stays_plain() {
     assert!(with.abs_diff(without) * 20 < without, "{with} and {without}");
 }
 
+/// Values of many lengths, of which a quarter of the bytes are redundant.
+fn dense(n: u64, _: u64) -> Vec<u8> {
+    let mut prng = Prng::new(n);
+    let len = 100 + prng.below(3_000);
+    let byte = |at| if at % 4 == 0 { b'.' } else { prng.below(256) as u8 };
+    (0..len).map(byte).collect()
+}
+
+/// A page that is evicted to make room for compressed items must be worth it.
+#[test]
+fn a_small_cache_of_values_that_hardly_shrink_misses_no_more() {
+    let no = store(2 << 20, Compression::No, 1.0);
+    let auto = store(2 << 20, Compression::Auto, 0.0);
+    let [without, with] = [&no, &auto].map(|store| misses(store, 4_000, dense));
+    assert!(with * 10 < without * 11, "{with} of {without}, {:?}", auto.compression_stats(0));
+}
+
 #[test]
 fn a_high_weight_of_processor_time_compresses_less() {
     let items = |weight| {
