@@ -28,12 +28,10 @@ const HELD_OUT: usize = 4;
 /// Range of a dictionary's length.
 const BYTES_MIN: usize = 1 << 10;
 const BYTES_MAX: usize = 32 << 10;
-/// Memory of a dictionary for each byte of its length: both forms of zstd, with their tables.
-const FORMS: usize = 4;
 /// Samples are this many times as long as their dictionary, at least.
 const SAMPLED: usize = 8;
-/// A dictionary takes at most this part of its tenant's memory.
-const PART: u64 = 200;
+/// All dictionaries of a tenant take at most this part of its memory.
+pub(crate) const PART: u64 = 20;
 /// A dictionary must make values shorter by this factor to be kept.
 const GAIN: f64 = 0.95;
 
@@ -92,8 +90,8 @@ pub(crate) struct Sampled {
     pub(crate) ratio: f32,
 }
 
-/// Trains on samples of one octave, for a tenant with `held` bytes.
-pub(crate) fn train(octave: usize, samples: &[Vec<u8>], held: u64) -> Sampled {
+/// Trains on samples of one octave. A dictionary may take `most` bytes of memory.
+pub(crate) fn train(octave: usize, samples: &[Vec<u8>], most: u64) -> Sampled {
     let (mut trained, mut tests) = (vec![], vec![]);
     for (at, sample) in samples.iter().enumerate() {
         let into = if at % HELD_OUT == 0 { &mut tests } else { &mut trained };
@@ -108,11 +106,12 @@ pub(crate) fn train(octave: usize, samples: &[Vec<u8>], held: u64) -> Sampled {
     };
     let without = stored(None);
     let sampled: usize = trained.iter().map(|value| value.len()).sum();
-    let affordable = (held / PART) as usize / FORMS;
-    let len = BYTES_MAX.min(affordable).min(sampled / SAMPLED);
+    let len = BYTES_MAX.min(most as usize).min(sampled / SAMPLED);
     let dictionary = (octave < WITHOUT && len >= BYTES_MIN)
         .then(|| Dictionary::trained(&trained, len))
-        .flatten();
+        .flatten()
+        // zstd's tables take several times the length of a short dictionary.
+        .filter(|dictionary| dictionary.bytes() <= most);
     let with = dictionary.as_ref().map(|known| stored(Some(known)));
     let share = |bytes: usize| bytes as f32 / plain.max(1) as f32;
     match with.filter(|&with| (with as f64) < GAIN * without as f64) {
@@ -178,7 +177,7 @@ mod tests {
     fn documents_get_a_dictionary_and_noise_gets_none() {
         let shown = train(0, &documents(0), 100 << 20);
         assert!(shown.dictionary.is_some() && shown.ratio < 0.5, "{shown:?}");
-        let shown = train(0, &documents(0), 100 << 10);
+        let shown = train(0, &documents(0), 10 << 10);
         assert!(shown.dictionary.is_none(), "a small tenant pays for none");
         let mut prng = Prng::new(1);
         let noise = |_| (0..200).map(|_| prng.below(256) as u8).collect();

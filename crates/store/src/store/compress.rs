@@ -10,7 +10,7 @@ use crate::bytes::config::{Compression, CompressionSettings};
 use crate::compression::codec::{compress, decompress};
 use crate::compression::decision::Facts;
 use crate::compression::dictionary::{Dictionaries, Dictionary};
-use crate::compression::octaves::{Octave, SAMPLES_MIN, State, octave, train};
+use crate::compression::octaves::{Octave, PART, SAMPLES_MIN, State, octave, train};
 use crate::room::compress::{Judge, Lot, Offer, Picked, Shrunk};
 use crate::room::compression_state::{Known, Position, Sampling, Walk, Worker};
 use crate::sync::shim::lock;
@@ -264,7 +264,9 @@ impl Store {
             return;
         }
         let stats = self.tenant_stats(done.tenant);
-        let sampled = train(done.octave, &done.values, stats.used.0);
+        let held = worker.tenants[usize::from(done.tenant)].dictionaries.bytes();
+        let most = (stats.used.0 / PART).saturating_sub(held);
+        let sampled = train(done.octave, &done.values, most);
         let number = sampled
             .dictionary
             .and_then(|dictionary| self.add_dictionary(worker, done.tenant, dictionary, now));
