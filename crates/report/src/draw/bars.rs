@@ -1,6 +1,6 @@
 //! Columns side by side, each with its name below and its value above: a histogram.
 
-use super::chart::Colour;
+use super::colour::Colour;
 use super::html::escape;
 use super::svg::{LETTER, TOP, extent, open};
 use std::fmt::Write;

@@ -1,6 +1,7 @@
 //! A chart of lines or of stacked areas: braille dots in the terminal (`plot.rs`), or the same
 //! series as inline SVG (`svg.rs`).
 
+use super::colour::Colour;
 use super::format::Format;
 use super::ticks;
 
@@ -18,31 +19,6 @@ pub struct Series {
     pub colour: Option<Colour>,
     /// Whether the line is dashed.
     pub is_dashed: bool,
-}
-
-/// The colour of a series. A colour has one meaning on all charts of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Colour {
-    /// One of the colours of lines, for things of one kind: tenants, policies, models.
-    Line(usize),
-    /// The colour of a cause of misses, by the order of [`base::Cause::ALL`].
-    Cause(usize),
-    /// The colour of text, for the present state.
-    Ink,
-    /// A pale colour, for a forecast or for all that has no colour of its own.
-    Soft,
-}
-
-impl Colour {
-    /// The colour as a value of CSS.
-    pub fn css(self) -> String {
-        match self {
-            Self::Line(at) => format!("var(--c{})", at % super::html::COLOURS),
-            Self::Cause(at) => format!("var(--k{at})"),
-            Self::Ink => "var(--ink)".to_owned(),
-            Self::Soft => "var(--soft)".to_owned(),
-        }
-    }
 }
 
 /// A vertical line at a place, with a sign at its upper end.
@@ -190,6 +166,10 @@ impl Chart {
         if !self.y.log && !is_far {
             y.0 = y.0.min(0.0);
         }
+        if !self.y.log && y == (0.0, 0.0) {
+            // A line of zeros lies on the axis.
+            y.1 = 1.0;
+        }
         for (low, high) in [&mut x, &mut y].map(|range| (&mut range.0, &mut range.1)) {
             if *high - *low <= f64::EPSILON * high.abs() {
                 *low -= 0.5;
@@ -230,6 +210,16 @@ mod tests {
         let rows: Vec<&str> = text.lines().skip(2).take(8).collect();
         assert!(rows[0].ends_with('●'), "{text}");
         assert!(rows[7].contains("┤●"), "{text}");
+    }
+
+    /// A quantity that is zero all the time has no values below zero on its axis.
+    #[test]
+    fn zeros_lie_on_the_axis() {
+        let points = vec![(0.0, 0.0), (1.0, 0.0)];
+        let y = Axis::new("waiting", Format::Micros);
+        let chart = Chart { y, series: vec![Series::new("a", points)], ..Chart::default() };
+        let svg = chart.svg();
+        assert!(!svg.contains(">-") && svg.contains(">0 µs<"), "{svg}");
     }
 
     #[test]

@@ -6,9 +6,6 @@
 use super::{Chart, Table};
 use std::fmt;
 
-/// The number of line colours that the page defines, as `--c0` and so on.
-pub(super) const COLOURS: usize = 8;
-
 /// The style of a page.
 pub const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #667080;
@@ -26,7 +23,8 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
 figure { margin: 1.5rem 0; } svg { width: 100%; height: auto; color: var(--ink); }
 svg text { fill: var(--soft); font-size: 12px; } svg .title { fill: var(--ink); font-size: 14px;
   font-weight: 600; } svg .label { fill: var(--soft); font-size: 12px; font-weight: 400; }
-svg .ground { fill: transparent; } svg .grid { stroke: var(--line); } polyline { fill: none; stroke-width: 2; }
+svg .ground { fill: transparent; } svg .grid { stroke: var(--line); }
+polyline { fill: none; stroke-width: 2; }
 figcaption button { margin: 0 1rem .2rem 0; padding: 0; border: 0; background: none; color: inherit;
   font: inherit; font-size: .85rem; white-space: nowrap; cursor: pointer; }
 figcaption button.off { opacity: .35; text-decoration: line-through; }

@@ -5,6 +5,7 @@
 
 pub mod bars;
 pub mod chart;
+mod colour;
 pub mod format;
 pub mod html;
 mod names;
@@ -14,7 +15,8 @@ pub mod table;
 mod ticks;
 
 pub use bars::{Bar, Bars};
-pub use chart::{Axis, Chart, Colour, Mark, Series};
+pub use chart::{Axis, Chart, Mark, Series};
+pub use colour::Colour;
 pub use format::Format;
 pub use html::Page;
 pub use table::Table;

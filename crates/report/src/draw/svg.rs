@@ -6,8 +6,9 @@
 //! clicked, and writes into the legend what each line has at the moment under the pointer: lines
 //! carry the text of each point in `data-v`.
 
-use super::chart::{Chart, Colour, Frame};
-use super::html::{COLOURS, escape};
+use super::chart::{Chart, Frame};
+use super::colour::{COLOURS, Colour};
+use super::html::escape;
 use super::{names, ticks};
 use std::fmt::Write;
 

@@ -98,6 +98,6 @@ pub(super) fn policies(shown: &PageData<'_>) -> String {
         ]
     });
     out += &cards::table(shown, "", &columns, rows.collect());
-    out + "<p class=\"legend\">Waiting: the time that clients wait for misses, beside the policy in \
-           force, when the same sampled requests are replayed.</p>\n"
+    out + "<p class=\"legend\">Waiting: the time that clients wait for misses, beside the policy \
+           in force, when the same sampled requests are replayed.</p>\n"
 }

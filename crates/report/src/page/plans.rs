@@ -59,8 +59,8 @@ fn work(shown: &PageData<'_>) -> String {
     if forecasts.count > 0 {
         let _ = writeln!(
             out,
-            "<p>Its forecasts of miss ratios were off by {} in the median and by at most {} in 95 % \
-             of {}.</p>",
+            "<p>Its forecasts of miss ratios were off by {} in the median and by at most {} in \
+             95 % of {}.</p>",
             points(forecasts.median),
             points(forecasts.most),
             tenant_time(forecasts.count)
@@ -113,8 +113,8 @@ fn changes(shown: &PageData<'_>) -> String {
     let mut out = format!("<h2>Changes</h2>\n<p class=\"legend\">{SIGNS}.</p>\n");
     let plans = shown.history.changes().filter(|change| change.kind == ChangeKind::Plan).count();
     if plans == 0 && shown.report.is_steered() {
-        out += "<p>No plan has changed a budget or a policy; these are the changes of settings, load \
-                and misses.</p>\n";
+        out += "<p>No plan has changed a budget or a policy; these are the changes of settings, \
+                load and misses.</p>\n";
     }
     let columns = [
         text("when"),
@@ -158,6 +158,6 @@ fn changes(shown: &PageData<'_>) -> String {
         return out + "<p>Nothing has changed since the history began.</p>\n";
     }
     out += &cards::table(shown, "", &columns, rows);
-    out + "<p class=\"legend\">Promised: share of the waiting that the plan saves. Expected, actual: \
-           waiting as a share of the waiting without a cache.</p>\n"
+    out + "<p class=\"legend\">Promised: share of the waiting that the plan saves. Expected, \
+           actual: waiting as a share of the waiting without a cache.</p>\n"
 }

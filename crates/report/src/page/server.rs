@@ -75,7 +75,8 @@ fn own(shown: &PageData<'_>, process: &Process) -> String {
     let (mean, longest) = process.evicting_us;
     let _ = writeln!(
         out,
-        "<p>{} operations made room for themselves since the start: {} in the mean, {} at most.</p>",
+        "<p>{} operations made room for themselves since the start: {} in the mean, {} at \
+         most.</p>",
         count(process.evicting),
         wait(mean),
         wait(longest)

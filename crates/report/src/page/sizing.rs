@@ -38,7 +38,8 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     if present == 0 {
         return out
             + "<h1>Sizing</h1>\n<p>There is no memory limit: set one with <code>CONFIG SET \
-               maxmemory</code>. The pages of single tenants show their misses at other sizes.</p>\n";
+               maxmemory</code>. The pages of single tenants show their misses at other \
+               sizes.</p>\n";
     }
     let memory = tried(shown, present);
     let claims = claim::memory(report, memory);
@@ -110,7 +111,8 @@ fn slider(shown: &PageData<'_>, present: u64, memory: u64) -> String {
         "<form class=\"slider\" method=\"get\" action=\"/sizing\">{tenant}<label>Memory \
          <input type=\"range\" min=\"0\" max=\"{STEPS}\" value=\"{}\" data-present=\"{present}\" \
          data-steps=\"{STEPS}\" data-doublings=\"{DOUBLINGS}\" aria-label=\"memory\"></label> \
-         <label>MiB <input type=\"number\" name=\"mib\" min=\"1\" step=\"any\" value=\"{}\"></label>\n",
+         <label>MiB <input type=\"number\" name=\"mib\" min=\"1\" step=\"any\" value=\"{}\">\
+         </label>\n",
         step.clamp(0, STEPS),
         (memory as f64 / f64::from(1 << 20) * 10.0).round() / 10.0,
     );
@@ -183,8 +185,8 @@ fn of_tenant(shown: &PageData<'_>, tenant: &Tenant) -> String {
     out += &memory_for(shown, "/sizing", tenant);
     let _ = writeln!(
         out,
-        "<p>{name} would miss {}, and its clients would wait {} per second, give or take {}. Now it \
-         has {} and misses {}.{beyond}</p>",
+        "<p>{name} would miss {}, and its clients would wait {} per second, give or take {}. Now \
+         it has {} and misses {}.{beyond}</p>",
         with_band(Some(&misses)),
         wait(1e3 * waiting.ratio),
         wait(1e3 * waiting.band),

@@ -30,8 +30,8 @@ pub struct View {
     pub hide: Option<String>,
     /// Whether only pictures and figures are shown, for a screen on a wall.
     pub is_kiosk: bool,
-    /// The width of a chart in CSS pixels; 0 where it is not known. It belongs to the screen, and no
-    /// link has it.
+    /// The width of a chart in CSS pixels; 0 where it is not known. It belongs to the screen, and
+    /// no link has it.
     pub width: u32,
 }
 
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn a_query_is_the_whole_state() {
-        let query = "event=9&from=100&hide=a%0Ab&kiosk=1&memory=7&misses=5&sort=-misses&span=60&tenant=a%26b&to=200";
+        let query = "event=9&from=100&hide=a%0Ab&kiosk=1&memory=7&misses=5&sort=-misses&span=60&\
+                     tenant=a%26b&to=200";
         let view = View::of(query);
         assert_eq!(view.href("/x"), format!("/x?{}", query.replace('&', "&amp;")));
         assert_eq!(view.tenant.as_deref(), Some("a&b"));

@@ -2,39 +2,54 @@
 //! threads.
 
 use crate::facts::table::name_of;
-use crate::server::Server;
+use crate::server::Clients;
+use crate::services::stats::{CommandTotals, Stats, Totals};
+use crate::services::thread_times::ThreadTimes;
 use ::report::{CommandTimes, MemoryUse, Process, ThreadUse};
 use std::sync::atomic::{AtomicU64, Ordering};
+use store::Store;
+
+/// The parts of a server that know its process.
+pub(super) struct Parts<'a> {
+    pub(super) stats: &'a Stats,
+    pub(super) store: &'a Store,
+    pub(super) clients: &'a Clients,
+    pub(super) threads: &'a ThreadTimes,
+}
 
 /// The facts about this process, whose `resident` bytes hold `models` bytes of models and history.
-pub(super) fn process(server: &Server, resident: u64, models: u64) -> Process {
+pub(super) fn process(
+    parts: &Parts<'_>,
+    totals: &Totals,
+    clients_max: usize,
+    (resident, models): (u64, u64),
+) -> Process {
     let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
-    let totals = server.stats.since_start(server.counters());
-    let [commands_per_s, received, sent] = [0, 1, 2].map(|at| load(&server.stats.per_second[at]));
-    let pauses = server.store.pauses();
+    let [commands_per_s, received, sent] = [0, 1, 2].map(|at| load(&parts.stats.per_second[at]));
+    let pauses = parts.store.pauses();
     let mean = pauses.nanos as f64 / pauses.count.max(1) as f64;
-    let (query, output) = (&server.stats.query_limit_closed, &server.stats.output_limit_closed);
+    let (query, output) = (&parts.stats.query_limit_closed, &parts.stats.output_limit_closed);
     Process {
-        clients_max: server.view.now().settings.maxclients as u64,
+        clients_max: clients_max as u64,
         connections: totals.connections,
         refused_connections: totals.rejected_connections,
         cut: load(query) + load(output),
         commands_per_s,
         bytes_per_s: (received, sent),
-        commands: commands(server, &totals),
-        memory: memory(server, resident, models),
-        reserve: server.store.reserve().0,
-        threads: threads(server),
+        commands: commands(parts, totals),
+        memory: memory(parts, resident, models),
+        reserve: parts.store.reserve().0,
+        threads: threads(parts),
         evicting: pauses.count,
         evicting_us: (mean / 1e3, pauses.nanos_max as f64 / 1e3),
     }
 }
 
 /// The commands that were called, the one with the most time in total first.
-fn commands(server: &Server, totals: &crate::services::stats::Totals) -> Vec<CommandTimes> {
-    let timed = server.stats.latencies();
+fn commands(parts: &Parts<'_>, totals: &Totals) -> Vec<CommandTimes> {
+    let timed = parts.stats.latencies();
     let called = totals.commands.iter().enumerate().filter(|(_, c)| c.calls + c.rejected > 0);
-    let command = |(number, counted): (usize, &crate::services::stats::CommandTotals)| {
+    let command = |(number, counted): (usize, &CommandTotals)| {
         let number = number as u16;
         let calls = counted.calls.max(1) as f64;
         CommandTimes {
@@ -52,12 +67,12 @@ fn commands(server: &Server, totals: &crate::services::stats::Totals) -> Vec<Com
 }
 
 /// Resident memory by its use. The parts add up to resident memory: the last one is the rest.
-fn memory(server: &Server, resident: u64, models: u64) -> Vec<MemoryUse> {
-    let clients = server.clients.all();
+fn memory(parts: &Parts<'_>, resident: u64, models: u64) -> Vec<MemoryUse> {
+    let clients = parts.clients.all();
     let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
     let buffers: u64 = clients.iter().map(|one| load(&one.input) + load(&one.output)).sum();
-    let tables = server.store.table_bytes().0;
-    let data = server.store.used().0.saturating_sub(tables);
+    let tables = parts.store.table_bytes().0;
+    let data = parts.store.used().0.saturating_sub(tables);
     let parts = [
         ("data", data, "Items: keys, values and their metadata, with free chunks of their pages."),
         ("tables", tables, "The tables that find items, and the wheels that find expired ones."),
@@ -83,14 +98,13 @@ fn memory(server: &Server, resident: u64, models: u64) -> Vec<MemoryUse> {
 }
 
 /// The threads, those of clients first.
-fn threads(server: &Server) -> Vec<ThreadUse> {
+fn threads(parts: &Parts<'_>) -> Vec<ThreadUse> {
     let commands = |name: &str| {
         let number: usize = name.strip_prefix("worker-")?.parse().ok()?;
-        let worker = server.stats.workers.get(number)?;
+        let worker = parts.stats.workers.get(number)?;
         Some(worker.commands.iter().map(|command| command.calls.get()).sum())
     };
-    let mut all: Vec<_> = server
-        .observed
+    let mut all: Vec<_> = parts
         .threads
         .shown()
         .into_iter()

@@ -1,7 +1,7 @@
 //! The report: every fact that LARDER, the dashboard, `larder top` and the metrics show, gathered
 //! from the store, the pilot and the history.
 
-use super::process::process;
+use super::process::{Parts, process};
 use crate::server::{Server, View};
 use crate::services::published::Reports;
 use crate::services::published::{PilotSnapshot, SampleFacts};
@@ -120,7 +120,15 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
     for (tenant, saves) in report.tenants.iter_mut().zip(saves) {
         tenant.mib_saves_us = saves;
     }
-    report.process = Some(process(server, report.server.resident, report.server.models));
+    let parts = Parts {
+        stats: &server.stats,
+        store: &server.store,
+        clients: &server.clients,
+        threads: &server.observed.threads,
+    };
+    let totals = server.stats.since_start(server.counters());
+    let bytes = (report.server.resident, report.server.models);
+    report.process = Some(process(&parts, &totals, view.settings.maxclients, bytes));
     debug_assert_eq!(report.check(), Ok(()));
     report
 }
