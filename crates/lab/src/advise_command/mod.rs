@@ -16,8 +16,7 @@ pub use live::ask;
 #[derive(clap::Args, Debug)]
 #[command(after_help = offline::EXAMPLES)]
 pub struct Args {
-    /// A running Larder to ask, or a Redis or Valkey with its module:
-    /// redis://[user:password@]host[:port]
+    /// A running Larder, or a Redis or Valkey with its module: redis://[user:password@]host[:port]
     #[arg(value_name = "URL", conflicts_with = "from")]
     url: Option<String>,
     /// Node of a cluster of Larders, or of Redis or Valkey with the module: asks all masters, and
@@ -27,14 +26,13 @@ pub struct Args {
     /// Tenant to report on, instead of all
     #[arg(value_name = "NAME", requires = "url")]
     of: Option<String>,
-    /// Set what the Larder proposes about itself: shows each difference, asks, sets it, and prints
-    /// the figures before and after
+    /// Set what the Larder proposes, after asking, and print the figures before and after
     #[arg(long, requires = "url")]
     apply: bool,
     /// With --apply: set every proposal without asking
     #[arg(long, requires = "apply")]
     yes: bool,
-    /// With --apply: wait at most this long for the figures after a change
+    /// With --apply: longest wait for the figures after a change
     #[arg(long, value_name = "SECONDS", requires = "apply", default_value_t = 150)]
     wait: u64,
     #[command(flatten)]

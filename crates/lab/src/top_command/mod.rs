@@ -14,6 +14,8 @@ mod module;
 mod order;
 mod redis;
 mod screen;
+#[cfg(test)]
+mod screen_tests;
 mod source;
 mod spark;
 mod table;

@@ -326,6 +326,3 @@ impl Screen {
         lines
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! Screens of several sizes, as text.
 
-use super::super::look::TextPage;
-use super::*;
+use super::look::{Look, TenantRow, TextPage};
+use super::screen::Screen;
 
 fn row(name: &str, used: u64, misses: f64) -> TenantRow {
     TenantRow {
