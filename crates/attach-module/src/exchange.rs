@@ -99,7 +99,7 @@ pub(crate) struct PilotResults {
     pub(crate) state: String,
     /// Evictions by each side, if the module ranks keys.
     pub(crate) work: Option<Work>,
-    /// What acting would save, while the module observes.
+    /// The waiting that acting would save, while the module observes.
     pub(crate) claim: Option<Claim>,
     /// Keys that the rank learns from, and the bytes of what it learnt.
     pub(crate) watched: usize,

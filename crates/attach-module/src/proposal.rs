@@ -1,4 +1,4 @@
-//! What clients would wait if the module ranked keys, told while it only observes.
+//! The waiting of clients if the module ranked keys, told while it only observes.
 //!
 //! The pilot plays the sampled requests through a miniature with the rank and through one with the
 //! server's own policy, both of the present memory. The claim is the ratio of their waiting, with

@@ -1,6 +1,5 @@
-//! What a module that observes says that acting would save, and what acting then saves: recorded
-//! traces of several tenants, replayed at the same time to a server whose module observes and to
-//! one whose module acts.
+//! The saving that an observing module claims for acting, beside the saving of a module that acts:
+//! recorded traces of several tenants are replayed to both servers at the same time.
 
 use super::mix::{Tenant, lines, play};
 use super::{Client, FORM, start, words};

@@ -71,8 +71,8 @@ fn proposals(report: &Report, tenant: Option<&str>) -> Vec<(Finding, Remedy)> {
         .collect()
 }
 
-/// The same settings with their present values. Of the lines of all tenants, the one for the tenant
-/// that the new line names.
+/// The settings of a remedy with their present values. Of the lines of all tenants, the line for
+/// the tenant that the new line names.
 fn present(
     remedy: &Remedy,
     mut get: impl FnMut(&str) -> anyhow::Result<String>,

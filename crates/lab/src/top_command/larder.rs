@@ -1,6 +1,6 @@
 //! A Larder: its report holds everything that the screen shows.
 
-use super::look::{Look, Past, Source, TenantRow, TextPage};
+use super::look::{Look, Source, TenantRow, TextPage, Trend};
 use crate::capture_command::redis::Control;
 use crate::report::json;
 use ::report::finding::{self, Finding};
@@ -26,7 +26,7 @@ const EVERY: Duration = Duration::from_secs(2);
 pub(super) struct Larder {
     server: Control,
     /// The past of each tenant, and when it was read.
-    past: HashMap<String, Past>,
+    past: HashMap<String, Trend>,
     read: Option<Instant>,
 }
 
@@ -58,14 +58,14 @@ impl Larder {
 }
 
 /// The misses and the waiting at each point.
-fn past(points: &[Point]) -> Past {
+fn past(points: &[Point]) -> Trend {
     let mut steps: Vec<u32> =
         points.windows(2).map(|pair| pair[1].unix_s.saturating_sub(pair[0].unix_s)).collect();
     steps.sort_unstable();
     let seconds = f64::from(steps.get(steps.len() / 2).copied().unwrap_or(1).max(1));
     // The last point may not be over yet.
     let points = &points[..points.len().saturating_sub(usize::from(seconds > 1.0))];
-    Past {
+    Trend {
         misses: points.iter().map(|point| point.miss_ratio().unwrap_or_default()).collect(),
         waits: points.iter().map(|point| f64::from(point.wait_ms) / seconds).collect(),
         seconds,

@@ -53,12 +53,12 @@ pub(super) struct TenantRow {
     pub(super) hot_keys: Vec<(String, f64)>,
     /// Its past, if the server remembers it; otherwise the screen remembers its looks.
     #[serde(skip)]
-    pub(super) past: Option<Past>,
+    pub(super) past: Option<Trend>,
 }
 
 /// The misses and the waiting of a tenant over time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Past {
+pub(super) struct Trend {
     /// Its miss ratios.
     pub(super) misses: Vec<f64>,
     /// Its waiting, in milliseconds per second.

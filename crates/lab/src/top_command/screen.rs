@@ -3,7 +3,7 @@
 //! as the advice have one. All of it is shown from 80 columns and 24 lines up; a wide terminal
 //! shows more columns and longer charts.
 
-use super::look::{Look, Past, TenantRow};
+use super::look::{Look, TenantRow, Trend};
 use super::order::Order;
 use super::{table, tenant_page};
 use ::report::words::wrap;
@@ -38,7 +38,7 @@ enum Shown {
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     look: Look,
-    past: HashMap<String, Past>,
+    past: HashMap<String, Trend>,
     order: Order,
     is_reversed: bool,
     table: TableState,

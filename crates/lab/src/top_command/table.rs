@@ -1,6 +1,6 @@
 //! The table of tenants: its columns follow the width of the terminal.
 
-use super::look::{Past, TenantRow};
+use super::look::{TenantRow, Trend};
 use super::order::Order;
 use super::spark::{bar, coarse, spark};
 use ::report::words::{count, percent, size, wait};
@@ -50,7 +50,7 @@ impl Widths {
 /// The table, as wide as the terminal.
 pub(super) fn table<'a>(
     rows: &'a [TenantRow],
-    past: &HashMap<String, Past>,
+    past: &HashMap<String, Trend>,
     (order, is_reversed): (Order, bool),
     width: u16,
 ) -> Table<'a> {

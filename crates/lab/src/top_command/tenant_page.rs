@@ -1,7 +1,7 @@
 //! The page of one tenant: its figures, its misses and its waiting over time, why it misses, and
 //! what would help.
 
-use super::look::{Past, TenantRow};
+use super::look::{TenantRow, Trend};
 use super::spark::{bar, coarse};
 use ::report::words::{count, percent, quoted, size, wait, wrap};
 use ratatui::Frame;
@@ -17,7 +17,7 @@ const CHART: u16 = 9;
 const BAR: usize = 30;
 
 /// Draws the page.
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, row: &TenantRow, most: u64, past: &Past) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, row: &TenantRow, most: u64, past: &Trend) {
     let chart = if area.height >= 20 { CHART } else { 0 };
     let parts = [Constraint::Length(3), Constraint::Length(chart), Constraint::Min(0)];
     let [head, charts, text] = Layout::vertical(parts).areas(area);

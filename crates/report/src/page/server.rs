@@ -173,7 +173,7 @@ fn threads(shown: &PageData<'_>, threads: &[ThreadUse]) -> String {
     )
 }
 
-/// What left the cache, by tenant and cause, since the start.
+/// The items that left the cache, by tenant and cause, since the start.
 fn evictions(shown: &PageData<'_>) -> String {
     let columns = [
         text("tenant"),

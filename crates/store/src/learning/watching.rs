@@ -15,8 +15,8 @@
 //!
 //! Each shard remembers evicted keys, so that a key that returns keeps its birth and hits. From the
 //! time when evictions are near, it remembers as many keys as it has items, or as many as fit in
-//! another hundredth of its memory. If items are small, remembering more would cost them more memory
-//! than it gains.
+//! another hundredth of its memory. If items are small, remembering more would cost them more
+//! memory than it gains.
 //!
 //! Ages are in requests to a shard. They apply to other shards too, because each has approximately
 //! the same share of the requests.

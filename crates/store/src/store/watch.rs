@@ -124,8 +124,8 @@ impl Store {
     }
 
     /// Adjusts the number of evicted keys that each shard remembers: as many as it has items, at
-    /// most as many as fit in `bytes_max`, and none before evictions are near. During a restore, the
-    /// number of the earlier run stays.
+    /// most as many as fit in `bytes_max`, and none before evictions are near. During a restore,
+    /// the number of the earlier run stays.
     fn size_ghosts(&self, bytes_max: u64, now: Now) {
         let memory = &self.budget.memory;
         let is_near = memory.used() >= memory.limit() - memory.limit() / NEAR;
