@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// A file of an archive: its name, content and mode.
-pub(super) type Packed<'a> = (&'a str, &'a [u8], u32);
+pub(super) type Member<'a> = (&'a str, &'a [u8], u32);
 
 /// SHA-256 in hexadecimal digits.
 pub(super) fn digest(bytes: &[u8]) -> String {
@@ -15,10 +15,10 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 }
 
 /// A tar of files. The folders above each file come first.
-pub(super) fn tarred(files: &[Packed<'_>]) -> Result<Vec<u8>> {
+pub(super) fn tarred(files: &[Member<'_>]) -> Result<Vec<u8>> {
     let mut tar = tar::Builder::new(vec![]);
     let mut folders: Vec<&Path> = vec![];
-    let mut put = |name: &Path, bytes: &[u8], mode: u32, kind: tar::PackedType| {
+    let mut put = |name: &Path, bytes: &[u8], mode: u32, kind: tar::EntryType| {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(kind);
         header.set_mode(mode);
@@ -33,16 +33,16 @@ pub(super) fn tarred(files: &[Packed<'_>]) -> Result<Vec<u8>> {
         for folder in above.into_iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {
             if !folders.contains(&folder) {
                 folders.push(folder);
-                put(folder, &[], 0o755, tar::PackedType::Directory)?;
+                put(folder, &[], 0o755, tar::EntryType::Directory)?;
             }
         }
-        put(Path::new(name), bytes, *mode, tar::PackedType::Regular)?;
+        put(Path::new(name), bytes, *mode, tar::EntryType::Regular)?;
     }
     Ok(tar.into_inner()?)
 }
 
 /// A tar as [`tarred`] makes it, packed by gzip.
-pub(super) fn packed(files: &[Packed<'_>]) -> Result<Vec<u8>> {
+pub(super) fn packed(files: &[Member<'_>]) -> Result<Vec<u8>> {
     let mut out = GzEncoder::new(vec![], Compression::best());
     out.write_all(&tarred(files)?)?;
     Ok(out.finish()?)

@@ -10,7 +10,7 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
-use super::archive::{Packed, digest, packed, tarred};
+use super::archive::{Member, digest, packed, tarred};
 use super::{dist, root, target};
 use anyhow::{Context, Result};
 use oci_spec::image::{
@@ -46,7 +46,7 @@ fn write(folder: &Path, out: impl Write) -> Result<()> {
     };
     let (larder, lab) = (read("larder")?, read("larder-lab")?);
     let settings = fs::read(root().join("packaging/image/larder.conf"))?;
-    let files: &[Packed<'_>] = &[
+    let files: &[Member<'_>] = &[
         ("usr/local/bin/larder", &larder, 0o755),
         ("usr/local/bin/larder-lab", &lab, 0o755),
         ("etc/larder/larder.conf", &settings, 0o644),
@@ -83,7 +83,7 @@ fn write(folder: &Path, out: impl Write) -> Result<()> {
         (blob(&layer), &layer, 0o644),
         (blob(&manifest), &manifest, 0o644),
     ];
-    let files: Vec<Packed<'_>> =
+    let files: Vec<Member<'_>> =
         files.iter().map(|(name, bytes, mode)| (name.as_str(), bytes.as_slice(), *mode)).collect();
     let mut out = out;
     out.write_all(&tarred(&files)?)?;

@@ -6,7 +6,7 @@
 //! named; without a name they stay unsigned. A part whose tool is absent is skipped, with the
 //! command that installs the tool. The changelog must have a section for the version.
 
-use super::archive::{Packed, digest, packed};
+use super::archive::{Member, digest, packed};
 use super::{deb, dist, image, pages, root, sbom, target};
 use crate::{answers, run as run_line};
 use anyhow::{Context, Result, bail, ensure};
@@ -134,7 +134,7 @@ fn under(folder: &Path, name: &str) -> Result<Vec<File>> {
 }
 
 fn write_packed(path: &Path, files: &[File]) -> Result<()> {
-    let entries: Vec<Packed<'_>> =
+    let entries: Vec<Member<'_>> =
         files.iter().map(|file| (file.name.as_str(), &file.bytes[..], file.mode)).collect();
     Ok(fs::write(path, packed(&entries)?)?)
 }
