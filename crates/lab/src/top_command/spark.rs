@@ -40,8 +40,8 @@ pub(super) fn spark(values: &[f64], cells: usize) -> String {
             std::cmp::Ordering::Equal => level,
             std::cmp::Ordering::Greater => before - 1,
         });
-        for dot in from.min(level)..=from.max(level) {
-            codes[at / 2] |= DOTS[at % 2][dot];
+        for dot in &DOTS[at % 2][from.min(level)..=from.max(level)] {
+            codes[at / 2] |= dot;
         }
         before = Some(level);
     }

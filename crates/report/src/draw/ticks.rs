@@ -50,7 +50,7 @@ pub(super) fn marks(axis: &Axis, (low, high): (f64, f64), most: usize) -> Vec<(f
         let text = clock_time(at, utc_offset_s, step);
         let is_midnight = clock_time(at, utc_offset_s, 60.0) == "00:00";
         // The first mark of a day names the day, where a day begins within the axis.
-        let is_day = step >= 3_600.0 && step < 86_400.0 && is_midnight;
+        let is_day = (3_600.0..86_400.0).contains(&step) && is_midnight;
         (at, if is_day { clock_time(at, utc_offset_s, 86_400.0) } else { text })
     })
     .collect()

@@ -57,7 +57,7 @@ mod tests {
         let report = Report { tenants: vec![tenant], ..Report::default() };
         let typed = |todo: &str| {
             let (todo, tenant) = (todo.to_owned(), Some("jobs".to_owned()));
-            let finding = Finding { todo, tenant, ..Finding::default() };
+            let finding = Finding { tenant, todo, ..Finding::default() };
             remedy(&report, &finding).map(|remedy| command(&remedy))
         };
         assert_eq!(

@@ -65,6 +65,9 @@ pub(super) fn detail(shown: &PageData<'_>) -> String {
     out
 }
 
+/// The head of a column, and how it shows a figure.
+type Figure = (&'static str, fn(&Fared) -> String);
+
 /// What an event moved, what was claimed for it, and what was measured before and after.
 pub(super) fn effects(shown: &PageData<'_>, change: &Change) -> String {
     let mut out = String::new();
@@ -99,7 +102,7 @@ pub(super) fn effects(shown: &PageData<'_>, change: &Change) -> String {
         let name =
             effect.tenant.as_ref().map_or_else(|| "all".to_owned(), |name| link(shown, name));
         let _ = write!(out, "<tr><td>{name}</td>");
-        let figures: [(&str, fn(&Fared) -> String); 4] = [
+        let figures: [Figure; 4] = [
             ("reads/s", |fared| count(fared.reads_per_s as u64)),
             ("misses", |fared| percent(fared.miss_ratio)),
             ("waiting/s", |fared| wait(1e3 * fared.wait_ms_per_s)),

@@ -18,7 +18,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(report)));
     out += &work(shown);
     out += &moves(shown);
-    out += &format!("<div class=\"charts\">{}</div>\n", memory(shown, &lines(shown)).svg());
+    let _ = writeln!(out, "<div class=\"charts\">{}</div>", memory(shown, &lines(shown)).svg());
     out += &policies(shown);
     out + &changes(shown)
 }

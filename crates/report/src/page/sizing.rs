@@ -176,9 +176,10 @@ fn of_tenant(shown: &PageData<'_>, tenant: &Tenant) -> String {
     let present = tenant.used.max(1 << 16);
     let memory = tried(shown, present);
     let (misses, waiting) = (sizing.at(memory), sizing.waits(memory));
-    let beyond = match memory > sizing.end() {
-        true => format!(" There is no data beyond {}.", size(sizing.end())),
-        false => String::new(),
+    let beyond = if memory > sizing.end() {
+        format!(" There is no data beyond {}.", size(sizing.end()))
+    } else {
+        String::new()
     };
     let mut out = format!("<h1>{} for {name}</h1>\n", size(memory));
     out += &slider(shown, present, memory);
@@ -202,7 +203,7 @@ fn of_tenant(shown: &PageData<'_>, tenant: &Tenant) -> String {
     };
     let y = Axis::new("share of the reads", Format::Percent);
     let chart = curve(shown, ("Misses at other sizes", y), (present, memory), colour, at);
-    out += &format!("<div class=\"charts\">{chart}");
+    let _ = write!(out, "<div class=\"charts\">{chart}");
     let at = |step: i32| {
         let memory = memory_at(present, step);
         let told = sizing.waits(memory);

@@ -65,9 +65,9 @@ fn joined(lines: &[String]) -> String {
     for group in lines.chunk_by(|a, b| a.starts_with(' ') == b.starts_with(' ')) {
         if group[0].starts_with(' ') {
             let items = group.iter().map(|line| format!("<li>{}</li>\n", escape(line.trim())));
-            out += &format!("<ul>{}</ul>\n", items.collect::<String>());
+            let _ = writeln!(out, "<ul>{}</ul>", items.collect::<String>());
         } else {
-            out += &format!("<p>{}</p>\n", prose(&group.join(" ")));
+            let _ = writeln!(out, "<p>{}</p>", prose(&group.join(" ")));
         }
     }
     out
@@ -144,7 +144,9 @@ fn waiting(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
     let names = [tenant.name.as_str()];
     let waiting = |point: &Point, seconds: f64| Some(1e3 * f64::from(point.wait_ms) / seconds);
     let mut series = super::series::tenants(shown, &names, waiting);
-    series.iter_mut().for_each(|one| one.colour = Some(colour_of(shown, &tenant.name)));
+    for one in &mut series {
+        one.colour = Some(colour_of(shown, &tenant.name));
+    }
     let y = Axis::new("waiting per second", Format::Micros);
     over_time(shown, "Waiting for misses", y, series)
 }

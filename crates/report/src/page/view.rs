@@ -63,7 +63,7 @@ impl View {
             match name {
                 "tenant" => view.tenant = Some(value),
                 "misses" => {
-                    view.misses = value.parse().ok().filter(|misses| (1..100).contains(misses))
+                    view.misses = value.parse().ok().filter(|misses| (1..100).contains(misses));
                 }
                 "memory" => view.memory = value.parse().ok(),
                 // The field of the sizing page, where no script runs.

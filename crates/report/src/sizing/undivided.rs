@@ -36,9 +36,8 @@ pub fn undivided(report: &Report) -> Option<Division> {
     let brought = |at: usize, held: f64| {
         let (tenant, sizing) = (&report.tenants[at], sizings[at].as_ref());
         let item = tenant.used as f64 / tenant.items.max(1) as f64;
-        let misses = sizing.map_or(0.0, |sizing| match held < sizing.end() as f64 {
-            true => sizing.at(held as u64).ratio,
-            false => 0.0,
+        let misses = sizing.map_or(0.0, |sizing| {
+            if held < sizing.end() as f64 { sizing.at(held as u64).ratio } else { 0.0 }
         });
         tenant.recent.reads_per_s() * misses * item
     };
