@@ -7,7 +7,7 @@
 use crate::places::Place;
 use crate::source::Source;
 use hyper::body::{Body, Bytes, Frame};
-use report::page::{self, PageData, PageSpec, View};
+use report::page::{self, Choices, PageData, PageSpec};
 use report::words::clock_second;
 use report::{History, Report};
 use serde_json::json;
@@ -33,7 +33,7 @@ struct Made {
 }
 
 impl Made {
-    fn shown<'a>(&'a self, view: &'a View) -> PageData<'a> {
+    fn shown<'a>(&'a self, view: &'a Choices) -> PageData<'a> {
         PageData { report: &self.report, history: &self.history, view }
     }
 }
@@ -60,14 +60,14 @@ impl Latest {
 
 /// A whole page.
 pub(super) fn whole(page: &PageSpec, query: &str, latest: &Latest, source: &impl Source) -> String {
-    let (made, view) = (latest.get(source), View::of(query));
+    let (made, view) = (latest.get(source), Choices::of(query));
     page::whole(page, &made.shown(&view))
 }
 
 /// The stream of a page's middle, one a second, until the reader disconnects or stops reading.
 pub(super) struct Events<S> {
     page: &'static PageSpec,
-    view: View,
+    view: Choices,
     latest: Arc<Latest>,
     source: Arc<S>,
     place: Arc<Place>,
@@ -84,7 +84,7 @@ impl<S: Source> Events<S> {
     ) -> Option<Self> {
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let path = pairs.find(|(name, _)| *name == "page").map(|(_, path)| page::decode(path));
-        let (page, view) = (page::find(&path?)?, View::of(query));
+        let (page, view) = (page::find(&path?)?, Choices::of(query));
         let mut ticks = interval(PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (latest, source, place) = (latest.clone(), source.clone(), place.clone());

@@ -8,6 +8,7 @@
 
 mod advice;
 mod cards;
+mod choices;
 mod events;
 mod now;
 mod phrases;
@@ -21,12 +22,11 @@ mod tenant;
 mod tests;
 mod time;
 mod url;
-mod view;
 mod whole;
 
+pub use choices::Choices;
 pub use shown::{PageData, PageSpec};
 pub use url::{decode, encode};
-pub use view::View;
 pub use whole::{SCRIPT, find, middle, style, whole};
 
 /// Every page, in the order of the navigation.

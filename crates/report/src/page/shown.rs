@@ -1,6 +1,6 @@
 //! The data that a page shows, and a page's entry in the list of all.
 
-use super::View;
+use super::Choices;
 use super::time::Time;
 use crate::{History, Report};
 
@@ -12,7 +12,7 @@ pub struct PageData<'a> {
     /// The series and changes up to now.
     pub history: &'a History,
     /// The choices of the reader.
-    pub view: &'a View,
+    pub view: &'a Choices,
 }
 
 impl PageData<'_> {

@@ -30,7 +30,8 @@ fn shown(names: &[&str], page: &PageSpec) -> String {
     for change in &report.changes {
         history.note(change.clone());
     }
-    let view = View::of(&format!("tenant={}&event={}", encode(names[0]), report.changes[0].unix_s));
+    let view =
+        Choices::of(&format!("tenant={}&event={}", encode(names[0]), report.changes[0].unix_s));
     whole(page, &PageData { report: &report, history: &history, view: &view })
 }
 

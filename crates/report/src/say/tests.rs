@@ -40,7 +40,7 @@ fn the_policy_in_force_misses_the_same_everywhere() {
 fn waiting_is_the_same_on_every_page() {
     let report = healthy();
     let history = History::default();
-    let view = page::View { memory: Some(report.server.divided), ..page::View::default() };
+    let view = page::Choices { memory: Some(report.server.divided), ..page::Choices::default() };
     let shown = page::PageData { report: &report, history: &history, view: &view };
     let measured = wait(1e3 * report.recent.wait_ms_per_s());
     let sizing = page::find("/sizing").unwrap();

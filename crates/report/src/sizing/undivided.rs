@@ -86,9 +86,9 @@ mod tests {
         assert!(all.wait_ms > 2.0 * now, "{} {now}", all.wait_ms);
     }
 
-    /// Who reads twice as much fills faster, and no tenant holds more than it reads.
+    /// A tenant that reads twice as much fills faster, and no tenant holds more than it reads.
     #[test]
-    fn who_misses_more_holds_more() {
+    fn a_tenant_that_misses_more_holds_more() {
         let one =
             |name: &str, end: u64| Tenant { items: 1_000, ..tenant(name, 400_000, end, 1e3, 0.64) };
         let mut tenants = vec![one("busy", 1_000_000), one("calm", 1_000_000)];

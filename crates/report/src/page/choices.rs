@@ -11,7 +11,7 @@ const SPANS_S: (u64, u64) = (10, 2_592_000);
 
 /// The choices of a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct View {
+pub struct Choices {
     /// The tenant whose page is shown, or whose memory is tried.
     pub tenant: Option<String>,
     /// The memory to try, in bytes.
@@ -35,7 +35,7 @@ pub struct View {
     pub width: u32,
 }
 
-impl Default for View {
+impl Default for Choices {
     fn default() -> Self {
         Self {
             tenant: None,
@@ -52,7 +52,7 @@ impl Default for View {
     }
 }
 
-impl View {
+impl Choices {
     /// Reads a query; unknown parameters and invalid values do not count.
     pub fn of(query: &str) -> Self {
         let mut view = Self::default();
@@ -137,20 +137,20 @@ mod tests {
     fn a_query_is_the_whole_state() {
         let query = "event=9&from=100&hide=a%0Ab&kiosk=1&memory=7&misses=5&sort=-misses&span=60&\
                      tenant=a%26b&to=200";
-        let view = View::of(query);
+        let view = Choices::of(query);
         assert_eq!(view.href("/x"), format!("/x?{}", query.replace('&', "&amp;")));
         assert_eq!(view.tenant.as_deref(), Some("a&b"));
         assert_eq!(view.range, Some(100..200));
-        assert_eq!(View::default().href("/"), "/");
+        assert_eq!(Choices::default().href("/"), "/");
     }
 
     #[test]
     fn invalid_choices_do_not_count() {
-        let view = View::of("span=99999999&memory=x&other&from=9&to=8&kiosk&width=380");
+        let view = Choices::of("span=99999999&memory=x&other&from=9&to=8&kiosk&width=380");
         assert_eq!((view.span_s, view.memory, &view.range), (2_592_000, None, &None));
         assert!(view.is_kiosk && view.width == 380);
         assert_eq!(view.href("/"), "/?kiosk=1&amp;span=2592000");
-        assert_eq!(View::of("span=1").span_s, 10);
-        assert_eq!(View::of(&format!("from={0}&to={0}", u64::MAX)).range, None);
+        assert_eq!(Choices::of("span=1").span_s, 10);
+        assert_eq!(Choices::of(&format!("from={0}&to={0}", u64::MAX)).range, None);
     }
 }
