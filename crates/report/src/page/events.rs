@@ -68,7 +68,7 @@ pub(super) fn detail(shown: &PageData<'_>) -> String {
 /// The head of a column, and how it shows a figure.
 type Figure = (&'static str, fn(&Fared) -> String);
 
-/// The effects of an event: what it moved, what was claimed, and what was measured before and after.
+/// The effects of an event: its moves, the claims for it, and the figures before and after.
 pub(super) fn effects(shown: &PageData<'_>, change: &Change) -> String {
     let mut out = String::new();
     for moved in &change.moved {
