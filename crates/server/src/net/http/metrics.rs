@@ -101,8 +101,7 @@ fn traffic(server: &Server, page: &mut Page) {
 /// The times of commands as histograms, from the timed calls; CONFIG RESETSTAT begins them anew.
 fn command_times(server: &Server, page: &mut Page) {
     /// The upper ends of the buckets, in microseconds.
-    const ENDS: [u64; 13] =
-        [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000, 1_000_000];
+    const ENDS: [u64; 13] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000, 1_000_000];
     let totals = server.stats.totals(server.counters());
     let seconds = |micros: u64| micros as f64 / 1e6;
     let help = "Time of a command inside the server, from the timed calls.";
