@@ -124,7 +124,7 @@ const fn interval_of(mean: u32, chance: u32) -> u32 {
     let octave = mean.ilog2();
     // The fraction of an octave, to a hundredth: log2(1 + x) = x + 0.344 x (1 - x).
     let x = (mean << (31 - octave)) >> 15 & 0xFFFF;
-    let part = x + ((x * (0xFFFF - x) >> 16) * 352 >> 10);
+    let part = x + ((((x * (0xFFFF - x)) >> 16) * 352) >> 10);
     let halves = ((octave << 16 | part) * 2 + chance) >> 16;
     let interval = halves.saturating_sub(2 * SHORTEST);
     if interval > INTERVAL_MAX { INTERVAL_MAX } else { interval }

@@ -93,11 +93,11 @@ impl Writer {
 /// Moves slots key by key, as `--cluster reshard` does. Clients meet each while it is under way.
 fn reshard(
     from: &mut Client,
-    to: (&mut Client, u16),
+    (to, port): (&mut Client, u16),
     all: &mut [Client],
     shared: &Shared,
 ) -> usize {
-    let (source, target) = (from.ask("CLUSTER MYID"), to.0.ask("CLUSTER MYID"));
+    let (source, target) = (from.ask("CLUSTER MYID"), to.ask("CLUSTER MYID"));
     let mut slots: Vec<_> =
         (0..GROUPS).map(|group| slot(format!("{{{group}}}").as_bytes())).collect();
     slots.retain(|slot| (nodes::first_slot(1, MASTERS)..MOVED_AT_ONCE.start).contains(slot));
@@ -108,21 +108,21 @@ fn reshard(
             let line = format!("CLUSTER SETSLOT {slot} {what}");
             until(30, "a slot's state", || client.ask(&line) == "OK");
         };
-        set(to.0, format!("IMPORTING {source}"));
+        set(to, format!("IMPORTING {source}"));
         set(from, format!("MIGRATING {target}"));
         let asked = shared.asked.load(Relaxed);
         until(30, "a request for a slot on its way", || {
-            keys += move_keys(from, to.1, slot, "2");
+            keys += move_keys(from, port, slot, "2");
             shared.asked.load(Relaxed) > asked
         });
         loop {
-            let some = move_keys(from, to.1, slot, "50");
+            let some = move_keys(from, port, slot, "50");
             if some == 0 {
                 break;
             }
             keys += some;
         }
-        set(to.0, format!("NODE {target}"));
+        set(to, format!("NODE {target}"));
         set(from, format!("NODE {target}"));
         for client in &mut *all {
             // Others learn it from the nodes themselves, replicas refuse it.
