@@ -75,7 +75,7 @@ fn values(folders: &[String], suffixes: &[&str]) -> Vec<Vec<u8>> {
             files(folder.as_ref(), &[suffix], &mut found);
         }
         // Neighbours in a folder are alike, so the files are taken in an order that mixes them.
-        found.sort_by_key(|path| hash(path));
+        found.sort_by_key(hash);
         let wanted = values.len() + VALUES / suffixes.len().min(2);
         for path in found {
             if values.len() >= wanted {

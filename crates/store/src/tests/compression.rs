@@ -5,6 +5,7 @@ use crate::compression::form::PLAIN_MAX;
 use crate::{Change, Compression, CompressionSettings, Config, Error, Now, Scope, Store};
 use base::{Bytes, Micros, Prng};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// A document of about 600 bytes, alike for all keys in most of its text.
 fn document(n: u64, version: u64) -> Vec<u8> {
@@ -12,9 +13,8 @@ fn document(n: u64, version: u64) -> Vec<u8> {
     let mut text = format!(r#"{{"id":{n},"version":{version},"entries":["#);
     for entry in 0..7 {
         let (score, user) = (prng.below(10_000), prng.below(500));
-        text += &format!(
-            r#"{{"position":{entry},"score":{score},"author":"user-{user}","state":"published"}},"#
-        );
+        let author = format_args!(r#""author":"user-{user}","state":"published""#);
+        write!(text, r#"{{"position":{entry},"score":{score},{author}}},"#).unwrap();
     }
     text += r#"{"position":"last"}]}"#;
     text.into_bytes()
@@ -60,13 +60,12 @@ fn misses(store: &Store, keys: usize, value: fn(u64, u64) -> Vec<u8>) -> u64 {
         let name = format!("key:{number}");
         let key = key(store, 0, name.as_bytes());
         let want = value(number, 0);
-        match store.get(&key, now, |item| item.value.to_vec()) {
-            Some(held) => assert_eq!(held, want, "{name}"),
-            None => {
-                missed += u64::from(n >= accesses / 2);
-                let penalty = Micros(5_000);
-                store.set_priced(&key, &want, None, penalty, now).unwrap();
-            }
+        if let Some(held) = store.get(&key, now, |item| item.value.to_vec()) {
+            assert_eq!(held, want, "{name}");
+        } else {
+            missed += u64::from(n >= accesses / 2);
+            let penalty = Micros(5_000);
+            store.set_priced(&key, &want, None, penalty, now).unwrap();
         }
         if n % 200 == 0 {
             store.sweep(now, 64);
@@ -149,8 +148,8 @@ fn a_store_that_compresses_is_a_map_that_forgets() {
             let name = format!("k{number}");
             let key = key(&store, 0, name.as_bytes());
             let read = store.peek(&key, now, |item| item.value.to_vec());
-            let glance = store.glance(&key, now, |item| item.value_len());
-            assert_eq!(glance, read.as_ref().map(Vec::len));
+            let glance = store.glance(&key, now, |item| (item.value_len(), item.kind));
+            assert_eq!(glance.map(|(len, _)| len), read.as_ref().map(Vec::len));
             match (&read, held.get(&number)) {
                 (None, _) => _ = held.remove(&number),
                 (read, held) => assert_eq!(read.as_ref(), held, "{name} at {step}"),
@@ -220,12 +219,11 @@ fn threads_see_whole_values_while_walks_compress() {
                     let name = format!("k{number}");
                     let key = key(store, 0, name.as_bytes());
                     let want = document(number, 0);
-                    match store.get(&key, now, |item| item.value == want) {
-                        Some(is_same) => assert!(is_same, "{name}"),
-                        None => {
-                            let done = store.set_priced(&key, &want, None, Micros(9_000), now);
-                            done.unwrap();
-                        }
+                    if let Some(is_same) = store.get(&key, now, |item| item.value == want) {
+                        assert!(is_same, "{name}");
+                    } else {
+                        let done = store.set_priced(&key, &want, None, Micros(9_000), now);
+                        done.unwrap();
                     }
                 }
             });

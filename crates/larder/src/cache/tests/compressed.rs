@@ -1,13 +1,15 @@
 //! A cache that compresses shows plain values, and holds more.
 
 use super::*;
+use std::fmt::Write;
 
 fn document(n: u64) -> Vec<u8> {
     let mut prng = Prng::new(n);
     let mut text = format!(r#"{{"id":{n},"entries":["#);
     for _ in 0..8 {
         let (score, user) = (prng.below(10_000), prng.below(500));
-        text += &format!(r#"{{"score":{score},"author":"user-{user}","state":"published"}},"#);
+        let author = format_args!(r#""author":"user-{user}","state":"published""#);
+        write!(text, r#"{{"score":{score},{author}}},"#).unwrap();
     }
     text.into_bytes()
 }
