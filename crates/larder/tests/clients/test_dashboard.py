@@ -39,12 +39,22 @@ def rows(page):
     )
 
 
+def box_of_chart(page):
+    """The place of the first chart in the window. The page replaces its charts each second, so one
+    step finds and measures it."""
+    return page.evaluate(
+        """() => {
+            const svg = document.querySelector('figure[data-from] svg');
+            svg.scrollIntoView({ block: 'center' });
+            return svg.getBoundingClientRect().toJSON();
+        }"""
+    )
+
+
 def pointer(page):
     """Every chart over time shows what its lines have at the moment under the pointer. Nobody may
     have read at that moment, so there may be no misses."""
-    svg = page.locator("figure[data-from] svg").first
-    svg.scroll_into_view_if_needed()
-    box = svg.bounding_box()
+    box = box_of_chart(page)
     page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2)
     page.wait_for_function(
         """() => [...document.querySelectorAll('figure[data-from]')].every(
@@ -61,7 +71,7 @@ def pointer(page):
 
 def zoom(page, browser):
     """A drag zooms all charts, and the address alone shows the same stretch to somebody else."""
-    box = page.locator("figure[data-from] svg").first.bounding_box()
+    box = box_of_chart(page)
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 100)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 100, steps=4)

@@ -256,6 +256,11 @@ fn a_client_that_quit_breaks_the_redirection() {
     reader.ask("GET a");
     assert_eq!(target.ask("QUIT"), "+OK\r\n");
     assert_eq!(target.reply(), b"");
+    // The connection is closed before the server has forgotten the client.
+    let id_of_target = format!("id={id} ");
+    while other.value("CLIENT LIST").contains(&id_of_target) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     other.ask("SET a 1");
     let broken = format!(">2\r\n$21\r\ntracking-redir-broken\r\n:{id}\r\n");
     assert_eq!(told(&mut reader), broken);
