@@ -12,14 +12,14 @@ use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let mut out = String::from("<h1>Advice</h1>\n");
-    let found = finding::all(shown.report);
+    let found = &shown.advice.findings;
     if found.is_empty() {
         out += "<p>The measurements show no problem.</p>\n";
     }
-    for one in &found {
+    for one in found {
         out += &article(shown, one);
     }
-    let text = say::advise(shown.report, None).join("\n");
+    let text = shown.advice.lines.join("\n");
     out += &policies(shown);
     out + &format!(
         "<h2>The answer of <code>LARDER ADVISE</code></h2>\n<pre>{}</pre>\n",

@@ -25,7 +25,7 @@ mod url;
 mod whole;
 
 pub use choices::Choices;
-pub use shown::{PageData, PageSpec};
+pub use shown::{Advice, PageData, PageSpec};
 pub use url::{decode, encode};
 pub use whole::{SCRIPT, find, middle, style, whole};
 

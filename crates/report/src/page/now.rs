@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
     let mut out = format!("<h1>{}</h1>\n", prose(&say::summary(report)));
-    let found = crate::finding::all(report);
+    let found = &shown.advice.findings;
     if let Some(first) = found.first() {
         let whose = first
             .tenant

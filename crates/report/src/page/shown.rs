@@ -2,13 +2,33 @@
 
 use super::Choices;
 use super::time::Time;
-use crate::{History, Report};
+use crate::finding::{self, Finding};
+use crate::{History, Report, say};
+
+/// The advice of a report. With hundreds of tenants it takes long to find, so several pages share
+/// it.
+#[derive(Clone, Debug, Default)]
+pub struct Advice {
+    /// The findings, the most important first.
+    pub findings: Vec<Finding>,
+    /// The lines of LARDER ADVISE.
+    pub lines: Vec<String>,
+}
+
+impl Advice {
+    /// The advice of this report.
+    pub fn of(report: &Report) -> Self {
+        Self { findings: finding::all(report), lines: say::advise(report, None) }
+    }
+}
 
 /// The data that a page shows, and the choices of its reader.
 #[derive(Clone, Copy, Debug)]
 pub struct PageData<'a> {
     /// The report of this moment.
     pub report: &'a Report,
+    /// The advice of this moment, or of some seconds ago.
+    pub advice: &'a Advice,
     /// The series and changes up to now.
     pub history: &'a History,
     /// The choices of the reader.

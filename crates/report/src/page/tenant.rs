@@ -43,7 +43,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
 /// The sentences of LARDER WHY and the findings about this tenant.
 fn why(shown: &PageData<'_>, tenant: &Tenant) -> String {
     let mut out = joined(&say::why(shown.report, tenant));
-    let found = crate::finding::all(shown.report);
+    let found = &shown.advice.findings;
     let own = found.iter().filter(|finding| finding.tenant.as_deref() == Some(&*tenant.name));
     for finding in own {
         let Finding { says, evidence, todo, .. } = finding;

@@ -32,7 +32,8 @@ fn shown(names: &[&str], page: &PageSpec) -> String {
     }
     let view =
         Choices::of(&format!("tenant={}&event={}", encode(names[0]), report.changes[0].unix_s));
-    whole(page, &PageData { report: &report, history: &history, view: &view })
+    let advice = Advice::of(&report);
+    whole(page, &PageData { report: &report, advice: &advice, history: &history, view: &view })
 }
 
 /// The name of a tenant is escaped wherever it appears.

@@ -41,7 +41,8 @@ fn waiting_is_the_same_on_every_page() {
     let report = healthy();
     let history = History::default();
     let view = page::Choices { memory: Some(report.server.divided), ..page::Choices::default() };
-    let shown = page::PageData { report: &report, history: &history, view: &view };
+    let advice = page::Advice::default();
+    let shown = page::PageData { report: &report, advice: &advice, history: &history, view: &view };
     let measured = wait(1e3 * report.recent.wait_ms_per_s());
     let sizing = page::find("/sizing").unwrap();
     // On a page, a unit does not leave its number.
