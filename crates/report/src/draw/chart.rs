@@ -162,7 +162,7 @@ impl Chart {
         }
         x = self.x.range.map_or(x, |(low, high)| (self.x.place(low), self.x.place(high)));
         // On an axis from zero, lines close together and far above zero would look like one.
-        let is_far = !self.stacked && y.0 > FAR * y.1;
+        let is_far = !self.stacked && y.0 < y.1 && y.0 > FAR * y.1;
         if !self.y.log && !is_far {
             y.0 = y.0.min(0.0);
         }

@@ -23,6 +23,7 @@ function choose(change, isNew = true) {
   const address = location.pathname + (query.size ? '?' + query : '');
   if (isNew) history.pushState(null, '', address);
   else history.replaceState(null, '', address);
+  getSelection().removeAllRanges();
   connect();
 }
 
@@ -258,6 +259,10 @@ main.addEventListener('pointerdown', event => {
   cursor();
   isHeld = event.pointerType === 'mouse';
   if (isHeld) event.preventDefault();
+});
+// A drag over a picture selects no text: the page would wait until the reader has read it.
+main.addEventListener('mousedown', event => {
+  if (event.target.closest('figure svg') && !event.target.closest('a')) event.preventDefault();
 });
 document.addEventListener('pointermove', event => {
   pointed = event.target.closest?.('figure[data-from]');
