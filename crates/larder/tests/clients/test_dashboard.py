@@ -48,7 +48,12 @@ def box_of_chart(page):
         """() => {
             const svg = document.querySelector('figure[data-from] svg');
             svg.scrollIntoView({ block: 'center' });
-            return svg.getBoundingClientRect().toJSON();
+            const box = svg.getBoundingClientRect().toJSON();
+            // The middle of the last line: a moment of which something is known.
+            const points = [...svg.querySelectorAll('[data-v]')].at(-1).points;
+            const point = points.getItem(Math.floor(points.numberOfItems / 2));
+            box.known = box.x + point.x * box.width / svg.viewBox.baseVal.width;
+            return box;
         }"""
     )
 
@@ -57,7 +62,7 @@ def pointer(page):
     """Every chart over time shows what its lines have at the moment under the pointer. Nobody may
     have read at that moment, so there may be no misses."""
     box = box_of_chart(page)
-    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.move(box["known"], box["y"] + box["height"] / 2)
     page.wait_for_function(
         """() => [...document.querySelectorAll('figure[data-from]')].every(
                figure => figure.querySelector('text.cursor')

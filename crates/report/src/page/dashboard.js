@@ -86,7 +86,9 @@ function cursor() {
         const dot = line.points.getItem(at);
         if (!near || Math.abs(dot.x - x) < Math.abs(near.dot.x - x)) near = { dot, value: values[at] };
       }
-      if (!near || Math.abs(near.dot.x - x) > 24) continue;
+      // Points may be far apart: each stands for the time halfway to its neighbours.
+      const each = (line.points.getItem(values.length - 1).x - line.points.getItem(0).x) / (values.length - 1 || 1);
+      if (Math.abs(near.dot.x - x) > Math.max(24, 0.6 * each)) continue;
       const { x: cx, y: cy } = near.dot;
       add(svg, 'circle', { class: 'cursor', cx, cy, r: 3, style: line.getAttribute('style').replace('stroke', 'fill') });
       const button = figure.querySelector(`figcaption button[data-series='${line.dataset.series}']`);
