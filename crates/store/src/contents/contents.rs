@@ -318,6 +318,19 @@ impl Contents {
         self.expires.store(true, Relaxed);
     }
 
+    /// Takes free bytes for a tenant, if both its limit and the store's leave room for them.
+    #[inline]
+    pub(crate) fn try_take(&self, memory: &Memory, tenant: TenantId, bytes: u64) -> bool {
+        if !memory.try_take(bytes) {
+            return false;
+        }
+        let is_taken = self.tenant(tenant).account.try_take(bytes);
+        if !is_taken {
+            memory.give(bytes);
+        }
+        is_taken
+    }
+
     /// Gives back bytes of a tenant.
     #[inline]
     pub(crate) fn give(&self, memory: &Memory, tenant: TenantId, bytes: u64) {

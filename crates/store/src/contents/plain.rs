@@ -8,7 +8,7 @@ use crate::items::item::{Parts, Ref};
 use crate::items::table::item_table::Slot;
 use crate::items::trees::trees::has_tree;
 use crate::learning::exit::Exit;
-use crate::{Item, Key, ScanItem};
+use crate::{Item, Key, Now, ScanItem};
 use base::TenantId;
 
 impl<'a> Item<'a> {
@@ -53,6 +53,23 @@ impl Contents {
             }
             found => (found, None),
         }
+    }
+
+    /// Reads an item as [`Contents::read`] does, and decompresses its value. A corrupt item is
+    /// removed, and its read counts as a miss.
+    #[inline]
+    pub(crate) fn read_open(
+        &mut self,
+        key: &Key,
+        now: Now,
+        memory: &Memory,
+    ) -> (Option<Slot>, Option<Plain>) {
+        let read = self.read(key, now, memory);
+        let (found, plain) = self.open(key, read, memory);
+        if read.is_some() && found.is_none() {
+            self.read_was_a_miss(key.tenant);
+        }
+        (found, plain)
     }
 
     #[cold]

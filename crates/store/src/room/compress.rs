@@ -22,7 +22,6 @@ use crate::items::trees::trees::has_tree;
 use crate::room::compression_state::Position;
 use crate::room::room::Room;
 use crate::sync::shim::lock;
-use crate::tenant::tenant::TenantShard;
 use crate::victims::budget::{Around, RoomRequest};
 use base::TenantId;
 use std::ops::Range;
@@ -57,7 +56,7 @@ pub(crate) struct Lot {
     classes: SizeClasses,
 }
 
-/// The result for a candidate.
+/// The result for an item of a lot.
 #[derive(Debug)]
 pub(crate) enum Shrunk {
     /// Its stored form.
@@ -110,7 +109,7 @@ impl Lot {
         self.items.is_empty() && self.hot.is_empty()
     }
 
-    /// Bytes that a candidate saves if its value is stored in `len` bytes.
+    /// Bytes that an item saves if its value is stored in `len` bytes.
     pub(crate) fn saved(&self, item: &Picked, len: usize) -> u64 {
         item.charge.saturating_sub(self.classes.charge(item.head + len as u64))
     }
@@ -327,7 +326,7 @@ fn lot(
     lot
 }
 
-/// The place of a candidate, if it is still as it was when it was copied.
+/// The place of an item of a lot, if it is still as it was when it was copied.
 fn find(contents: &Contents, lot: &Lot, item: &Picked) -> Option<Slot> {
     let table = &contents.tenant(lot.of.tenant).table;
     let place = table.find_address(item.hash, item.addr)?;
@@ -342,20 +341,15 @@ fn find(contents: &Contents, lot: &Lot, item: &Picked) -> Option<Slot> {
 /// Adds a page for `bytes` bytes of contents in free memory. Returns whether it did.
 fn add_page(contents: &mut Contents, around: &Around<'_>, at: TenantId, bytes: u64) -> bool {
     let memory = &around.budget.memory;
-    let TenantShard { pages, account, .. } = contents.tenant_mut(at);
+    let pages = &contents.tenant(at).pages;
     let (class, page) = (pages.classes().of(bytes), pages.page_for(bytes));
     let cost = page + pages.class_cost(class);
-    if !memory.try_take(cost) {
+    if !contents.try_take(memory, at, cost) {
         return false;
     }
-    if !account.try_take(cost) {
-        memory.give(cost);
-        return false;
+    let is_added = contents.tenant_mut(at).pages.add_page(class, page);
+    if !is_added {
+        contents.give(memory, at, cost);
     }
-    if !pages.add_page(class, page) {
-        account.give(cost);
-        memory.give(cost);
-        return false;
-    }
-    true
+    is_added
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 /// Pages after which the samples are those that there are.
 const SAMPLED_LOTS: usize = 256;
+
 /// The state of compression, beside the shards.
 #[derive(Debug, Default)]
 pub(crate) struct CompressionState {

@@ -260,12 +260,8 @@ impl Room {
         bytes: u64,
         now: Now,
     ) -> Result<(), Error> {
-        let memory = &around.budget.memory;
-        if memory.try_take(bytes) {
-            if contents.tenant(need.tenant).account.try_take(bytes) {
-                return Ok(());
-            }
-            memory.give(bytes);
+        if contents.try_take(&around.budget.memory, need.tenant, bytes) {
+            return Ok(());
         }
         let want = RoomRequest::of(need, now);
         self.timed(contents, now, |room, contents| {
@@ -309,12 +305,9 @@ impl Room {
         let idle = contents.release_idle();
         let had_idle = !idle.is_nothing();
         memory.take_back(idle);
-        if had_idle && memory.try_take(need) {
-            // Pages without items are freed before any item is evicted.
-            if contents.tenant(tenant).account.try_take(need) {
-                return Ok(());
-            }
-            memory.give(need);
+        // Pages without items are freed before any item is evicted.
+        if had_idle && contents.try_take(memory, tenant, need) {
+            return Ok(());
         }
         let own = RoomRequest { own: true, ..*want };
         let mut credit = self.evict_own(contents, around, &own, tenant, need)?;

@@ -38,7 +38,7 @@ const SAMPLES_OF_LOT: usize = 24;
 const SAVED_PART: u64 = 8;
 
 /// The judge of one lot.
-struct Bench<'a> {
+struct LotJudge<'a> {
     known: &'a [Known],
     sampling: &'a mut Option<Sampling>,
     weight: f64,
@@ -54,7 +54,7 @@ fn completed(offer: Facts, octave: &Octave, len: usize, saved: u64, weight: f64)
     Facts { saved, compress_us, decompress_us, weight, ..offer }
 }
 
-impl Judge for Bench<'_> {
+impl Judge for LotJudge<'_> {
     fn wants(&self, tenant: TenantId) -> bool {
         self.is_short || self.at_max.get(usize::from(tenant)).copied().unwrap_or_default()
     }
@@ -177,8 +177,8 @@ impl Store {
             if contents.clock.tick < walk.rests_until {
                 return false;
             }
-            let mut bench = Bench { known, sampling, weight, sampled: 0, is_short, at_max };
-            let lot = room.next_lot(contents, &mut walk.position, now, &mut bench);
+            let mut judge = LotJudge { known, sampling, weight, sampled: 0, is_short, at_max };
+            let lot = room.next_lot(contents, &mut walk.position, now, &mut judge);
             if lot.is_none() {
                 let items: usize = contents.tenants.iter().map(|of| of.table.len()).sum();
                 let is_few = walk.changed < items / FEW + 1;

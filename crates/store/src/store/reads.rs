@@ -17,16 +17,39 @@ impl Store {
     /// the stopwatch.
     #[inline]
     pub fn get<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
+        self.look_up(Access::Read, key, now, read)
+    }
+
+    /// Looks at an item without any effect on recency, counters or tap.
+    #[inline]
+    pub fn peek<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
+        self.look_up(Access::Peek, key, now, read)
+    }
+
+    /// Shows an item with its plain value. The callers fix the kind of access, so that each has its
+    /// own short code.
+    #[inline]
+    fn look_up<R>(
+        &self,
+        access: Access,
+        key: &Key,
+        now: Now,
+        read: impl FnOnce(&Item) -> R,
+    ) -> Option<R> {
         let mut reader = self.shard_of(key.hash).read(thread_number());
         let (shard, buffer) = reader.parts();
-        match shard.contents().read_shared(buffer, key, now) {
+        let contents = shard.contents();
+        let found = match access {
+            Access::Read => contents.read_shared(buffer, key, now),
+            Access::Peek => contents.peek(buffer, key, now),
+        };
+        match found {
             SharedRead::Hit(item) if item.is_compressed => {
-                if let Ok(plain) = shard.contents().tenant(key.tenant).compressed.plain(item.value)
-                {
+                if let Ok(plain) = contents.tenant(key.tenant).compressed.plain(item.value) {
                     return Some(read(&item.with_plain(Some(&plain))));
                 }
                 drop(reader);
-                self.remove_corrupt(key, now, Access::Read);
+                self.remove_corrupt(key, now, access);
                 return None;
             }
             SharedRead::Hit(item) => return Some(read(&item)),
@@ -37,38 +60,13 @@ impl Store {
         let key = &{ *key };
         let mut shard = self.shard(key);
         let contents = shard.contents_mut();
-        let place = contents.read(key, now, &self.budget.memory)?;
-        let (place, plain) = contents.open(key, Some(place), &self.budget.memory);
-        let Some(place) = place else {
-            contents.read_was_a_miss(key.tenant);
-            return None;
-        };
-        Some(read(&contents.view(key, place).with_plain(plain.as_ref())))
-    }
-
-    /// Looks at an item without any effect on recency, counters or tap.
-    #[inline]
-    pub fn peek<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
-        let mut reader = self.shard_of(key.hash).read(thread_number());
-        let (shard, buffer) = reader.parts();
-        match shard.contents().peek(buffer, key, now) {
-            SharedRead::Hit(item) if item.is_compressed => {
-                if let Ok(plain) = shard.contents().tenant(key.tenant).compressed.plain(item.value)
-                {
-                    return Some(read(&item.with_plain(Some(&plain))));
-                }
-                drop(reader);
-                self.remove_corrupt(key, now, Access::Peek);
-                return None;
+        let (place, plain) = match access {
+            Access::Read => contents.read_open(key, now, &self.budget.memory),
+            Access::Peek => {
+                let found = contents.find(key, now, &self.budget.memory);
+                contents.open(key, found, &self.budget.memory)
             }
-            SharedRead::Hit(item) => return Some(read(&item)),
-            SharedRead::Miss => return None,
-            SharedRead::NeedsExclusive => drop(reader),
-        }
-        let mut shard = self.shard(key);
-        let contents = shard.contents_mut();
-        let found = contents.find(key, now, &self.budget.memory);
-        let (place, plain) = contents.open(key, found, &self.budget.memory);
+        };
         Some(read(&contents.view(key, place?).with_plain(plain.as_ref())))
     }
 
@@ -110,11 +108,7 @@ impl Store {
     ) -> Result<R, Error> {
         let mut shard = self.shard(key);
         let contents = shard.contents_mut();
-        let read = contents.read(key, now, &self.budget.memory);
-        let (found, plain) = contents.open(key, read, &self.budget.memory);
-        if read.is_some() && found.is_none() {
-            contents.read_was_a_miss(key.tenant);
-        }
+        let (found, plain) = contents.read_open(key, now, &self.budget.memory);
         let item = found.map(|place| contents.view(key, place).with_plain(plain.as_ref()));
         let (change, result) = f(item.as_ref());
         shard.apply(&self.around(), key, found, &change, now)?;
