@@ -1,16 +1,12 @@
 //! The section Compression of INFO: compressed items and the work for them, in all and by tenant.
 
-use crate::settings::config::Settings;
+use crate::settings::config::{Settings, Value};
 use std::fmt::Write;
 use store::{CompressionStats, Store};
 
 /// The lines of the section.
 pub(crate) fn lines(names: &[String], settings: &Settings, store: &Store) -> String {
-    let mode = match settings.compression.mode {
-        store::Compression::No => "no",
-        store::Compression::Auto => "auto",
-        store::Compression::Always => "always",
-    };
+    let mode = settings.compression.mode.show();
     let mut text = format!("compression:{mode}\r\n");
     let mut sum = CompressionStats::default();
     let all = store.all_compression_stats();

@@ -131,17 +131,11 @@ fn write_all(
                 Err(error) => failed = Some(error),
             }
         };
-        cursor =
-            server.store.scan_values(
-                Scope::ALL,
-                cursor,
-                step,
-                now,
-                |found| match collection::flat(&found.item) {
-                    Some(value) => add(found, &value),
-                    None => large.push(Large::of(found)),
-                },
-            );
+        let visit = |found: &ScanItem<'_>| match collection::flat(&found.item) {
+            Some(value) => add(found, &value),
+            None => large.push(Large::of(found)),
+        };
+        cursor = server.store.scan_values(Scope::ALL, cursor, step, now, visit);
         // These are copied without the lock, each step by step.
         for large in large {
             large.gather(server, now, &mut add);

@@ -24,5 +24,6 @@ pub use policy::Policy;
 pub use settings::Settings;
 pub(crate) use tune::tenant::quoted;
 pub use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, TenantConfig};
+pub(crate) use value::Value;
 pub use value::{IoUring, Level, LogFormat};
 pub use words::words;

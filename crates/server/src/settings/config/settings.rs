@@ -73,7 +73,7 @@ pub struct Settings {
     pub availability_zone: String,
     pub databases: u32,
     pub maxmemory: Bytes,
-    /// The share of the memory of the machine that `maxmemory` is, if it was set as a share.
+    /// The share of the machine's or the container's memory that `maxmemory` was set to.
     pub maxmemory_share: Option<f64>,
     pub maxmemory_policy: Policy,
     pub maxmemory_samples: u8,

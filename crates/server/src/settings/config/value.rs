@@ -11,7 +11,7 @@ use tune::Recipe;
 use wire::resp::parse_double;
 
 /// A typed value of a directive.
-pub(super) trait Value: Sized {
+pub(crate) trait Value: Sized {
     fn parse(word: &str) -> Result<Self, String>;
     fn show(&self) -> String;
 
