@@ -28,6 +28,9 @@ impl Severity {
     }
 }
 
+/// Settings to change: names and values.
+pub type Remedy = Vec<(String, String)>;
+
 /// A fact to know or an action to take.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
@@ -43,6 +46,10 @@ pub struct Finding {
     pub evidence: String,
     /// The action to take, in a sentence; it may contain a command to type.
     pub todo: String,
+    /// The settings that carry out the action, as CONFIG SET takes them; empty where a person must
+    /// decide or act elsewhere. A `min` or `max` belongs into the tenant's line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sets: Remedy,
     /// The waiting that it concerns, in milliseconds per second.
     pub worth_ms: f64,
     /// The claims that its sentences make.

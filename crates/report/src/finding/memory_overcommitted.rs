@@ -1,6 +1,6 @@
 //! More memory is promised or used than there is, or memory has no limit.
 
-use super::{Finding, Severity};
+use super::{Finding, Severity, command};
 use crate::Report;
 use crate::words::size;
 
@@ -27,6 +27,8 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     }
     let is_too_much = server.machine > 0 && server.maxmemory > server.machine / 10 * 9;
     if is_too_much {
+        let most = format!("{}mb", (server.machine / 4 * 3) >> 20);
+        let sets = vec![("maxmemory".to_owned(), most)];
         found.push(Finding {
             severity: Severity::Warning,
             says: format!(
@@ -36,7 +38,8 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             ),
             evidence: "Buffers, the operating system and other programs need memory too."
                 .to_owned(),
-            todo: format!("CONFIG SET maxmemory {}mb", (server.machine / 4 * 3) >> 20),
+            todo: command(&sets),
+            sets,
             ..Finding::default()
         });
     }

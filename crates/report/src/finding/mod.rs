@@ -11,8 +11,8 @@ mod search;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use kind::{Finding, FindingSpec, Severity};
-pub use remedy::{Remedy, command, remedy};
+pub use kind::{Finding, FindingSpec, Remedy, Severity};
+pub use remedy::{command, remedy};
 pub use search::all;
 
 macro_rules! findings {

@@ -1,6 +1,6 @@
 //! Clients would wait less for the same requests under another eviction policy.
 
-use super::{Finding, Severity};
+use super::{Finding, Severity, command};
 use crate::Report;
 use crate::claim::{self, Claim};
 use crate::words::percent;
@@ -15,6 +15,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     let gain = 1.0 - best.waits;
     let claim = claim::policy(report, &best.policy).filter(Claim::is_sound);
     let Some(claim) = claim.filter(|_| gain >= GAIN_MIN) else { return };
+    let sets = vec![("maxmemory-policy".to_owned(), best.policy.clone())];
     found.push(Finding {
         severity: Severity::Advice,
         says: format!(
@@ -27,7 +28,8 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             "This comes from replays of sampled requests, give or take {}.",
             percent(best.band)
         ),
-        todo: format!("CONFIG SET maxmemory-policy {}", best.policy),
+        todo: command(&sets),
+        sets,
         worth_ms: -claim.change(),
         claims: vec![claim],
         ..Finding::default()

@@ -16,11 +16,14 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         if ratio <= target + SLACK {
             continue;
         }
+        let mut sets = vec![];
         let (evidence, todo) = match Sizing::of(tenant).map(|sizing| sizing.need(target)) {
-            Some(Need::Memory { bytes, .. }) if bytes > tenant.used => (
-                format!("It holds {} and would need {}.", size(tenant.used), size(bytes)),
-                format!("`min {}mb` reserves that much for it.", bytes.div_ceil(1 << 20)),
-            ),
+            Some(Need::Memory { bytes, .. }) if bytes > tenant.used => {
+                let floor = format!("{}mb", bytes.div_ceil(1 << 20));
+                let todo = format!("`min {floor}` reserves that much for it.");
+                sets.push(("min".to_owned(), floor));
+                (format!("It holds {} and would need {}.", size(tenant.used), size(bytes)), todo)
+            }
             Some(Need::Never { floor }) => (
                 format!("With all its keys in memory it would miss {}.", percent(floor)),
                 format!("Set a target of at least {}.", percent(floor + SLACK)),
@@ -36,6 +39,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             says: format!("misses {}, but its target is {}.", percent(ratio), percent(target)),
             evidence,
             todo,
+            sets,
             worth_ms: waiting_of(tenant, ratio - target),
             ..Finding::default()
         });

@@ -1,6 +1,6 @@
 //! Writes were refused because there was no room and nothing could be evicted.
 
-use super::{Finding, Severity};
+use super::{Finding, Severity, command};
 use crate::Report;
 use crate::words::count;
 
@@ -10,6 +10,8 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         return;
     }
     let never_evicts = server.policy == "noeviction";
+    let lets_evict = ("maxmemory-policy".to_owned(), "auto".to_owned());
+    let sets = if never_evicts { vec![lets_evict] } else { vec![] };
     found.push(Finding {
         severity: Severity::Warning,
         says: format!("{} writes were refused for lack of memory.", count(server.refused)),
@@ -19,10 +21,11 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             "The remaining items may not be evicted, or a value is too large.".to_owned()
         },
         todo: if never_evicts {
-            "CONFIG SET maxmemory-policy auto".to_owned()
+            command(&sets)
         } else {
             "Raise maxmemory, or lower the `min` and `max` of some tenants.".to_owned()
         },
+        sets,
         ..Finding::default()
     });
 }

@@ -1,26 +1,18 @@
 //! The settings that a finding proposes, as CONFIG SET takes them.
 
-use super::Finding;
+use super::kind::{Finding, Remedy};
 use crate::Report;
 
-/// Settings to change: names and values.
-pub type Remedy = Vec<(String, String)>;
-
-/// The settings that carry out the proposal of a finding; `None` where a person must decide or act
-/// elsewhere.
+/// The settings that carry out the action of a finding, each whole: a bound stands in the line of
+/// its tenant. `None` where a person must decide or act elsewhere.
 pub fn remedy(report: &Report, finding: &Finding) -> Option<Remedy> {
-    if let Some(words) = finding.todo.strip_prefix("CONFIG SET ") {
-        let words: Vec<&str> = words.split(' ').collect();
-        let is_whole = words.len().is_multiple_of(2) && !finding.todo.ends_with('.');
-        let pairs = words.chunks(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned()));
-        return is_whole.then(|| pairs.collect());
+    let is_bound = |(name, _): &(String, String)| matches!(name.as_str(), "min" | "max");
+    if !finding.sets.iter().any(is_bound) {
+        return Some(finding.sets.clone()).filter(|sets| !sets.is_empty());
     }
-    // Findings about a floor or a ceiling quote the words that belong into the tenant's line.
-    let quoted = finding.todo.split('`').nth(1)?;
-    let (word, value) = quoted.split_once(' ')?;
-    let is_bound = matches!(word, "min" | "max") && value.starts_with(|c: char| c.is_ascii_digit());
-    let line = report.tenant(finding.tenant.as_deref()?)?.line.as_deref()?;
-    is_bound.then(|| vec![("tenant".to_owned(), with_word(line, word, value))])
+    let line = report.tenant(finding.tenant.as_deref()?)?.line.clone()?;
+    let with = |line: String, (word, value): &(String, String)| with_word(&line, word, value);
+    Some(vec![("tenant".to_owned(), finding.sets.iter().fold(line, with))])
 }
 
 /// The settings as a command to type.
@@ -55,25 +47,24 @@ mod tests {
         let line = Some("jobs match prefix jobs: min 1mb".to_owned());
         let tenant = Tenant { name: "jobs".into(), line, ..Tenant::default() };
         let report = Report { tenants: vec![tenant], ..Report::default() };
-        let typed = |todo: &str| {
-            let (todo, tenant) = (todo.to_owned(), Some("jobs".to_owned()));
-            let finding = Finding { tenant, todo, ..Finding::default() };
+        let typed = |sets: &[(&str, &str)]| {
+            let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+            let (sets, tenant) = (sets.iter().map(owned).collect(), Some("jobs".to_owned()));
+            let finding = Finding { tenant, sets, ..Finding::default() };
             remedy(&report, &finding).map(|remedy| command(&remedy))
         };
         assert_eq!(
-            typed("CONFIG SET maxmemory-policy auto recipe auto").as_deref(),
+            typed(&[("maxmemory-policy", "auto"), ("recipe", "auto")]).as_deref(),
             Some("CONFIG SET maxmemory-policy auto recipe auto")
         );
         assert_eq!(
-            typed("`min 43mb` in its tenant line brings its miss ratio back to 5 %.").as_deref(),
+            typed(&[("min", "43mb")]).as_deref(),
             Some("CONFIG SET tenant \"jobs match prefix jobs: min 43mb\"")
         );
         assert_eq!(
-            typed("`max 9mb` limits its memory.").as_deref(),
+            typed(&[("max", "9mb")]).as_deref(),
             Some("CONFIG SET tenant \"jobs match prefix jobs: min 1mb max 9mb\"")
         );
-        for todo in ["CONFIG SET maxmemory SIZE, such as 1gb.", "A lower `min` helps.", "Wait."] {
-            assert_eq!(typed(todo), None);
-        }
+        assert_eq!(typed(&[]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! A tenant misses more than before, and other tenants got its memory.
 
 use super::evidence::{busy, waiting_of};
-use super::{Finding, Severity};
+use super::{Finding, Remedy, Severity};
 use crate::claim::{self, Claim, ClaimedFigure};
 use crate::sizing::{Need, Sizing};
 use crate::words::{clock, percent, size, wait};
@@ -40,8 +40,9 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, los
         (_, None) => format!("The cost of a miss of {name} is not known."),
         (None, _) => format!("The cost of a miss of {} is not known.", winner.name),
     };
-    let (todo, claims) = remedy(report, tenant, shift.before).unwrap_or_else(|| {
-        (format!("There are too few samples of {name} to tell how much memory it needs."), vec![])
+    let (todo, sets, claims) = floor(report, tenant, shift.before).unwrap_or_else(|| {
+        let none = format!("There are too few samples of {name} to tell how much memory it needs.");
+        (none, vec![], vec![])
     });
     Finding {
         severity: Severity::Warning,
@@ -55,6 +56,7 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, los
         ),
         evidence,
         todo,
+        sets,
         worth_ms: waiting_of(tenant, shift.since - shift.before),
         claims,
         ..Finding::default()
@@ -62,16 +64,16 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, los
 }
 
 /// The floor that restores the old miss ratio, and the waiting that it costs the other tenants.
-fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<(String, Vec<Claim>)> {
+fn floor(report: &Report, tenant: &Tenant, wanted: f64) -> Option<(String, Remedy, Vec<Claim>)> {
     let Need::Memory { bytes, .. } = Sizing::of(tenant)?.need(wanted) else { return None };
     if bytes >= report.server.divided || bytes <= tenant.used {
         return None;
     }
     let bytes = bytes.div_ceil(1 << 20) << 20;
     let claims = claim::floor(report, tenant, bytes);
+    let floor = format!("{}mb", bytes >> 20);
     let back = format!(
-        "`min {}mb` in its tenant line brings its miss ratio back to {}",
-        bytes >> 20,
+        "`min {floor}` in its tenant line brings its miss ratio back to {}",
         percent(wanted)
     );
     let costs = others(&claims)?;
@@ -86,7 +88,7 @@ fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<(String, Vec<
             wait(1e3 * costs.band())
         ),
     };
-    Some((text, claims))
+    Some((text, vec![("min".to_owned(), floor)], claims))
 }
 
 /// The claim about the waiting of the other tenants.

@@ -1,7 +1,7 @@
 //! Half the memory would serve the tenants as well.
 
 use super::evidence::READS_MIN;
-use super::{Finding, Severity};
+use super::{Finding, Severity, command};
 use crate::Report;
 use crate::claim;
 use crate::words::{size, span, wait};
@@ -23,6 +23,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     if costs > COST_MAX * half.now || report.recent.reads < READS_MIN {
         return;
     }
+    let sets = vec![("maxmemory".to_owned(), format!("{}mb", server.maxmemory >> 21))];
     found.push(Finding {
         severity: Severity::Advice,
         says: format!(
@@ -35,7 +36,8 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             "This is based on the time since the server started, {} ago.",
             span(server.uptime_s)
         ),
-        todo: format!("CONFIG SET maxmemory {}mb", server.maxmemory >> 21),
+        todo: command(&sets),
+        sets,
         claims,
         ..Finding::default()
     });

@@ -1,6 +1,6 @@
 //! Twice the memory would save much of the waiting.
 
-use super::{Finding, Severity};
+use super::{Finding, Severity, command};
 use crate::Report;
 use crate::claim;
 use crate::words::{percent, size, wait};
@@ -19,6 +19,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     if saved < SAVED_MIN || saves_ms < WAIT_MIN_MS {
         return;
     }
+    let sets = vec![("maxmemory".to_owned(), format!("{}mb", report.server.maxmemory >> 19))];
     found.push(Finding {
         severity: Severity::Advice,
         says: format!(
@@ -28,7 +29,8 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             percent(saved)
         ),
         evidence: format!("Give or take {}.", wait(1e3 * twice.band())),
-        todo: format!("CONFIG SET maxmemory {}mb", report.server.maxmemory >> 19),
+        todo: command(&sets),
+        sets,
         worth_ms: saves_ms,
         claims,
         ..Finding::default()

@@ -17,6 +17,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         if own < COUNTED_MIN || (own as f64) < WRITES_MIN * counters.reads() as f64 || !is_much {
             continue;
         }
+        let most = format!("{}mb", (tenant.used / 4).div_ceil(1 << 20));
         found.push(Finding {
             severity: Severity::Advice,
             tenant: Some(tenant.name.clone()),
@@ -28,9 +29,9 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             ),
             evidence: "Clients never read most of the values it writes.".to_owned(),
             todo: format!(
-                "`max {}mb` limits its memory; or write only values that clients read.",
-                (tenant.used / 4).div_ceil(1 << 20)
+                "`max {most}` limits its memory; or write only values that clients read."
             ),
+            sets: vec![("max".to_owned(), most)],
             ..Finding::default()
         });
     }
