@@ -186,13 +186,14 @@ impl Module {
         let counted = memory.used.saturating_sub(memory.uncounted);
         let fixed = memory.fixed + own;
         let data = counted.saturating_sub(fixed);
-        self.tenants.borrow_mut().recount(dbs, Some(data));
+        self.tenants.borrow_mut().recount(dbs);
+        self.hand.draws.explore(&self.tenants, context, DRAWS);
+        self.tenants.borrow_mut().weigh(data);
         if self.is_counted() {
             self.take_census(context);
         } else {
             self.hand.arm(self, context);
         }
-        self.hand.draws.explore(&self.tenants, context, DRAWS);
         self.looks.set(self.looks.get() + 1);
         if self.looks.get().is_multiple_of(10) {
             self.tenants.borrow_mut().fade();

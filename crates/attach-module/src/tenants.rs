@@ -22,6 +22,11 @@ const DRAWS: f64 = 4_096.0;
 /// object, and the headers of two strings.
 pub(crate) const OVERHEAD: u64 = 72;
 
+/// Bytes of data from which on the factor of sizes is measured rather than assumed to be 1: where
+/// keys hold less, buffers of clients decide what the server has in use, and a burst of requests
+/// would look like large keys.
+const MEASURED: f64 = (4 << 20) as f64;
+
 /// A tenant with a smaller share of the keys is drawn from its ring, for random keys of the server
 /// rarely belong to it.
 const SHARE_MIN: f64 = 0.05;
@@ -224,7 +229,7 @@ impl Tenants {
         }
         self.dbs.retain(|(at, _)| db.is_some_and(|db| *at != db));
         let dbs = std::mem::take(&mut self.dbs);
-        self.recount(dbs, None);
+        self.recount(dbs);
     }
 
     /// Replaces the count of a tenant's keys in a database by the result of a census.
@@ -239,9 +244,8 @@ impl Tenants {
         self.counted.get(usize::from(db)).map_or(0, |counts| counts[usize::from(owner)])
     }
 
-    /// Counts keys by the server's numbers for its databases, and sets the factor of sizes by the
-    /// bytes of its data.
-    pub(crate) fn recount(&mut self, dbs: Vec<(u16, u64)>, data: Option<u64>) {
+    /// Counts keys by the server's numbers for its databases.
+    pub(crate) fn recount(&mut self, dbs: Vec<(u16, u64)>) {
         self.all.iter_mut().for_each(|tenant| tenant.items = 0);
         for &(db, keys) in &dbs {
             let Some(owners) = self.owners.get(usize::from(db)) else { continue };
@@ -262,11 +266,14 @@ impl Tenants {
             self.all[usize::from(rest)].items += left;
         }
         self.dbs = dbs;
-        if let Some(data) = data {
-            let plain: f64 =
-                (0..self.all.len()).map(|at| self.mean(at) * self.all[at].items as f64).sum();
-            self.scale = if plain > 0.0 { (data as f64 / plain).clamp(0.25, 8.0) } else { 1.0 };
-        }
+    }
+
+    /// Sets the factor of sizes by the bytes of the server's data. Keys must have been drawn
+    /// before: a factor for an assumed mean size is wrong once the mean is known.
+    pub(crate) fn weigh(&mut self, data: u64) {
+        let plain: f64 =
+            (0..self.all.len()).map(|at| self.mean(at) * self.all[at].items as f64).sum();
+        self.scale = ((data as f64 + MEASURED) / (plain + MEASURED)).clamp(0.25, 8.0);
     }
 
     /// Notes the size of a key that was drawn at random.

@@ -105,9 +105,7 @@ impl Worker {
     /// A worker for the calling thread.
     pub(crate) fn new(number: usize, poll: Poll, server: Arc<Server>) -> Self {
         let driver = driver::choose(poll, number, server.view.now().settings.io_uring);
-        if number == 0 {
-            server.process.note_driver(driver.borrow().name());
-        }
+        server.process.note_driver(driver.borrow().name());
         Self {
             number,
             driver,

@@ -75,7 +75,7 @@ impl ProcessInfo {
         self.driver.get().copied().unwrap_or("epoll")
     }
 
-    /// Notes the driver of the first worker.
+    /// Notes the driver of a worker: all choose the same one.
     pub(crate) fn note_driver(&self, name: &'static str) {
         self.driver.get_or_init(|| name);
     }
