@@ -16,7 +16,7 @@ use base::{Bytes, Filter, Sample};
 use policy::rank::Rank;
 use report::claim::Claim;
 use report::{History, Report};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tune::pilot::Status;
@@ -112,6 +112,8 @@ pub(crate) struct Exchange {
     sender: SyncSender<Seen>,
     receiver: Mutex<Receiver<Seen>>,
     pub(crate) dropped: AtomicU64,
+    /// Samples sent since the pilot took some.
+    sent: AtomicUsize,
     pub(crate) stop: AtomicBool,
     /// Whether the pilot's thread has panicked, which is a bug. The module then stops acting.
     pub(crate) broken: AtomicBool,
@@ -136,6 +138,7 @@ impl Default for Exchange {
             sender,
             receiver: Mutex::new(receiver),
             dropped: AtomicU64::new(0),
+            sent: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
             broken: AtomicBool::new(false),
             look: Mutex::default(),
@@ -149,8 +152,17 @@ impl Default for Exchange {
 }
 
 impl Exchange {
+    /// Whether the queue takes another sample; otherwise counts one as dropped, so that nobody
+    /// looks up a key for it.
+    pub(crate) fn has_room(&self) -> bool {
+        let has_room = self.sent.load(Relaxed) < SAMPLES_MAX;
+        self.dropped.fetch_add(u64::from(!has_room), Relaxed);
+        has_room
+    }
+
     /// Sends a sample to the pilot, or counts it as dropped.
     pub(crate) fn send(&self, seen: Seen) {
+        self.sent.fetch_add(1, Relaxed);
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
             self.sender.try_send(seen)
         {
@@ -160,7 +172,9 @@ impl Exchange {
 
     /// Takes the samples that have arrived since the last call.
     pub(crate) fn samples(&self) -> Vec<Seen> {
-        lock(&self.receiver).try_iter().collect()
+        let samples = lock(&self.receiver).try_iter().collect();
+        self.sent.store(0, Relaxed);
+        samples
     }
 
     /// Publishes a look, unless the pilot is reading the present one.
@@ -242,6 +256,9 @@ mod tests {
         let seen = Seen { sample, tick: 1, fetched: 0, is_expiry: false };
         (0..SAMPLES_MAX + 10).for_each(|_| exchange.send(seen));
         assert_eq!(exchange.dropped.load(Relaxed), 10);
+        assert!(!exchange.has_room());
+        assert_eq!(exchange.dropped.load(Relaxed), 11);
         assert_eq!(exchange.samples().len(), SAMPLES_MAX);
+        assert!(exchange.has_room());
     }
 }

@@ -156,7 +156,6 @@ impl Eye {
         let verb = verbs::find(command.bytes(0));
         if let Some(verb) = verb.filter(|_| !self.untouching.is_of(command)) {
             self.keys.see(hash, verb.deed, || command.client().unwrap_or_default());
-            self.keys.seen();
         }
     }
 
@@ -185,6 +184,12 @@ impl Eye {
         if self.untouching.is_of(command) {
             return;
         }
+        let client = || command.client().unwrap_or_default();
+        let is_one = verb.places(count).nth(1).is_none();
+        if self.keys.is_on() && !is_one {
+            let hash = |place| hash_of(command.bytes(place));
+            self.keys.see_all(verb.places(count).map(hash), verb.deed, client);
+        }
         for place in verb.places(count) {
             let name = command.word(place);
             let hash = hash_of(name.bytes());
@@ -192,16 +197,17 @@ impl Eye {
                 tally(verb, command, name, sight);
             }
             let fetched = if self.keys.is_on() {
-                self.keys.see(hash, verb.deed, || command.client().unwrap_or_default());
+                if is_one {
+                    self.keys.see(hash, verb.deed, client);
+                }
                 self.end_fetch(verb, place, hash, name, command, sight)
             } else {
                 None
             };
-            if self.filter.get().keeps(hash) {
+            if self.filter.get().keeps(hash) && sight.exchange.has_room() {
                 self.sample(verb, place, (hash, fetched), name, command, sight);
             }
         }
-        self.keys.seen();
     }
 
     /// Examines a sampled key and sends the request to the pilot.

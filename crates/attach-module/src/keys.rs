@@ -5,7 +5,10 @@
 //! has no entry in the table. Such a key waits. If the server then reports a miss, a fetch begins.
 //! If it reports a birth, the key enters. Without either the key was there, and enters as well,
 //! when the next command comes.
+//!
+//! The table learns of a command with one key a few commands later (`ahead.rs`).
 
+use crate::ahead::{Ahead, Request};
 use crate::stamps::{Past, Stamps, code_of};
 use crate::verbs::Deed;
 use base::{Micros, penalty};
@@ -22,7 +25,9 @@ pub(crate) struct SeenKeys {
     /// Requests to keys, while there is no table.
     tick: Cell<u64>,
     table: RefCell<Option<Stamps>>,
-    /// SeenKeys without an entry of the last command, with its client.
+    /// Requests that the table does not know yet.
+    ahead: Ahead,
+    /// Keys of the last command without an entry, with its client.
     waiting: RefCell<Vec<(u64, u64)>>,
     waits: Cell<bool>,
     /// The fetch that the last command ended.
@@ -77,13 +82,14 @@ impl SeenKeys {
     pub(crate) fn unstamp(&self) {
         if let Some(table) = self.table.take() {
             self.tick.set(table.tick());
+            while self.ahead.pop().is_some() {}
             self.waiting.take();
             self.waits.set(false);
             self.fetched.set(None);
         }
     }
 
-    /// Notes a request to a key, before its execution.
+    /// Notes a request of a command with one key, before its execution.
     #[inline]
     pub(crate) fn see(&self, hash: u64, deed: Deed, client: impl FnOnce() -> u64) {
         if self.waits.get() {
@@ -95,29 +101,69 @@ impl SeenKeys {
             return;
         };
         table.pass();
-        let is_known = match deed {
-            Deed::Read => table.hit(hash),
+        let reads = match deed {
+            Deed::Remove => return,
+            Deed::Read => true,
             Deed::Write(_) | Deed::Change => {
                 self.wrote.set(true);
-                table.wrote(hash)
+                false
             }
-            Deed::Remove => true,
         };
-        if !is_known {
-            self.wait(hash, client());
+        table.prefetch(hash);
+        let oldest = self.ahead.push(Request { hash, client: client(), reads });
+        if let Some(Request { hash, reads, .. }) = oldest
+            && !note(table, hash, reads)
+        {
+            table.enters(hash);
         }
     }
 
-    /// Lets a key without an entry wait for what the command does.
-    #[cold]
-    fn wait(&self, hash: u64, client: u64) {
-        self.waiting.borrow_mut().push((hash, client));
+    /// Notes requests of a command to several keys, before its execution.
+    pub(crate) fn see_all(
+        &self,
+        hashes: impl Iterator<Item = u64>,
+        deed: Deed,
+        client: impl FnOnce() -> u64,
+    ) {
+        self.catch_up();
+        self.settle();
+        let mut table = self.table.borrow_mut();
+        let Some(table) = table.as_mut() else {
+            self.tick.set(self.tick.get() + hashes.count() as u64);
+            return;
+        };
+        let mut waiting = self.waiting.borrow_mut();
+        let client = client();
+        for hash in hashes {
+            table.pass();
+            self.wrote.set(self.wrote.get() || matches!(deed, Deed::Write(_) | Deed::Change));
+            if deed != Deed::Remove && !note(table, hash, deed == Deed::Read) {
+                waiting.push((hash, client));
+            }
+        }
+        self.waits.set(!waiting.is_empty());
     }
 
-    /// Ends a command: its keys wait until the next one.
-    #[inline]
-    pub(crate) fn seen(&self) {
-        self.waits.set(!self.waiting.borrow().is_empty());
+    /// Tells the table of all requests. The last one may not be executed yet: without an entry its
+    /// key waits.
+    fn catch_up(&self) {
+        if self.ahead.count() == 0 {
+            return;
+        }
+        let mut table = self.table.borrow_mut();
+        while let (Some(Request { hash, client, reads }), Some(table)) =
+            (self.ahead.pop(), table.as_mut())
+        {
+            if note(table, hash, reads) {
+                continue;
+            }
+            if self.ahead.count() > 0 {
+                table.enters(hash);
+            } else {
+                self.waiting.borrow_mut().push((hash, client));
+                self.waits.set(true);
+            }
+        }
     }
 
     /// Enters the keys of the last command that were there without an entry.
@@ -129,7 +175,11 @@ impl SeenKeys {
         }
     }
 
-    fn take_waiting(&self, hash: u64) -> Option<u64> {
+    /// Takes the request of the command in execution, and returns its client.
+    fn take(&self, hash: u64) -> Option<u64> {
+        if let Some(request) = self.ahead.take_last(hash) {
+            return Some(request.client);
+        }
         let mut waiting = self.waiting.borrow_mut();
         let at = waiting.iter().position(|(waits, _)| *waits == hash)?;
         Some(waiting.swap_remove(at).1)
@@ -137,7 +187,7 @@ impl SeenKeys {
 
     /// Notes a miss, and returns the client that met it.
     pub(crate) fn missed(&self, hash: u64) -> Option<u64> {
-        self.take_waiting(hash)
+        self.take(hash)
     }
 
     /// Notes that the write of a key, which comes next, ends a fetch.
@@ -147,7 +197,7 @@ impl SeenKeys {
 
     /// Notes a birth.
     pub(crate) fn born(&self, hash: u64) {
-        self.take_waiting(hash);
+        self.take(hash);
         if let Some(table) = self.table.borrow_mut().as_mut() {
             table.enters(hash);
             if let Some((_, code)) = self.fetched.take().filter(|(fetched, _)| *fetched == hash) {
@@ -158,6 +208,7 @@ impl SeenKeys {
 
     /// Notes the end of a key: evicted, or gone for good.
     pub(crate) fn died(&self, hash: u64, is_evicted: bool) {
+        self.catch_up();
         if let Some(table) = self.table.borrow_mut().as_mut() {
             table.leaves(hash, is_evicted);
         }
@@ -165,6 +216,7 @@ impl SeenKeys {
 
     /// The past of a key that the server holds.
     pub(crate) fn past(&self, hash: u64) -> Option<Past> {
+        self.catch_up();
         self.table.borrow_mut().as_mut()?.past(hash)
     }
 
@@ -178,6 +230,12 @@ impl SeenKeys {
     pub(crate) fn is_large(&self) -> bool {
         self.is_stamped() && self.length.take() >= self.large_from.get()
     }
+}
+
+/// Notes a request in the table; false if the table does not know the key as held.
+#[inline]
+fn note(table: &mut Stamps, hash: u64, reads: bool) -> bool {
+    if reads { table.hit(hash) } else { table.wrote(hash) }
 }
 
 #[cfg(test)]
@@ -194,7 +252,6 @@ mod tests {
 
     fn see(keys: &SeenKeys, key: u64, deed: Deed) {
         keys.see(mix(key), deed, || 7);
-        keys.seen();
     }
 
     #[test]

@@ -19,6 +19,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod act;
+mod ahead;
 mod arriving;
 mod census;
 mod commands;

@@ -19,6 +19,19 @@ pub(crate) fn places(bucket: &[KeyStamp; WAYS], holds: impl Fn(KeyStamp) -> bool
     bits(&all)
 }
 
+/// Prefetches a bucket, where the processor is of x86-64.
+#[inline]
+pub(crate) fn prefetch(bucket: &[KeyStamp; WAYS]) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has SSE, and a prefetch changes nothing.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>((&raw const *bucket).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bucket;
+}
+
 /// The lowest bit of each number, which is 0 or -1.
 #[cfg(target_arch = "x86_64")]
 #[inline]

@@ -26,7 +26,7 @@
 //!   the copies is never found again, and is dropped in time.
 
 use crate::entry::{HELD, KeyStamp, PRINT, RequestClock};
-use crate::places::{WAYS, first, places};
+use crate::places::{WAYS, first, places, prefetch};
 
 /// Buckets of a segment, as a power of two.
 const SEGMENT: u32 = 8;
@@ -134,17 +134,31 @@ impl Stamps {
         RequestClock { tick: self.tick, shift: self.shift }
     }
 
+    /// The segment of a hash, and the bucket within it.
     #[inline]
-    fn bucket(&mut self, hash: u64) -> &mut [KeyStamp; WAYS] {
+    fn place(&self, hash: u64) -> (usize, usize) {
         // The segment among the next power of two, or among the one before if there is none yet.
         let at = hash as usize & self.mask;
         let at = if at < self.segments.len() { at } else { at & (self.mask >> 1) };
+        (at, (hash >> 24) as usize & ((1 << SEGMENT) - 1))
+    }
+
+    /// Prefetches the bucket of a hash.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        let (at, bucket) = self.place(hash);
+        prefetch(&self.segments[at].buckets[bucket]);
+    }
+
+    #[inline]
+    fn bucket(&mut self, hash: u64) -> &mut [KeyStamp; WAYS] {
+        let (at, bucket) = self.place(hash);
         let clock = self.clock();
         let segment = &mut self.segments[at];
         if segment.shift != clock.shift {
             segment.convert(clock);
         }
-        &mut segment.buckets[(hash >> 24) as usize & ((1 << SEGMENT) - 1)]
+        &mut segment.buckets[bucket]
     }
 
     #[inline]
