@@ -19,46 +19,36 @@ pub(crate) struct Request {
     pub(crate) reads: bool,
 }
 
-/// The requests, the oldest first.
+/// The requests.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
-    all: [Cell<Request>; WAITING],
-    first: Cell<usize>,
-    count: Cell<usize>,
+    all: [Cell<Option<Request>>; WAITING],
+    /// The place of the next request, which is that of the oldest.
+    next: Cell<usize>,
 }
 
 impl Ahead {
     /// Adds a request; returns the oldest if there are too many.
     #[inline]
     pub(crate) fn push(&self, request: Request) -> Option<Request> {
-        let oldest = if self.count.get() == WAITING { self.pop() } else { None };
-        self.all[(self.first.get() + self.count.get()) % WAITING].set(request);
-        self.count.set(self.count.get() + 1);
-        oldest
+        let at = self.next.get();
+        self.next.set((at + 1) % WAITING);
+        self.all[at % WAITING].replace(Some(request))
     }
 
-    /// Takes the oldest request.
-    #[inline]
-    pub(crate) fn pop(&self) -> Option<Request> {
-        let (first, count) = (self.first.get(), self.count.get());
-        self.count.set(count.checked_sub(1)?);
-        self.first.set((first + 1) % WAITING);
-        Some(self.all[first].get())
+    /// Takes all requests, the oldest first.
+    pub(crate) fn take(&self) -> [Option<Request>; WAITING] {
+        let next = self.next.get();
+        std::array::from_fn(|at| self.all[(next + at) % WAITING].take())
     }
 
     /// Takes the last request, if it is for this key.
     pub(crate) fn take_last(&self, hash: u64) -> Option<Request> {
-        let last = self.count.get().checked_sub(1)?;
-        let request = self.all[(self.first.get() + last) % WAITING].get();
-        (request.hash == hash).then(|| {
-            self.count.set(last);
-            request
-        })
-    }
-
-    /// The number of requests.
-    pub(crate) const fn count(&self) -> usize {
-        self.count.get()
+        let last = (self.next.get() + WAITING - 1) % WAITING;
+        let request = self.all[last].get().filter(|request| request.hash == hash)?;
+        self.all[last].set(None);
+        self.next.set(last);
+        Some(request)
     }
 }
 
@@ -76,8 +66,7 @@ mod tests {
         assert_eq!(ahead.push(request(4)), Some(request(0)));
         assert_eq!(ahead.take_last(3), None);
         assert_eq!(ahead.take_last(4), Some(request(4)));
-        let rest: Vec<_> = std::iter::from_fn(|| ahead.pop()).collect();
-        assert_eq!(rest, [request(1), request(2), request(3)]);
+        assert_eq!(ahead.take(), [None, Some(request(1)), Some(request(2)), Some(request(3))]);
         assert_eq!(ahead.take_last(3), None);
     }
 }

@@ -23,9 +23,8 @@ use tune::pilot::Status;
 use tune::{Goal, Recipe, Step, TenantReading};
 
 /// Maximum number of samples that wait for the pilot. They cover half a second at the rate of the
-/// models. Before the pilot knows the load, they are three times the samples of a tenth of a
-/// second.
-const SAMPLES_MAX: usize = 2_048;
+/// models. Before the pilot knows the load, some are dropped.
+const SAMPLES_MAX: usize = 1_024;
 
 /// A sampled request, with what the rank learns from it.
 #[derive(Clone, Copy, Debug)]

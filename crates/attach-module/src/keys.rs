@@ -82,7 +82,7 @@ impl SeenKeys {
     pub(crate) fn unstamp(&self) {
         if let Some(table) = self.table.take() {
             self.tick.set(table.tick());
-            while self.ahead.pop().is_some() {}
+            self.ahead.take();
             self.waiting.take();
             self.waits.set(false);
             self.fetched.set(None);
@@ -147,21 +147,19 @@ impl SeenKeys {
     /// Tells the table of all requests. The last one may not be executed yet: without an entry its
     /// key waits.
     fn catch_up(&self) {
-        if self.ahead.count() == 0 {
-            return;
-        }
         let mut table = self.table.borrow_mut();
-        while let (Some(Request { hash, client, reads }), Some(table)) =
-            (self.ahead.pop(), table.as_mut())
-        {
+        let Some(table) = table.as_mut() else { return };
+        let requests = self.ahead.take();
+        let [.., last] = requests;
+        for Request { hash, client, reads } in requests.into_iter().flatten() {
             if note(table, hash, reads) {
                 continue;
             }
-            if self.ahead.count() > 0 {
-                table.enters(hash);
-            } else {
+            if last.is_some_and(|last| last.hash == hash) {
                 self.waiting.borrow_mut().push((hash, client));
                 self.waits.set(true);
+            } else {
+                table.enters(hash);
             }
         }
     }

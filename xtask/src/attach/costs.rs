@@ -103,8 +103,8 @@ impl Client {
         Ok(())
     }
 
-    /// The share of keys that the server samples.
-    fn sampled(&mut self) -> Result<f64> {
+    /// The number of requests that the module has sampled.
+    fn samples(&mut self) -> Result<f64> {
         self.stream.write_all(b"INFO larder\r\n")?;
         let mut text = vec![];
         let end = Instant::now() + Duration::from_secs(30);
@@ -113,16 +113,16 @@ impl Client {
             let length = self.stream.read(&mut some)?;
             text.extend_from_slice(&some[..length]);
             let text = String::from_utf8_lossy(&text);
-            let line = text.lines().find_map(|line| line.strip_prefix("larder_sampled:"));
+            let line = text.lines().find_map(|line| line.strip_prefix("larder_samples:"));
             if let Some(value) = line.filter(|_| text.ends_with("\r\n")) {
                 return Ok(value.parse()?);
             }
         }
-        bail!("INFO larder does not report sampled keys")
+        bail!("INFO larder does not report samples")
     }
 }
 
-/// Instructions of a GET, and the share of sampled keys.
+/// Instructions of a GET, and the share of sampled requests.
 fn count(program: &str, module: Option<&str>) -> Result<(f64, f64)> {
     let out = std::env::temp_dir().join(format!("larder-callgrind-{}", std::process::id()));
     let file = format!("--callgrind-out-file={}", out.display());
@@ -143,12 +143,13 @@ fn count(program: &str, module: Option<&str>) -> Result<(f64, f64)> {
     thread::sleep(Duration::from_secs(if module.is_some() { 10 } else { 0 }));
     // A module that ranks keys learns of those written before it acted when they are first read.
     client.get(if module.is_some_and(|module| module.contains("auto")) { 6_000 } else { 200 })?;
-    let sampled = if module.is_some() { client.sampled()? } else { 0.0 };
+    let before = if module.is_some() { client.samples()? } else { 0.0 };
     let mut zero = Command::new("callgrind_control");
     let zero = zero.args(["-z", &server.child.id().to_string()]).output();
     let zero = zero.context("could not start callgrind_control")?;
     ensure!(zero.status.success(), "{}", String::from_utf8_lossy(&zero.stderr));
     client.get(COUNTED)?;
+    let sampled = if module.is_some() { client.samples()? - before } else { 0.0 };
     client.stream.write_all(b"SHUTDOWN NOSAVE\r\n")?;
     server.child.wait()?;
     let text = fs::read_to_string(&out)?;
@@ -156,7 +157,8 @@ fn count(program: &str, module: Option<&str>) -> Result<(f64, f64)> {
     let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
     let total: f64 = total.context("callgrind wrote no totals")?.trim().parse()?;
     ensure!(total > 0.0, "{program} has no symbols: callgrind finds no readQueryFromClient");
-    Ok((total / (COUNTED * DEPTH) as f64, sampled))
+    let requests = (COUNTED * DEPTH) as f64;
+    Ok((total / requests, sampled / requests))
 }
 
 /// Processor time of all threads of a process, in nanoseconds.
