@@ -8,6 +8,8 @@
 //! Requests are look-aside: the client of a read that misses fills it after the penalty of the
 //! object, before it does anything else. So no store's clock need run, and hours pass in seconds.
 
+#[cfg(test)]
+mod beside;
 mod counts;
 mod live;
 mod offload;

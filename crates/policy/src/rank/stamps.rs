@@ -115,6 +115,12 @@ impl Stamps {
         (self.steps_in_use() as u32) << BORN_STEP
     }
 
+    /// Notes a use at `tick` that is no hit.
+    #[inline]
+    pub const fn used(&mut self, tick: u64) {
+        self.last = tick as u32;
+    }
+
     /// Notes a hit at `tick`. Several hits by one command count once.
     #[inline]
     pub const fn hit(&mut self, tick: u64) {

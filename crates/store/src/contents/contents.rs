@@ -235,7 +235,7 @@ impl Contents {
         self.clock.tick += 1;
         let found = self.find(key, now, memory);
         if let Some(place) = found {
-            self.hit(key, place);
+            self.refresh(key, place);
         }
         found
     }
@@ -280,6 +280,7 @@ impl Contents {
         let tenant = &mut self.tenants[key.tenant as usize];
         tenant.counters.misses += 1;
         tenant.counters.misses_expired += u64::from(place.is_some());
+        self.past_is_hit(key);
         self.tap.see(key, now, tick, Sighting::Miss, || Observation::NOTHING);
         if !key.is_untimed {
             let lost = self.stopwatch.start(key.tenant, key.hash, now.micros);
@@ -298,12 +299,12 @@ impl Contents {
         counters.misses += 1;
     }
 
-    /// Refreshes an item.
+    /// Refreshes an item at an access that is no read.
     #[inline]
-    fn hit(&mut self, key: &Key, place: Slot) {
+    fn refresh(&mut self, key: &Key, place: Slot) {
         let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
         let mut stamps = item.view().stamps();
-        stamps.hit(self.clock.tick);
+        lifetimes::note_write(self.lessons, &mut stamps, self.clock.tick);
         item.set_stamps(stamps);
     }
 

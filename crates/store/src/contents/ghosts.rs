@@ -20,15 +20,21 @@ impl Contents {
         }
     }
 
-    /// The stamps of a key that is new here. A key that returns keeps its birth and its hits, and
-    /// this access counts as a hit.
+    /// Counts a read that misses as a hit of the key's past, if the shard remembers the key.
+    #[inline]
+    pub(super) fn past_is_hit(&mut self, key: &Key) {
+        if let Some(ghosts) = &mut self.ghosts {
+            ghosts.memory.hit(key.hash, self.clock.tick);
+        }
+    }
+
+    /// The stamps of a key that is new here. A key that returns keeps its birth and its hits.
     #[inline]
     pub(crate) fn stamps_of(&mut self, key: &Key) -> Stamps {
         let mut stamps = Stamps::new(self.clock.tick, 0);
         if let Some(ghosts) = &mut self.ghosts
-            && let Some(mut past) = ghosts.memory.take(key.hash)
+            && let Some(past) = ghosts.memory.take(key.hash)
         {
-            past.hit(self.clock.tick);
             (stamps.born, stamps.hits) = (past.born, past.hits);
             let items = self.tenants[usize::from(key.tenant)].table.about();
             classify(self.lessons, &mut stamps, 0, items);

@@ -31,7 +31,7 @@ impl Contents {
         let fits = item.has_room(pages.classes(), parts.value[0].len(), expires.is_some());
         let is_noted = |when| item.expires().is_some_and(|old| old <= when);
         let mut stamps = item.stamps();
-        stamps.hit(self.clock.tick);
+        lifetimes::note_write(self.lessons, &mut stamps, self.clock.tick);
         Need {
             hash: key.hash,
             place: Some(place),

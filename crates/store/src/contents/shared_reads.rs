@@ -24,7 +24,7 @@
 //! that models sample, and to record an access when the buffer is full.
 
 use crate::contents::contents::{Contents, view};
-use crate::items::item::{Parts, Ref};
+use crate::items::item::Parts;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::trees::has_tree;
 use crate::learning::lifetimes;
@@ -183,7 +183,10 @@ impl Contents {
         buffer.push(Record { age, size_class, tenant: key.tenant, class: stamps.class });
         let items = tenant.table.about();
         if stamps.hits < u8::MAX || age as usize > items >> YOUNG {
-            self.refresh(item, &mut stamps, age, items, tick);
+            // If another thread's stamp is ahead of this tick, it stays.
+            stamps.hit(if age == 0 { stamps.last.into() } else { tick });
+            lifetimes::classify(self.lessons, &mut stamps, age, items);
+            item.stamp(stamps);
         }
         SharedRead::Hit(view(item, stamps, 0, tenant.pages.classes(), &tenant.trees))
     }
@@ -257,7 +260,11 @@ impl Contents {
             // The lifetime of the old value ends unread. Each slot has its own counters.
             lives.of(reader_slot).count(key.tenant, stamps.hit_class(), age, false);
         }
-        self.refresh(self.get(key, place), &mut stamps, age, items, tick);
+        if age > 0 {
+            lifetimes::note_write(self.lessons, &mut stamps, tick);
+        }
+        lifetimes::classify(self.lessons, &mut stamps, age, items);
+        self.get(key, place).stamp(stamps);
     }
 
     /// Looks at an item without any effect on it.
@@ -274,15 +281,6 @@ impl Contents {
                 SharedRead::Hit(view(item, stamps, age, tenant.pages.classes(), &tenant.trees))
             }
         }
-    }
-
-    /// Writes the stamps of an item that is used at this age.
-    #[inline]
-    fn refresh(&self, item: Ref, stamps: &mut Stamps, age: u32, items: usize, tick: u64) {
-        // If another thread's stamp is ahead of this tick, it stays.
-        stamps.hit(if age == 0 { stamps.last.into() } else { tick });
-        lifetimes::classify(self.lessons, stamps, age, items);
-        item.stamp(*stamps);
     }
 }
 

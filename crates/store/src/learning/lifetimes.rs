@@ -86,6 +86,17 @@ pub(crate) fn record_use(
     }
 }
 
+/// Notes a write of a resident item in its stamps. A rank that learns from watched keys counts the
+/// reads of a key, as its learner does; other ranks count writes as well, as Redis' LFU does.
+#[inline]
+pub(crate) fn note_write(lessons: Option<Lessons>, stamps: &mut Stamps, tick: u64) {
+    if lessons == Some(Lessons::Watched) {
+        stamps.used(tick);
+    } else {
+        stamps.hit(tick);
+    }
+}
+
 /// Sets the class of an item after a use at this age; `items` is the number of items.
 #[inline]
 pub(crate) fn classify(lessons: Option<Lessons>, stamps: &mut Stamps, age: u32, items: usize) {

@@ -64,10 +64,7 @@ impl Room {
         let Some(ghosts) = &mut contents.ghosts else { return false };
         let known = ghosts.memory.take(key.hash);
         let tick = contents.clock.tick;
-        let mut past = known.unwrap_or(Past::new(tick));
-        if known.is_some() {
-            past.hit(tick);
-        }
+        let past = known.unwrap_or(Past::new(tick));
         let stamps = Stamps { born: past.born, hits: past.hits, ..Stamps::new(tick, 0) };
         let own = self.rank_of(key.tenant, &stamps.meta(size as u32, tick), tick);
         let lower = self.worth_less_than(contents, own);

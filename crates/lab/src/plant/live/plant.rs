@@ -62,6 +62,13 @@ impl LivePlant {
         }
     }
 
+    /// Whether the store holds a key, without any effect.
+    #[cfg(test)]
+    pub(crate) fn holds(&self, tenant: TenantId, key: u64) -> bool {
+        let store = &self.product.store;
+        store.peek(&store.key(tenant, 0, &key.to_ne_bytes()), at(self.now), |_| ()).is_some()
+    }
+
     /// Bytes that are divided among tenants.
     pub(super) fn limit(&self) -> Bytes {
         let store = &self.product.store;

@@ -105,6 +105,16 @@ impl Memory {
         }
     }
 
+    /// Counts a hit at `now` of an evicted key with this hash: a read that misses.
+    pub fn hit(&mut self, hash: u64, now: u64) {
+        let bucket = self.bucket(hash);
+        if let Some(way) = bucket.prints.iter().position(|&known| known == print(hash)) {
+            let mut past = bucket.past(way);
+            past.hit(now);
+            bucket.put(way, print(hash), past);
+        }
+    }
+
     /// The past of a returning key with this hash, which the memory then forgets.
     pub fn take(&mut self, hash: u64) -> Option<Past> {
         let bucket = self.bucket(hash);
