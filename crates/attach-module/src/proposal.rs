@@ -35,7 +35,7 @@ pub(crate) fn claim(report: &Report, look: &Look, pilot: &Pilot) -> Option<Claim
     let servers = Evictor::klru_pool(SERVERS.1);
     let played = |is_it: &dyn Fn(&Evictor) -> bool| {
         let all = replayed.present().into_iter().chain(&replayed.others);
-        all.into_iter().find(|played| is_it(&played.scene.evictor))
+        all.into_iter().find(|played| played.scene.evictor().as_ref().is_some_and(is_it))
     };
     let by_rank = played(&|evictor| evictor.policy == ranked)?;
     let by_server = played(&|evictor| *evictor == servers)?;

@@ -1,12 +1,13 @@
 //! The history of requests and memory at four resolutions (`rings.rs`), and the changes.
 //!
-//! Each tenant has a series, and one more series holds all tenants together. The memory of all
+//! Each tenant has a series, one more series holds all tenants together, and one the process. The
+//! memory of all
 //! series is bounded: the more tenants there are, the less far back each series reaches. With more
 //! than [`TENANTS_MAX`] tenants, only the tenants that were read first have a series.
 
-use crate::rings::{Point, RINGS, TimeSeries};
+use crate::rings::{Point, RINGS, Step, TimeSeries};
 use crate::shift::coarse;
-use crate::{Change, Effect, Moved, Recent, Shift};
+use crate::{Change, Effect, Moved, ProcessPoint, Recent, Shift};
 use base::Cause;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -30,8 +31,11 @@ pub(crate) const CHANGES_MAX: usize = 256;
 /// The series of all tenants and the list of changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    all: TimeSeries,
-    pub(crate) tenants: BTreeMap<String, TimeSeries>,
+    all: TimeSeries<Point>,
+    pub(crate) tenants: BTreeMap<String, TimeSeries<Point>>,
+    /// The process itself; a later process begins its own series.
+    #[serde(skip)]
+    process: TimeSeries<ProcessPoint>,
     pub(crate) changes: VecDeque<Change>,
     /// The last time that misses settled after a known change, for example when a cold cache became
     /// full; in Unix seconds.
@@ -68,6 +72,17 @@ impl History {
         }
     }
 
+    /// Adds a point of the process: what it did since the previous call.
+    pub fn push_process(&mut self, point: &ProcessPoint) {
+        self.process.push(1.0, point);
+    }
+
+    /// The points of the process after `unix_s`, at the finest resolution that reaches so far back.
+    pub fn process_since(&self, unix_s: u64) -> Vec<ProcessPoint> {
+        let unix_s = u32::try_from(unix_s).unwrap_or(u32::MAX);
+        self.process.since(self.process.ring(unix_s), unix_s)
+    }
+
     /// The share of the full reach that each series gets within [`BYTES_MAX`].
     fn share(&self) -> f64 {
         let full: usize = RINGS.iter().map(|(_, steps)| steps * size_of::<Point>()).sum();
@@ -86,6 +101,7 @@ impl History {
     /// for they span only seconds; the changes since the start are kept.
     pub fn go_on_from(&mut self, before: Self) {
         let now = std::mem::replace(self, before);
+        self.process = now.process;
         for change in now.changes {
             self.note(change);
         }
@@ -133,7 +149,7 @@ impl History {
         self.changes.back_mut()
     }
 
-    fn series(&self, tenant: Option<&str>) -> Option<&TimeSeries> {
+    fn series(&self, tenant: Option<&str>) -> Option<&TimeSeries<Point>> {
         tenant.map_or(Some(&self.all), |name| self.tenants.get(name))
     }
 
@@ -164,7 +180,7 @@ impl History {
         // Use the resolution of the total: a younger series may reach as far at a finer one.
         let ring = self.all.ring(from);
         let step = RINGS[ring].0;
-        let within = |series: &TimeSeries| {
+        let within = |series: &TimeSeries<Point>| {
             let mut points = series.since(ring, from);
             points.retain(|point| point.unix_s <= to);
             points
@@ -218,7 +234,7 @@ impl History {
             let claims = change.claims.capacity() * size_of::<crate::claim::Claim>();
             size_of::<Change>() + change.text.len() + moved.sum::<usize>() + effects + claims
         });
-        points + changes.sum::<usize>()
+        points + self.process.bytes() + changes.sum::<usize>()
     }
 }
 

@@ -35,7 +35,7 @@ pub mod words;
 
 pub use change::{Change, ChangeKind, Effect, Fared, Moved};
 pub use history::{History, TENANTS_MAX};
-pub use process::{CommandTimes, MemoryUse, Process, QUANTILES, ThreadUse};
+pub use process::{CommandTimes, MEMORY, MemoryUse, Process, ProcessPoint, QUANTILES, ThreadUse};
 pub use recent::Recent;
 pub use report::{Forecasts, Plays, PolicyTrial, Report, Server};
 pub use rings::Point;

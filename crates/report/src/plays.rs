@@ -3,9 +3,10 @@
 //! The pilot replays the requests of sampled keys: at several sizes with the policy in force, and
 //! at the present size with the other policies. A play is compared with another play, never with
 //! the store. If one play misses some share less than another, the measured misses are reduced by
-//! the same share.
+//! the same share. Where a recipe gives each tenant a budget, a play of this division is compared
+//! with one of a shared LRU pool, and the curves are those of the recipe.
 //!
-//! All tenants share one pool. Each item stays while its bytes are worth more than bytes elsewhere
+//! Otherwise all tenants share one pool. Each item stays while its bytes are worth more than bytes elsewhere
 //! in the pool. So the misses of a tenant depend only on the memory it holds. Its curve is drawn
 //! through the memory it holds and its misses at each size of the pool. Plays have no floors and
 //! ceilings. A tenant bound by one of them holds as much as it would in a pool of another size, and
@@ -22,6 +23,7 @@ use crate::played::{HOLDS, missed, sum};
 use crate::sizing::{Curve, Estimate};
 use crate::{Plays, Report, Tenant, trials};
 use std::cmp::Ordering;
+use tune::Evictor;
 use tune::pilot::Replayed;
 use tune::tape::{Fared, GROUPS, Played, ratio_of};
 
@@ -36,15 +38,21 @@ const STEPS: usize = 24;
 
 /// Fills a report from the plays: a curve for each tenant, the comparison of policies, and
 /// [`Plays`].
-pub fn take(report: &mut Report, replayed: &Replayed, name: impl Fn(&Played) -> String) {
+pub fn take(report: &mut Report, replayed: &Replayed, name: impl Fn(Evictor) -> String) {
     let Some(present) = replayed.present() else { return };
-    let Some(levels) = Levels::of(report, replayed) else { return };
-    for (at, tenant) in report.tenants.iter_mut().enumerate() {
-        if let Some(curve) = curve(tenant, at, &levels, present) {
-            tenant.curve = Some(curve);
+    // Each tenant in a play that holds as much of its data as the store.
+    let like_store: Vec<_> = if present.scene.evictor().is_some() {
+        let Some(levels) = Levels::of(report, replayed) else { return };
+        for (at, tenant) in report.tenants.iter_mut().enumerate() {
+            if let Some(curve) = curve(tenant, at, &levels, present) {
+                tenant.curve = Some(curve);
+            }
         }
-    }
-    let off = trials::off(report, &levels, present);
+        levels.of.iter().enumerate().map(|(at, level)| levels.fared(at, *level)).collect()
+    } else {
+        (0..report.tenants.len()).map(|at| present.tenants.get(at).copied()).collect()
+    };
+    let off = trials::off(report, &like_store, present);
     if off.is_none() {
         report.policies = trials::of(report, replayed, present, name);
     }
@@ -207,13 +215,12 @@ mod tests {
     use crate::sizing::{Sizing, divide, tests::tenant};
     use crate::{Recent, Server};
     use base::{Bytes, Micros};
-    use tune::Evictor;
-    use tune::tape::Scene;
+    use tune::tape::{Scene, ScenePool};
 
     /// Two tenants that hold half of any pool each. The misses of one fall with its memory; the
     /// misses of the other do not.
     fn replayed() -> Replayed {
-        let played = |size: Option<u64>, of_waits: f64| {
+        let played = |evictor, size: Option<u64>, of_waits: f64| {
             let held = size.map_or(2_000.0, |size| (size as f64).min(2_000.0)) / 2.0;
             let falls = 1_000.0 * (1.0 - 0.9 * held / 1_000.0);
             let fared = |misses: f64| Fared {
@@ -222,20 +229,19 @@ mod tests {
                 misses: [misses / 8.0; GROUPS],
                 waits: [1e3 * misses / 8.0 * of_waits; GROUPS],
             };
-            let capacity = size.map(Bytes);
-            let evictor = Evictor::gittins(64);
-            let scene = Scene { evictor, capacity, prices: vec![], since: Micros(0) };
+            let pools = vec![ScenePool::shared(evictor, size.map(Bytes))];
+            let scene = Scene { pools, prices: vec![], since: Micros(0) };
             let tenants = vec![fared(falls), fared(500.0)];
             Played { scene, tenants, length: Micros::from_secs(100), rate: 0.01 }
         };
+        let own = Evictor::gittins(64);
         let sizes = [250, 500, 750, 1_000, 1_500, 2_000, 4_000];
         let mut sizes: Vec<_> =
-            sizes.map(|size| (Some(Bytes(size)), played(Some(size), 1.0))).into();
-        sizes.push((None, played(None, 1.0)));
-        let evictor = Evictor::gittins(64);
-        let others = vec![played(Some(1_000), 1.1)];
+            sizes.map(|size| (Some(Bytes(size)), played(own, Some(size), 1.0))).into();
+        sizes.push((None, played(own, None, 1.0)));
+        let others = vec![played(Evictor::klru_pool(5), Some(1_000), 1.1)];
         let (memory, at) = (Bytes(1_000), Micros::from_secs(100));
-        Replayed { evictor, sizes, others, memory, at }
+        Replayed { sizes, others, memory, at }
     }
 
     fn report() -> Report {
@@ -255,11 +261,13 @@ mod tests {
             ..Server::default()
         };
         let mut report = Report { server, recent, tenants, ..Report::default() };
-        take(&mut report, &replayed(), |played| {
-            let is_own = played.waits() == replayed().present().unwrap().waits();
-            if is_own { "allkeys-gittins".into() } else { "allkeys-lru".into() }
-        });
+        take(&mut report, &replayed(), name);
         report
+    }
+
+    fn name(evictor: Evictor) -> String {
+        let name = if evictor == Evictor::gittins(64) { "gittins" } else { "lru" };
+        format!("allkeys-{name}")
     }
 
     #[test]
@@ -283,7 +291,7 @@ mod tests {
         let mut report = report();
         let falls = &mut report.tenants[0].recent;
         falls.misses = falls.reads / 2;
-        take(&mut report, &replayed(), |_| "allkeys-gittins".into());
+        take(&mut report, &replayed(), name);
         let half = Sizing::of(&report.tenants[0]).unwrap().at(250);
         assert!((half.ratio - 0.5 * 0.775 / 0.55).abs() < 1e-3, "{half:?}");
         assert!(half.ratio + half.band >= 0.75 && half.band < 0.06, "{half:?}");
@@ -321,7 +329,7 @@ mod tests {
         falls.recent.misses = (flat * falls.recent.reads as f64) as u64;
         falls.recent.wait_ms = falls.recent.misses as f64;
         report.recent = Recent::sum(report.tenants.iter().map(|tenant| &tenant.recent));
-        take(&mut report, &replayed(), |_| "allkeys-gittins".into());
+        take(&mut report, &replayed(), name);
         let without = claim::floor_costs(&report, &report.tenants[1].clone()).unwrap();
         assert!((without.change() + before).abs() < 10.0, "{without:?}, and {before} before");
     }
@@ -339,10 +347,47 @@ mod tests {
         }
         report.recent = Recent::sum(report.tenants.iter().map(|tenant| &tenant.recent));
         report.policies.clear();
-        take(&mut report, &replayed(), |_| "allkeys-lru".into());
+        take(&mut report, &replayed(), name);
         assert!(claim::policy(&report, "allkeys-lru").is_none());
         let says = crate::say::summary(&report);
         assert!(says.contains("There is no comparison") && !says.contains("longer"), "{says}");
         assert!(claim::all(&report).iter().all(Claim::is_sound));
+    }
+
+    /// The plays of a division and of one LRU pool, for the same tenants.
+    fn divided() -> Replayed {
+        let all = replayed();
+        let mut present = all.present().unwrap().clone();
+        let own = |tenant| ScenePool {
+            tenant: Some(tenant),
+            evictor: Evictor::klru(1),
+            capacity: Some(Bytes(500)),
+        };
+        present.scene.pools = vec![own(0), own(1)];
+        Replayed { sizes: vec![(Some(all.memory), present)], ..all }
+    }
+
+    #[test]
+    fn a_division_is_compared_with_one_lru_pool() {
+        let mut report = report();
+        report.policies.clear();
+        report.server.recipe = "kredis".into();
+        let before: Vec<_> = report.tenants.iter().map(|one| one.curve.clone()).collect();
+        take(&mut report, &divided(), name);
+        let after: Vec<_> = report.tenants.iter().map(|one| one.curve.clone()).collect();
+        assert_eq!(before, after, "the curves are those of the recipe");
+        let named: Vec<_> = report.policies.iter().map(|trial| &*trial.policy).collect();
+        assert_eq!(named, ["kredis", "allkeys-lru"]);
+        let lru = claim::policy(&report, "allkeys-lru").unwrap();
+        assert!((lru.change() / lru.now - 0.1).abs() < 1e-6 && lru.is_sound(), "{lru:?}");
+        assert!(crate::say::pilot(&report).contains("wait 10 % longer"));
+        // A play that misses otherwise than the store tells nothing.
+        report.tenants[0].recent.misses /= 2;
+        report.tenants[0].recent.wait_ms /= 2.0;
+        report.recent = Recent::sum(report.tenants.iter().map(|tenant| &tenant.recent));
+        report.policies.clear();
+        take(&mut report, &divided(), name);
+        assert_eq!(claim::policy(&report, "allkeys-lru"), None);
+        assert!(crate::say::pilot(&report).contains("There is no comparison"));
     }
 }

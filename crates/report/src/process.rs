@@ -1,5 +1,7 @@
 //! The process that serves the cache: connections, times of commands, memory by use, threads.
 
+use crate::rings::Step;
+use base::Cause;
 use serde::{Deserialize, Serialize};
 
 /// The process that serves the cache.
@@ -95,9 +97,76 @@ pub struct ThreadUse {
     pub commands: Option<u64>,
 }
 
+/// The parts of resident memory, in the order of [`ProcessPoint::memory_kib`].
+pub const MEMORY: [&str; 5] = ["data", "tables", "models", "buffers", "rest"];
+
+/// The process in one step of its series.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ProcessPoint {
+    /// The end of the step, in Unix seconds.
+    pub unix_s: u32,
+    /// Connected clients at the end of the step.
+    pub clients: u32,
+    /// Commands.
+    pub commands: u32,
+    /// Commands whose time was measured.
+    pub timed: u32,
+    /// Times that 50 and 99 % of them do not exceed, in microseconds. In a step of several seconds,
+    /// the mean over these commands of the figures of their seconds.
+    pub quantiles_us: [f32; 2],
+    /// The parts of resident memory at the end of the step, in KiB, in the order of [`MEMORY`].
+    pub memory_kib: [u32; MEMORY.len()],
+    /// Items that were evicted, expired and deleted.
+    pub left: [u32; 3],
+}
+
+impl ProcessPoint {
+    /// The causes of [`Self::left`].
+    pub const LEFT: [Cause; 3] = [Cause::Evicted, Cause::Expired, Cause::Deleted];
+}
+
+impl Step for ProcessPoint {
+    fn unix_s(&self) -> u32 {
+        self.unix_s
+    }
+
+    fn add(&mut self, later: &Self) {
+        let timed = self.timed.saturating_add(later.timed);
+        for (own, more) in self.quantiles_us.iter_mut().zip(later.quantiles_us) {
+            let sum = *own * self.timed as f32 + more * later.timed as f32;
+            *own = sum / timed.max(1) as f32;
+        }
+        for (sum, more) in self.left.iter_mut().zip(later.left) {
+            *sum = sum.saturating_add(more);
+        }
+        self.timed = timed;
+        self.commands = self.commands.saturating_add(later.commands);
+        (self.unix_s, self.clients, self.memory_kib) =
+            (later.unix_s, later.clients, later.memory_kib);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A step of several seconds has their commands, their clients and memory at its end, and times
+    /// weighted by the commands that were timed.
+    #[test]
+    fn steps_add_up() {
+        let second = |unix_s, timed, us: f32| ProcessPoint {
+            unix_s,
+            clients: unix_s,
+            commands: 10 * timed,
+            timed,
+            quantiles_us: [us, 2.0 * us],
+            memory_kib: [unix_s; MEMORY.len()],
+            left: [1, 2, 3],
+        };
+        let sum = ProcessPoint::sum(&[second(1, 3, 10.0), second(2, 0, 0.0), second(3, 1, 50.0)]);
+        let end = ProcessPoint { left: [3, 6, 9], commands: 40, timed: 4, ..second(3, 1, 20.0) };
+        assert_eq!(sum, end);
+    }
 
     #[test]
     fn quantiles_are_upper_edges() {

@@ -62,6 +62,13 @@ pub struct Server {
     pub models: u64,
 }
 
+impl Server {
+    /// The recipe's name, without its settings.
+    pub fn recipe_name(&self) -> &str {
+        self.recipe.split(':').next().unwrap_or_default()
+    }
+}
+
 /// The errors of forecast miss ratios over the last day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Forecasts {
@@ -85,10 +92,10 @@ impl Forecasts {
     }
 }
 
-/// An eviction policy, tried on the requests of sampled keys.
+/// An eviction policy or a division of memory, tried on the requests of sampled keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PolicyTrial {
-    /// The name that `maxmemory-policy` accepts.
+    /// The name that `maxmemory-policy` accepts, or the name of a recipe that divides the memory.
     pub policy: String,
     /// Whether this policy is in force.
     pub is_present: bool,
@@ -104,6 +111,11 @@ impl Report {
     /// A tenant by its name.
     pub fn tenant(&self, name: &str) -> Option<&Tenant> {
         self.tenants.iter().find(|tenant| tenant.name == name)
+    }
+
+    /// Whether the recipe gives budgets to classes of items, which no play divides.
+    pub fn has_classes(&self) -> bool {
+        tune::recipe::parse(&self.server.recipe).is_ok_and(|recipe| recipe.pools.has_classes())
     }
 
     /// Whether the loop is on, which it must be for keys to be sampled.

@@ -11,6 +11,22 @@ pub(crate) const RINGS: [(u32, usize); 4] = [(1, 300), (10, 360), (60, 1_440), (
 /// Steps that each series keeps at every resolution, however many series there are.
 const STEPS_MIN: usize = 12;
 
+/// What a series holds of each step.
+pub(crate) trait Step: Copy {
+    /// The end of the step, in Unix seconds.
+    fn unix_s(&self) -> u32;
+
+    /// Adds a later step to this one.
+    fn add(&mut self, later: &Self);
+
+    /// Adds up several steps, at least one, into one.
+    fn sum(points: &[Self]) -> Self {
+        let mut sum = points[0];
+        points[1..].iter().for_each(|point| sum.add(point));
+        sum
+    }
+}
+
 /// One step of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
@@ -31,7 +47,8 @@ pub struct Point {
     pub used_kib: u32,
     /// The tenant's budget, in KiB, where the recipe divides memory.
     pub budget_kib: u32,
-    /// The forecast miss ratio of the step; below 0 where there was no forecast.
+    /// The forecast miss ratio of the step, in the mean over its reads; below 0 where there was no
+    /// forecast.
     pub forecast: f32,
 }
 
@@ -51,19 +68,22 @@ impl Point {
         let [never, evicted, expired, deleted, early] = self.causes;
         [never.saturating_sub(early), evicted, expired, deleted, early]
     }
+}
 
-    /// Adds up several steps into one.
-    pub fn sum(points: &[Self]) -> Self {
-        let [first, others @ ..] = points else { return Self::default() };
-        let mut sum = *first;
-        for point in others {
-            sum.add(point);
-        }
-        sum
+impl Step for Point {
+    fn unix_s(&self) -> u32 {
+        self.unix_s
     }
 
-    /// Adds a later step to this one.
-    pub(crate) fn add(&mut self, later: &Self) {
+    fn add(&mut self, later: &Self) {
+        self.forecast = match (self.forecast, later.forecast) {
+            (own, more) if own >= 0.0 && more >= 0.0 => {
+                let part =
+                    later.reads as f32 / (self.reads.saturating_add(later.reads)).max(1) as f32;
+                own + part * (more - own)
+            }
+            (_, more) => more,
+        };
         self.reads = self.reads.saturating_add(later.reads);
         self.misses = self.misses.saturating_add(later.misses);
         self.sampled = self.sampled.saturating_add(later.sampled);
@@ -72,23 +92,23 @@ impl Point {
         }
         self.wait_ms += later.wait_ms;
         (self.used_kib, self.budget_kib) = (later.used_kib, later.budget_kib);
-        (self.unix_s, self.forecast) = (later.unix_s, later.forecast);
+        self.unix_s = later.unix_s;
     }
 }
 
 /// The steps of one resolution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Ring {
-    points: VecDeque<Point>,
+struct Ring<P> {
+    points: VecDeque<P>,
     /// Whether steps were dropped. Otherwise the ring holds all steps since the start.
     is_full: bool,
     /// The current step, not over yet, with its number of steps since 1970.
-    open: Option<(u32, Point)>,
+    open: Option<(u32, P)>,
 }
 
-impl Ring {
-    fn push(&mut self, step: u32, steps_max: usize, point: &Point) {
-        let number = point.unix_s / step;
+impl<P: Step> Ring<P> {
+    fn push(&mut self, step: u32, steps_max: usize, point: &P) {
+        let number = point.unix_s() / step;
         match &mut self.open {
             Some((open, sum)) if *open == number => sum.add(point),
             open => {
@@ -111,17 +131,17 @@ impl Ring {
     }
 }
 
-/// The series of one tenant, or of all, at every resolution.
+/// A series at every resolution: of one tenant, of all tenants, or of the process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct TimeSeries([Ring; RINGS.len()]);
+pub(crate) struct TimeSeries<P>([Ring<P>; RINGS.len()]);
 
-impl TimeSeries {
+impl<P: Step> TimeSeries<P> {
     /// Whether there is any point.
     pub(crate) fn has_begun(&self) -> bool {
         self.0[0].open.is_some()
     }
 
-    pub(crate) fn push(&mut self, share: f64, point: &Point) {
+    pub(crate) fn push(&mut self, share: f64, point: &P) {
         for (ring, (step, steps)) in self.0.iter_mut().zip(RINGS) {
             ring.push(step, steps_max(steps, share), point);
         }
@@ -129,28 +149,28 @@ impl TimeSeries {
 
     /// The index of the finest resolution that reaches back to `unix_s`.
     pub(crate) fn ring(&self, unix_s: u32) -> usize {
-        let reaches = |ring: &Ring| {
-            !ring.is_full || ring.points.front().is_some_and(|first| first.unix_s <= unix_s)
+        let reaches = |ring: &Ring<P>| {
+            !ring.is_full || ring.points.front().is_some_and(|first| first.unix_s() <= unix_s)
         };
         self.0.iter().position(reaches).unwrap_or(RINGS.len() - 1)
     }
 
     /// The points of one resolution after `unix_s`, the open step included.
-    pub(crate) fn since(&self, ring: usize, unix_s: u32) -> Vec<Point> {
+    pub(crate) fn since(&self, ring: usize, unix_s: u32) -> Vec<P> {
         let ring = &self.0[ring];
         let open = ring.open.as_ref().map(|(_, point)| point);
         let points = ring.points.iter().chain(open);
-        points.filter(|point| point.unix_s > unix_s).copied().collect()
+        points.filter(|point| point.unix_s() > unix_s).copied().collect()
     }
 
     /// The minutes of the last day that are over.
-    pub(crate) fn minutes(&self) -> impl Iterator<Item = &Point> {
+    pub(crate) fn minutes(&self) -> impl Iterator<Item = &P> {
         self.0[2].points.iter()
     }
 
     /// Memory of the points, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.0.iter().map(|ring| ring.points.capacity() * size_of::<Point>()).sum()
+        self.0.iter().map(|ring| ring.points.capacity() * size_of::<P>()).sum()
     }
 }
 

@@ -6,11 +6,11 @@
 //! readings, and its band holds both. If the play of the policy in force differs by more than
 //! chance allows, no policy is compared, and the report says why.
 
-use crate::levels::Levels;
 use crate::played::{missed, reads, sum};
 use crate::{PolicyTrial, Recent, Report};
+use tune::Evictor;
 use tune::pilot::{Replayed, Trial};
-use tune::tape::{Played, ratio_of};
+use tune::tape::{Fared, Played, ratio_of};
 
 /// The allowed error of a play: as a share of the reads, and as a share of the measured misses.
 const OFF: (f64, f64) = (0.02, 0.15);
@@ -26,16 +26,18 @@ const MATTERS: f64 = 0.1;
 /// learn from than the store.
 const MODEL_OF_POLICY: f64 = 0.02;
 
-/// The trials of all policies, the one in force first.
+/// The trials of all policies, the one in force first. A recipe that divides the memory is named in
+/// place of a policy.
 pub(crate) fn of(
     report: &Report,
     replayed: &Replayed,
     present: &Played,
-    name: impl Fn(&Played) -> String,
+    name: impl Fn(Evictor) -> String,
 ) -> Vec<PolicyTrial> {
     let measured = report.recent.miss_ratio().unwrap_or_default();
+    let recipe = || report.server.recipe_name().to_owned();
     let first = PolicyTrial {
-        policy: name(present),
+        policy: present.scene.evictor().map_or_else(recipe, &name),
         is_present: true,
         waits: 1.0,
         band: 0.0,
@@ -46,7 +48,7 @@ pub(crate) fn of(
         let (waits, misses) = as_played(report, played);
         let apart = 0.5 * (trial.waits - waits).abs();
         PolicyTrial {
-            policy: name(played),
+            policy: played.scene.evictor().map_or_else(recipe, &name),
             is_present: false,
             waits: trial.waits.midpoint(waits),
             band: trial.band.hypot(MODEL_OF_POLICY).hypot(apart),
@@ -74,10 +76,10 @@ fn as_played(report: &Report, played: &Played) -> (f64, f64) {
 
 /// The difference between played and measured waiting, summed over the tenants, as a share of the
 /// measured waiting.
-fn misfit(report: &Report, levels: &Levels<'_>, present: &Played) -> f64 {
+fn misfit(report: &Report, like_store: &[Option<Fared>], present: &Played) -> f64 {
     let mut off = 0.0;
     for (at, tenant) in report.tenants.iter().enumerate() {
-        let missed = levels.fared(at, levels.of[at]).and_then(|own| missed(tenant, &own, present));
+        let missed = like_store[at].and_then(|own| missed(tenant, &own, present));
         if let Some((missed, us)) = missed.zip(tenant.penalty_us) {
             let Recent { reads, wait_ms, .. } = tenant.recent;
             off += (reads as f64 * us / 1e3 * missed - wait_ms).abs();
@@ -87,12 +89,18 @@ fn misfit(report: &Report, levels: &Levels<'_>, present: &Played) -> f64 {
 }
 
 /// The reason not to compare policies: the play of the one in force differs too much from the
-/// store. `None` if it does not.
-pub(crate) fn off(report: &Report, levels: &Levels<'_>, present: &Played) -> Option<String> {
+/// store. `None` if it does not. `like_store` has the result of each tenant in a play that holds as
+/// much of its data as the store.
+pub(crate) fn off(
+    report: &Report,
+    like_store: &[Option<Fared>],
+    present: &Played,
+) -> Option<String> {
     let all = report.recent.wait_ms;
     for (at, tenant) in report.tenants.iter().enumerate() {
-        let fared = levels.fared(at, levels.of[at]);
-        let Some((fared, measured)) = fared.zip(tenant.recent.miss_ratio()) else { continue };
+        let Some((fared, measured)) = like_store[at].zip(tenant.recent.miss_ratio()) else {
+            continue;
+        };
         let (_, band) = ratio_of(&fared.misses, &fared.reads);
         let Some(played) = missed(tenant, &fared, present) else { continue };
         let allowed = band.max(OFF.0).max(OFF.1 * measured);
@@ -107,7 +115,7 @@ pub(crate) fn off(report: &Report, levels: &Levels<'_>, present: &Played) -> Opt
             ));
         }
     }
-    let misfit = misfit(report, levels, present);
+    let misfit = misfit(report, like_store, present);
     (misfit > MISFIT_MAX).then(|| {
         format!(
             "The waiting in replays of sampled requests is off by {} from the measured waiting, so \

@@ -29,7 +29,8 @@ pub fn wait(us: f64) -> String {
         us if us < 1e3 => format!("{us:.0} µs"),
         us if us < 9.95e3 => format!("{:.1} ms", us / 1e3),
         us if us < 1e6 => format!("{:.0} ms", us / 1e3),
-        us => format!("{:.1} s", us / 1e6),
+        us if us < 99.95e6 => format!("{:.1} s", us / 1e6),
+        us => format!("{} s", count((us / 1e6).round() as u64)),
     }
 }
 
@@ -116,6 +117,13 @@ pub fn quoted(key: &str) -> String {
     format!("'{}'", text.escape_debug().to_string().replace("\\'", "'"))
 }
 
+/// Whether `word` is the next group of digits of the number at the end of `before`, as [`count`]
+/// writes it.
+pub(crate) fn continues_number(before: &str, word: &str) -> bool {
+    let digits = word.chars().take_while(char::is_ascii_digit).count();
+    digits == 3 && before.ends_with(|c: char| c.is_ascii_digit())
+}
+
 /// Units that stay on the same line as their number.
 const UNITS: [&str; 12] =
     ["%", "B", "KiB", "MiB", "GiB", "TiB", "µs", "ms", "s", "percentage", "point", "points"];
@@ -125,7 +133,8 @@ pub fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
     let mut words: Vec<String> = vec![];
     for word in text.split(' ') {
         let is_unit = UNITS.contains(&word.trim_end_matches(|c| ".,:;)".contains(c)));
-        match words.last_mut().filter(|_| is_unit) {
+        let stays = |last: &&mut String| is_unit || continues_number(last, word);
+        match words.last_mut().filter(stays) {
             Some(number) => *number = format!("{number} {word}"),
             None => words.push(word.to_owned()),
         }
@@ -158,8 +167,8 @@ mod tests {
         assert_eq!(points(-0.01), "1.0 percentage point");
         assert_eq!(points(0.123), "12 percentage points");
         assert_eq!(
-            [wait(3.21), wait(412.0), wait(25_300.0), wait(2.5e6)].join(", "),
-            "3.2 µs, 412 µs, 25 ms, 2.5 s"
+            [3.21, 412.0, 25_300.0, 2.5e6, 8.932e9].map(wait).join(", "),
+            "3.2 µs, 412 µs, 25 ms, 2.5 s, 8 932 s"
         );
         assert_eq!(
             [span(1), span(585), span(7_300), span(900_000)].join(", "),
@@ -199,5 +208,6 @@ mod tests {
         assert_eq!(wrap(text, 80, 2), [text]);
         assert_eq!(wrap(text, 11, 0), ["a bb ccc", "dddd eeeee", "ffffff"]);
         assert_eq!(wrap("it has 5 %, or so", 8, 0), ["it has", "5 %, or", "so"]);
+        assert_eq!(wrap("of 12 065 reads", 8, 0), ["of", "12 065", "reads"]);
     }
 }

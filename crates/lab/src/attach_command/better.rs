@@ -19,7 +19,7 @@ impl Better {
     /// Takes the trials of an epoch. Returns a policy that was better than `policy` often enough,
     /// if any. It considers the server's LRU and LFU for all keys.
     pub(super) fn see(&mut self, policy: &str, trials: &[Trial]) -> Option<String> {
-        let name = |trial: &Trial| match trial.evictor.policy {
+        let name = |trial: &Trial| match trial.evictor?.policy {
             "klru" => Some("allkeys-lru"),
             "lfu" => Some("allkeys-lfu"),
             _ => None,
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn it_takes_three_times_in_a_row() {
-        let of = |evictor, waits| Trial { evictor, waits, band: 0.01, misses: 1.0 };
+        let of = |evictor, waits| Trial { evictor: Some(evictor), waits, band: 0.01, misses: 1.0 };
         let lfu = |waits| [of(Evictor::klru_pool(5), 1.0), of(Evictor::LFU, waits)];
         let mut better = Better::default();
         let see = |better: &mut Better, waits| better.see("allkeys-lru", &lfu(waits));

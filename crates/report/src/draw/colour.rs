@@ -10,6 +10,8 @@ pub enum Colour {
     Line(usize),
     /// The colour of a cause of misses, by the order of [`base::Cause::ALL`].
     Cause(usize),
+    /// The colour of a use of memory, by the order of [`crate::MEMORY`].
+    Use(usize),
     /// The colour of text, for the present state.
     Ink,
     /// A pale colour, for a forecast or for all that has no colour of its own.
@@ -22,6 +24,7 @@ impl Colour {
         match self {
             Self::Line(at) => format!("var(--c{})", at % COLOURS),
             Self::Cause(at) => format!("var(--k{at})"),
+            Self::Use(at) => format!("var(--u{at})"),
             Self::Ink => "var(--ink)".to_owned(),
             Self::Soft => "var(--soft)".to_owned(),
         }

@@ -12,11 +12,13 @@ pub const STYLE: &str = "
   --line: #d9dee5;
   --c0: #1f6feb; --c1: #0f9b8e; --c2: #8e44ad; --c3: #5c9e1f; --c4: #23408e; --c5: #49a9dd;
   --c6: #0b6b43; --c7: #a98ae0; --k0: #8b95a3; --k1: #d1352b; --k2: #d98a1c; --k3: #8d6e4f;
-  --k4: #c2347f; --bad: #d1352b; --warn: #b7791f; --good: #2c8a3d; }
+  --k4: #c2347f; --u0: #3b5b7a; --u1: #6f8fb0; --u2: #b08f4f; --u3: #4f8f7f; --u4: #b9bfc8;
+  --bad: #d1352b; --warn: #b7791f; --good: #2c8a3d; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --paper: #14171c; --soft: #98a2b0;
   --line: #333a45; --c0: #6ea8ff; --c1: #3fd0c0; --c2: #cf9bf0; --c3: #a5d65a; --c4: #7f95f2;
   --c5: #8fd6ff; --c6: #46b987; --c7: #d9c8ff; --k0: #77818f; --k1: #ff6b61; --k2: #f0b04a;
-  --k3: #b8977a; --k4: #f478b8; --bad: #ff7b72; --warn: #e5b567; --good: #6cc77c; } }
+  --k3: #b8977a; --k4: #f478b8; --u0: #7f9fc4; --u1: #54708f; --u2: #cfae6c; --u3: #6fb3a1;
+  --u4: #5a626e; --bad: #ff7b72; --warn: #e5b567; --good: #6cc77c; } }
 body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: var(--ink);
   background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }

@@ -3,7 +3,7 @@
 
 use super::PageData;
 use super::cards::{self, by, number, plain, text};
-use super::phrases::{bar, link};
+use super::phrases::{bar, link, prose};
 use crate::draw::html::escape;
 use crate::finding::{self, Finding, Severity};
 use crate::say;
@@ -23,7 +23,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     out += &policies(shown);
     out + &format!(
         "<h2>The answer of <code>LARDER ADVISE</code></h2>\n<pre>{}</pre>\n",
-        escape(&text)
+        prose(&text)
     )
 }
 
@@ -42,12 +42,12 @@ fn article(shown: &PageData<'_>, one: &Finding) -> String {
     let mut out = format!(
         "<article class=\"{class}\"><h2>{word}{worth}</h2>\n<p>{whose}{}</p>\n\
          <p><span class=\"head\">Evidence</span> {}</p>\n",
-        escape(&one.says),
-        escape(&one.evidence),
+        prose(&one.says),
+        prose(&one.evidence),
     );
     let remedy = finding::remedy(shown.report, one).map(|remedy| finding::command(&remedy));
     if remedy.as_ref() != Some(&one.todo) {
-        let _ = writeln!(out, "<p><span class=\"head\">To do</span> {}</p>", escape(&one.todo));
+        let _ = writeln!(out, "<p><span class=\"head\">To do</span> {}</p>", prose(&one.todo));
     }
     if let Some(command) = remedy {
         let _ = writeln!(
@@ -66,7 +66,7 @@ pub(super) fn policies(shown: &PageData<'_>) -> String {
     let first = say::policies(shown.report);
     // Lines before the terminal's table, which begins with two spaces.
     let lead: Vec<_> = first.iter().take_while(|line| !line.starts_with(' ')).cloned().collect();
-    let mut out = format!("<h2>Policies</h2>\n<p>{}</p>\n", escape(&lead.join(" ")));
+    let mut out = format!("<h2>Policies</h2>\n<p>{}</p>\n", prose(&lead.join(" ")));
     if trials.is_empty() {
         return out;
     }

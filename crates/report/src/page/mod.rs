@@ -13,6 +13,7 @@ mod events;
 mod now;
 mod phrases;
 mod plans;
+mod process;
 mod series;
 mod server;
 mod shown;

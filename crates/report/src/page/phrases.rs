@@ -2,6 +2,7 @@
 
 use super::PageData;
 use crate::draw::html::escape;
+use crate::words::continues_number;
 use crate::{Tenant, say};
 use base::Cause;
 
@@ -14,14 +15,22 @@ pub(super) fn link(shown: &PageData<'_>, name: &str) -> String {
     format!("<a href=\"{}\">{}</a>", view.href("/tenant"), escape(name))
 }
 
-/// Text as HTML in which units stay on the line of their number.
+/// Text as HTML in which a number stays on one line, with its unit.
 pub(super) fn prose(text: &str) -> String {
-    let mut out = escape(text);
+    let mut out = String::new();
+    for word in escape(text).split(' ') {
+        if !out.is_empty() {
+            out.push(if continues_number(&out, word) { '\u{a0}' } else { ' ' });
+        }
+        out += word;
+    }
+    out.push(' ');
     for unit in ["%", "B", "KiB", "MiB", "GiB", "TiB", "µs", "ms", "s"] {
         for after in [" ", ".", ",", ":", ";"] {
             out = out.replace(&format!(" {unit}{after}"), &format!("\u{a0}{unit}{after}"));
         }
     }
+    out.pop();
     out
 }
 

@@ -26,7 +26,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
 /// How the recipe in force works, and how well it foretells.
 fn work(shown: &PageData<'_>) -> String {
     let (report, server) = (shown.report, &shown.report.server);
-    let name = server.recipe.split(':').next().unwrap_or_default();
+    let name = server.recipe_name();
     let how = match name {
         "static" => {
             "The recipe <code>static</code> divides nothing: the whole memory is one cache. \
@@ -97,7 +97,7 @@ fn moves(shown: &PageData<'_>) -> String {
         ])
     };
     let rows: Vec<_> = report.tenants.iter().filter_map(row).collect();
-    if rows.is_empty() {
+    if rows.is_empty() || report.recent.seconds == 0 {
         return "<p>No tenant has a history yet.</p>\n".to_owned();
     }
     format!(

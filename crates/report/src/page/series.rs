@@ -4,6 +4,7 @@ use super::PageData;
 use super::events::marks;
 use crate::Point;
 use crate::draw::{Axis, Chart, Colour, Format, Series};
+use crate::rings::Step;
 
 /// Tenants that have a line of their own in a chart.
 const LINES_MAX: usize = 8;
@@ -15,16 +16,25 @@ const POINTS_MAX: usize = 150;
 /// The points of a tenant, or of all, within the shown stretch, merged into as many as a chart
 /// shows.
 pub(super) fn points(shown: &PageData<'_>, tenant: Option<&str>) -> Vec<Point> {
+    merged(shown, shown.history.since(tenant, shown.time().from))
+}
+
+/// The points within the shown stretch, merged into as many as a chart shows.
+pub(super) fn merged<P: Step>(shown: &PageData<'_>, mut all: Vec<P>) -> Vec<P> {
     let time = shown.time();
-    let mut all = shown.history.since(tenant, time.from);
-    all.retain(|point| time.contains(point.unix_s.into()));
+    all.retain(|point| time.contains(point.unix_s().into()));
     let (own, wanted) = (seconds(&all) as u32, (time.to - time.from).div_ceil(POINTS_MAX as u64));
     // Groups begin at round times, so that points do not jitter when the stretch moves on.
     let step = own * (wanted as u32).div_ceil(own).max(1);
-    let groups = all.chunk_by(|a, b| a.unix_s / step == b.unix_s / step);
-    let mut sums: Vec<Point> = groups.map(Point::sum).collect();
-    // The rates of a step that is not over yet would be too low.
-    let is_open = |last: &Point| step > 1 && !(last.unix_s + 1).is_multiple_of(step);
+    let groups = all.chunk_by(|a, b| a.unix_s() / step == b.unix_s() / step);
+    let mut sums: Vec<P> = groups.map(P::sum).collect();
+    // The rates of a first step without its beginning, or of one that is not over yet, would be
+    // too low.
+    let begins = all.first().map_or(0, P::unix_s).saturating_sub(own);
+    if sums.len() > 2 && step > own && begins % step >= own {
+        sums.remove(0);
+    }
+    let is_open = |last: &P| step > 1 && !(last.unix_s() + 1).is_multiple_of(step);
     if sums.len() > 2 && sums.last().is_some_and(is_open) {
         sums.pop();
     }
@@ -85,8 +95,8 @@ pub(super) fn over_time(shown: &PageData<'_>, title: &str, y: Axis, series: Vec<
 }
 
 /// The places and values of points; those without a value are left out.
-pub(super) fn places(points: &[Point], of: impl Fn(&Point) -> Option<f64>) -> Vec<(f64, f64)> {
-    points.iter().filter_map(|point| Some((f64::from(point.unix_s), of(point)?))).collect()
+pub(super) fn places<P: Step>(points: &[P], of: impl Fn(&P) -> Option<f64>) -> Vec<(f64, f64)> {
+    points.iter().filter_map(|point| Some((f64::from(point.unix_s()), of(point)?))).collect()
 }
 
 /// A line for each tenant, of the value `of` at each moment.
@@ -106,9 +116,9 @@ pub(super) fn tenants(
 }
 
 /// The seconds that a point covers.
-pub(super) fn seconds(points: &[Point]) -> f64 {
+pub(super) fn seconds<P: Step>(points: &[P]) -> f64 {
     let mut steps: Vec<u32> =
-        points.windows(2).map(|pair| pair[1].unix_s.saturating_sub(pair[0].unix_s)).collect();
+        points.windows(2).map(|pair| pair[1].unix_s().saturating_sub(pair[0].unix_s())).collect();
     steps.sort_unstable();
     f64::from(steps.get(steps.len() / 2).copied().unwrap_or(1).max(1))
 }

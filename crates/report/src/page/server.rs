@@ -3,7 +3,8 @@
 
 use super::PageData;
 use super::cards::{self, by, named, number, plain, text};
-use super::phrases::{bar, link};
+use super::phrases::{bar, link, prose};
+use super::process;
 use super::series::{over_time, places, points, seconds};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Colour, Format, Series};
@@ -20,13 +21,14 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
         count(server.clients)
     );
     match &shown.report.process {
-        Some(process) => out += &own(shown, process),
+        Some(process) => out += &sentence(shown, process),
         None => {
             out += "<p>This server is steered from outside: its connections, commands and threads \
                     are known to itself only.</p>\n";
         }
     }
     out += "<div class=\"charts\">\n";
+    let own = process::charts(shown);
     let all = points(shown, None);
     let each = seconds(&all);
     let reads = Series::new("reads", places(&all, |point| Some(f64::from(point.reads) / each)));
@@ -36,20 +38,26 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
         Series { colour: Some(Colour::Soft), ..missed },
     ];
     out += &over_time(shown, "Reads", Axis::new("per second", Format::Number), series).svg();
-    let held = Series::new("data", places(&all, |point| Some(1024.0 * f64::from(point.used_kib))));
-    let series = vec![Series { colour: Some(Colour::Ink), ..held }];
-    out += &over_time(shown, "Memory of data", Axis::new("bytes", Format::Bytes), series).svg();
+    if own.is_empty() {
+        let bytes = places(&all, |point| Some(1024.0 * f64::from(point.used_kib)));
+        let series = vec![Series { colour: Some(Colour::Ink), ..Series::new("data", bytes) }];
+        out += &over_time(shown, "Memory of data", Axis::new("bytes", Format::Bytes), series).svg();
+    }
+    out += &own;
     out += "</div>\n";
+    if let Some(process) = &shown.report.process {
+        out += &tables(shown, process);
+    }
     out + &evictions(shown)
 }
 
-fn own(shown: &PageData<'_>, process: &Process) -> String {
+fn sentence(shown: &PageData<'_>, process: &Process) -> String {
     let server = &shown.report.server;
     let (received, sent) = process.bytes_per_s;
-    let mut out = format!(
-        "<p>{} of at most {} clients are connected; {} connections were accepted and {} refused \
-         since the start; {} clients were closed because a buffer reached its limit. In the last \
-         second the server ran {} commands, received {} and sent {}.</p>\n",
+    let text = format!(
+        "{} of at most {} clients are connected; {} connections were accepted and {} refused since \
+         the start; {} clients were closed because a buffer reached its limit. In the last second \
+         the server ran {} commands, received {} and sent {}.",
         count(server.clients),
         count(process.clients_max),
         count(process.connections),
@@ -59,7 +67,12 @@ fn own(shown: &PageData<'_>, process: &Process) -> String {
         size(received),
         size(sent),
     );
-    out += &commands(shown, &process.commands);
+    format!("<p>{}</p>\n", prose(&text))
+}
+
+fn tables(shown: &PageData<'_>, process: &Process) -> String {
+    let server = &shown.report.server;
+    let mut out = commands(shown, &process.commands);
     out += &memory(shown, &process.memory);
     if server.maxmemory > 0 {
         let _ = writeln!(

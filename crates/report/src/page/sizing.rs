@@ -126,7 +126,8 @@ fn slider(shown: &PageData<'_>, present: u64, memory: u64) -> String {
 
 fn with_band(ratio: Option<&Estimate>) -> String {
     ratio.map_or("–".to_owned(), |ratio| {
-        format!("{} ± {}", percent(ratio.ratio), points(ratio.band).replace(" percentage", ""))
+        let band = points(ratio.band).replace(" percentage", "");
+        prose(&format!("{} ± {band}", percent(ratio.ratio)))
     })
 }
 
@@ -157,7 +158,7 @@ fn table(shown: &PageData<'_>, present: u64, memory: u64) -> String {
             by(
                 waits_then.map_or(-1.0, |waits| waits.ratio),
                 waits_then.map_or("–".to_owned(), |waits| {
-                    format!("{} ± {}", wait(1e3 * waits.ratio), wait(1e3 * waits.band))
+                    prose(&format!("{} ± {}", wait(1e3 * waits.ratio), wait(1e3 * waits.band)))
                 }),
             ),
         ]

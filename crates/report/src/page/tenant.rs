@@ -51,9 +51,9 @@ fn why(shown: &PageData<'_>, tenant: &Tenant) -> String {
             out,
             "<p class=\"found\">{} {} {} <b>{}</b></p>",
             escape(&tenant.name),
-            escape(says),
-            escape(evidence),
-            escape(todo)
+            prose(says),
+            prose(evidence),
+            prose(todo)
         );
     }
     out
@@ -64,7 +64,7 @@ fn joined(lines: &[String]) -> String {
     let mut out = String::new();
     for group in lines.chunk_by(|a, b| a.starts_with(' ') == b.starts_with(' ')) {
         if group[0].starts_with(' ') {
-            let items = group.iter().map(|line| format!("<li>{}</li>\n", escape(line.trim())));
+            let items = group.iter().map(|line| format!("<li>{}</li>\n", prose(line.trim())));
             let _ = writeln!(out, "<ul>{}</ul>", items.collect::<String>());
         } else {
             let _ = writeln!(out, "<p>{}</p>", prose(&group.join(" ")));

@@ -76,8 +76,9 @@ pub(super) fn controls(shown: &PageData<'_>, path: &str) -> String {
         let to = (time.to + half).min(time.now.max(time.to));
         link(time.from.saturating_sub(half), to, "⤢", "twice as long");
     }
-    let (from, to) = (time.clock(time.from), time.clock(time.to));
-    let live = if view.range.is_some() { "" } else { ", live" };
+    let is_live = view.range.is_none();
+    let to = if is_live { "now".to_owned() } else { time.clock(time.to) };
+    let (from, live) = (time.clock(time.from), if is_live { ", live" } else { "" });
     let _ = writeln!(
         out,
         "<span>{from} – {to} ({}{live})</span> <span class=\"hint\">Drag over a chart to zoom in.\

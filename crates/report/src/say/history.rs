@@ -46,7 +46,7 @@ pub fn lately(report: &Report) -> String {
     if !report.is_steered() {
         return "The loop is off: no memory moves between tenants.".to_owned();
     }
-    let name = report.server.recipe.split(':').next().unwrap_or_default();
+    let name = report.server.recipe_name();
     if report.recent.seconds == 0 {
         return format!("Nothing was read since the start, so {name} moved no memory.");
     }
@@ -77,38 +77,15 @@ pub fn lately(report: &Report) -> String {
         let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
         format!(" {name} is in force since {when}.")
     });
-    match beside_lru(report).or_else(|| beside_undivided(report)) {
+    match beside_lru(report) {
         Some(beside) => format!("{moved} {beside}{since}"),
+        None if report.has_classes() => {
+            format!(
+                "{moved} Its saving is not measured, because it divides classes of items.{since}"
+            )
+        }
         None => format!("{moved} Its saving is not known yet.{since}"),
     }
-}
-
-/// A sentence that compares the division of the recipe with one undivided LRU cache by the curves
-/// of the tenants; `None` where they are not known.
-fn beside_undivided(report: &Report) -> Option<String> {
-    let undivided = crate::sizing::undivided(report)?;
-    let now = report.recent.wait_ms_per_s();
-    let (longer, band) = (undivided.wait_ms - now, undivided.band_ms);
-    let held = report.tenants.iter().zip(&undivided.shares).filter(|(one, _)| one.recent.reads > 0);
-    let held = held.map(|(tenant, share)| format!("{} {}", tenant.name, size(*share)));
-    let held: Vec<_> = held.take(MOVED_MAX).collect();
-    let waits = match longer {
-        ms if ms.abs() <= band => format!(
-            "wait about as long as now: the difference is below {} per second",
-            wait(1e3 * band)
-        ),
-        ms if ms > 0.0 => {
-            format!("wait {} per second longer, give or take {}", wait(1e3 * ms), wait(1e3 * band))
-        }
-        ms => {
-            format!("wait {} per second less, give or take {}", wait(-1e3 * ms), wait(1e3 * band))
-        }
-    };
-    Some(format!(
-        "By the curves of the tenants, one undivided LRU cache would hold {}, and clients would \
-         {waits}.",
-        held.join(", ")
-    ))
 }
 
 fn sentence(change: &Change) -> String {

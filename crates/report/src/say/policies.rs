@@ -17,9 +17,9 @@ pub fn policies(report: &Report) -> Vec<String> {
         let off = report.plays.as_ref().and_then(|plays| plays.off.as_deref());
         let text = if let Some(off) = off {
             off
-        } else if report.is_steered() && report.tenants.iter().any(|one| one.budget.is_some()) {
-            "This recipe gives budgets to tenants, so policies are not compared: recipe auto \
-             compares them."
+        } else if report.has_classes() {
+            "This recipe gives budgets to classes of items, so policies are not compared: recipe \
+             auto compares them."
         } else if report.is_steered() {
             "Too few reads were sampled to compare policies: the comparison needs some thousand."
         } else {

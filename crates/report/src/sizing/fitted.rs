@@ -10,6 +10,9 @@ const SHIFT_MAX: f64 = 4.0;
 /// A measured miss ratio this close to the curve, or within its band, is on the curve.
 const ON_THE_CURVE: f64 = 0.005;
 
+/// The error of a curve of sampled LRU beside chance, as a share of the change of the miss ratio.
+const MODEL: f64 = 0.1;
+
 /// A curve is bent to the misses of an unbounded cache only if it falls by more than this beyond
 /// the present memory. Bending multiplies its fall by at most `STEEPNESS_MAX`.
 const FALLS_MIN: f64 = 0.005;
@@ -111,7 +114,8 @@ impl<'a> Sizing<'a> {
         let Estimate { ratio, band } = there.unwrap_or(Estimate { ratio: 1.0, band: 1.0 });
         let Self { here, steepness, .. } = *self;
         let bent = if ratio < here { here + steepness * (ratio - here) } else { ratio };
-        Estimate { ratio: (bent + self.above).clamp(0.0, 1.0), band }
+        let model = if self.curve.pool.is_empty() { MODEL * (bent - here).abs() } else { 0.0 };
+        Estimate { ratio: (bent + self.above).clamp(0.0, 1.0), band: band.hypot(model) }
     }
 
     /// The memory with which the fitted curve has a miss ratio.

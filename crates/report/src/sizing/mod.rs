@@ -20,7 +20,6 @@ mod outlook;
 mod pool;
 #[cfg(test)]
 pub(crate) mod tests;
-mod undivided;
 
 pub use curve::{Curve, Estimate};
 pub use divide::divide;
@@ -29,4 +28,3 @@ pub(crate) use fitted::waits;
 pub use fitted::{Need, Sizing, mib_saves_us};
 pub use outlook::{Outlook, outlook};
 pub(crate) use pool::{Bounds, SharedPool};
-pub use undivided::undivided;

@@ -67,13 +67,14 @@ fn with_all_in_memory_only_what_was_evicted_hits() {
     assert!(matches!(sizing.need(0.14), Need::Never { .. }));
 }
 
+/// The band is one point by chance and a tenth of the change of 27 points.
 #[test]
 fn a_wish_has_its_memory_or_none() {
     let one = tenant("a", 500, 1_000, 1e3, 0.55);
     let sizing = Sizing::of(&one).unwrap();
     let Need::Memory { bytes, least, most } = sizing.need(0.28) else { panic!() };
-    assert!(bytes.abs_diff(800) <= 1 && least.abs_diff(789) <= 1, "{bytes} {least}");
-    assert!(most.unwrap().abs_diff(812) <= 1, "{most:?}");
+    assert!(bytes.abs_diff(800) <= 1 && least.abs_diff(768) <= 1, "{bytes} {least}");
+    assert!(most.unwrap().abs_diff(832) <= 1, "{most:?}");
     assert!(matches!(sizing.need(0.1), Need::Memory { most: None, .. }));
     let Need::Never { floor } = sizing.need(0.05) else { panic!() };
     assert!((floor - 0.1).abs() < 1e-9);

@@ -1,10 +1,11 @@
-//! Writes the history: once a second the activity of every tenant since then, and each change of
-//! settings and plans when it happens.
+//! Writes the history: once a second the activity of every tenant since then and that of the process
+//! (`process_writer.rs`), and each change of settings and plans when it happens.
 //!
 //! It runs on the pilot's thread, even while the loop is off. Once a minute it also notes the miss
 //! ratio that the report expects of each tenant for the next minute. The actual ratio is compared
 //! with it later.
 
+use super::process_writer::ProcessRecorder;
 use crate::observe::report;
 use crate::server::{Server, View};
 use crate::settings::config::TenantConfig;
@@ -98,6 +99,7 @@ pub(crate) struct Recorder {
     second: u64,
     minute: u64,
     tenants: Vec<Before>,
+    process: ProcessRecorder,
     /// The miss ratio that is expected of each tenant in this minute.
     expected: Vec<Option<f64>>,
     noted: Option<Noted>,
@@ -141,6 +143,7 @@ impl Recorder {
 
     fn write(&mut self, server: &Server, view: &View, pilot: Option<&Pilot>, unix_s: u64) {
         let all = server.store.all_stats();
+        self.process.write(server, &all, small(unix_s));
         let shown = server.observed.pilot.shown();
         self.tenants.resize(all.len(), Before::default());
         let mut points = Vec::with_capacity(all.len());

@@ -6,4 +6,5 @@ pub(crate) mod history_writer;
 pub(crate) mod housekeeping;
 pub(crate) mod pilot;
 pub(crate) mod process_memory;
+mod process_writer;
 pub(crate) mod warm;

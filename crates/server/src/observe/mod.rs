@@ -2,5 +2,5 @@
 
 pub(crate) mod compression;
 pub(crate) mod prices;
-mod process;
+pub(crate) mod process;
 pub(crate) mod report;

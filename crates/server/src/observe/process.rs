@@ -2,19 +2,27 @@
 //! threads.
 
 use crate::facts::table::name_of;
-use crate::server::Clients;
+use crate::server::{Clients, Server};
 use crate::services::stats::{CommandTotals, Stats, Totals};
 use crate::services::thread_times::ThreadTimes;
-use ::report::{CommandTimes, MemoryUse, Process, ThreadUse};
+use ::report::{CommandTimes, MEMORY, MemoryUse, Process, ThreadUse};
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::Store;
 
 /// The parts of a server that know its process.
-pub(super) struct Parts<'a> {
-    pub(super) stats: &'a Stats,
-    pub(super) store: &'a Store,
-    pub(super) clients: &'a Clients,
-    pub(super) threads: &'a ThreadTimes,
+pub(crate) struct Parts<'a> {
+    stats: &'a Stats,
+    store: &'a Store,
+    clients: &'a Clients,
+    threads: &'a ThreadTimes,
+}
+
+impl<'a> Parts<'a> {
+    /// The parts of this server.
+    pub(crate) fn of(server: &'a Server) -> Self {
+        let Server { stats, store, clients, observed, .. } = server;
+        Self { stats, store, clients, threads: &observed.threads }
+    }
 }
 
 /// The facts about this process, whose `resident` bytes hold `models` bytes of models and history.
@@ -66,35 +74,41 @@ fn commands(parts: &Parts<'_>, totals: &Totals) -> Vec<CommandTimes> {
     all
 }
 
-/// Resident memory by its use. The parts add up to resident memory: the last one is the rest.
+/// Resident memory by its use, with an explanation.
 fn memory(parts: &Parts<'_>, resident: u64, models: u64) -> Vec<MemoryUse> {
+    const HELP: [&str; MEMORY.len()] = [
+        "Items: keys, values and their metadata, with free chunks of their pages.",
+        "The tables that find items, and the wheels that find expired ones.",
+        "Models, samples and history of the loop.",
+        "Unfinished commands and unread replies of clients.",
+        "The program, stacks of threads, scripts, and what the allocator keeps.",
+    ];
+    let bytes = memory_by_use(parts, resident, models);
+    let part = |((&name, help), bytes): ((&&str, &str), u64)| MemoryUse {
+        name: name.to_owned(),
+        bytes,
+        help: help.to_owned(),
+    };
+    MEMORY.iter().zip(HELP).zip(bytes).map(part).collect()
+}
+
+/// Bytes by use, in the order of [`MEMORY`]. They add up to resident memory: the last is the rest.
+pub(crate) fn memory_by_use(parts: &Parts<'_>, resident: u64, models: u64) -> [u64; MEMORY.len()] {
     let clients = parts.clients.all();
     let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
     let buffers: u64 = clients.iter().map(|one| load(&one.input) + load(&one.output)).sum();
     let tables = parts.store.table_bytes().0;
     let data = parts.store.used().0.saturating_sub(tables);
-    let parts = [
-        ("data", data, "Items: keys, values and their metadata, with free chunks of their pages."),
-        ("tables", tables, "The tables that find items, and the wheels that find expired ones."),
-        ("models", models, "Models, samples and history of the loop."),
-        ("buffers", buffers, "Unfinished commands and unread replies of clients."),
-    ];
     let mut left = resident;
-    let mut all: Vec<_> = parts
-        .into_iter()
-        .map(|(name, bytes, help)| {
+    let mut known = [data, tables, models, buffers]
+        .map(|bytes| {
             // Pages that were never written are charged, but not resident.
             let bytes = bytes.min(left);
             left -= bytes;
-            MemoryUse { name: name.to_owned(), bytes, help: help.to_owned() }
+            bytes
         })
-        .collect();
-    all.push(MemoryUse {
-        name: "rest".to_owned(),
-        bytes: left,
-        help: "The program, stacks of threads, scripts, and what the allocator keeps.".to_owned(),
-    });
-    all
+        .into_iter();
+    std::array::from_fn(|_| known.next().unwrap_or(left))
 }
 
 /// The threads, those of clients first.

@@ -17,9 +17,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::{PenaltyClassStats, TenantStats};
-use tune::Target;
 use tune::pilot::SIZES;
-use tune::tape::Played;
+use tune::{Evictor, Target};
 
 /// The largest number of tenants with a division by size, because each needs a look at all shards.
 const SIZED_MAX: usize = 64;
@@ -120,15 +119,9 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
     for (tenant, saves) in report.tenants.iter_mut().zip(saves) {
         tenant.mib_saves_us = saves;
     }
-    let parts = Parts {
-        stats: &server.stats,
-        store: &server.store,
-        clients: &server.clients,
-        threads: &server.observed.threads,
-    };
     let totals = server.stats.since_start(server.counters());
     let bytes = (report.server.resident, report.server.models);
-    report.process = Some(process(&parts, &totals, view.settings.maxclients, bytes));
+    report.process = Some(process(&Parts::of(server), &totals, view.settings.maxclients, bytes));
     debug_assert_eq!(report.check(), Ok(()));
     report
 }
@@ -142,7 +135,6 @@ fn server_facts(
     let settings = &view.settings;
     let (used, divided) = memory(server);
     let status = shown.status.as_ref();
-    let models = status.map_or(0, |status| status.model_bytes.0 + status.observer_bytes.0);
     let offset = jiff::Zoned::now().offset().seconds();
     ServerFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -159,8 +151,14 @@ fn server_facts(
         clients: server.clients.all().len() as u64,
         refused: server.stats.errors().get("OOM").copied().unwrap_or_default(),
         sampled: status.map_or(0.0, |status| status.rate),
-        models,
+        models: models(shown),
     }
+}
+
+/// Bytes of models and observer.
+pub(crate) fn models(shown: &PilotSnapshot) -> u64 {
+    let status = shown.status.as_ref();
+    status.map_or(0, |status| status.model_bytes.0 + status.observer_bytes.0)
 }
 
 fn tenant(view: &View, shown: &PilotSnapshot, id: TenantId, stats: &TenantStats) -> Tenant {
@@ -268,8 +266,8 @@ fn fetches(server: &Server, id: TenantId) -> Vec<FetchClass> {
 }
 
 /// The policy that was played, as `maxmemory-policy` takes it.
-fn policy_name(played: &Played) -> String {
-    let name = match played.scene.evictor.policy {
+fn policy_name(evictor: Evictor) -> String {
+    let name = match evictor.policy {
         "klru" => "lru",
         policy => policy,
     };

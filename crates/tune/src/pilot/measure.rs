@@ -70,12 +70,12 @@ impl Pilot {
             })
             .collect();
         self.causes.look(&reading.samples, &seen, reading.model_memory, reading.now);
+        let is_played = self.present().is_some();
         let Self { observer, pools, recipe, prices, views, replays, .. } = self;
         observer.classes = recipe.pools.class_kind();
         let mut accesses = vec![vec![]; pools.len()];
         // The accesses with their measured penalties, before the weights of tenants apply.
         let mut unpriced = vec![];
-        let is_played = recipe.curves.is_some() && pools.len() == 1;
         // The tenant's mean penalty, for keys without a timed fetch, and the weight of its waiting.
         let mean = |at: TenantId| find(reading, at)?.penalty;
         let price = |at: TenantId| prices.in_force().get(usize::from(at)).copied().unwrap_or(1.0);
@@ -97,11 +97,14 @@ impl Pilot {
         observer.expire_pending(reading.now, &mut show);
         if let ([pool], [accesses]) = (&pools[..], &accesses[..]) {
             views.learn(reading, accesses, pool.filter());
-            if is_played {
-                replays.learn(reading, &unpriced, pool.filter());
-            } else {
-                replays.clear();
-            }
+        }
+        if is_played {
+            // A tape has the keys that every pool samples.
+            let filters = pools.iter().map(Steered::filter);
+            let filter = filters.min_by_key(|filter| filter.threshold()).unwrap_or(Filter::NONE);
+            replays.learn(reading, &unpriced, filter);
+        } else {
+            replays.clear();
         }
         for (pool, accesses) in pools.iter_mut().zip(accesses) {
             let parts = members(reading, &pool.tenants).map(|tenant| tenant.part(pool.class));

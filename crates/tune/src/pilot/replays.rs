@@ -1,14 +1,15 @@
-//! Plays of the tape while a recipe keeps one pool for everybody: the policy in force at
-//! other sizes of memory, and the other policies at the present size.
+//! Plays of the tape. While a recipe keeps one pool for everybody: the policy in force at other
+//! sizes of memory, and the other policies at the present size. While a recipe gives each tenant a
+//! budget: the division in force, and one LRU pool of the same memory.
 //!
 //! A set of plays begins once a minute, and while the tape is young, whenever its age has doubled:
 //! many keys on a young tape had no access before, so their reads miss in every play. Each look
 //! runs one play, so that no look is long. A set is shown when it is complete. All plays of a set
 //! count from the same access to the same access.
 
-use crate::tape::{Played, Scene, Tape, ratio_of};
+use crate::tape::{Played, Scene, ScenePool, Tape, ratio_of};
 use crate::{Evictor, Reading};
-use base::{Access, Bytes, Filter, Micros};
+use base::{Access, Bytes, Filter, Micros, TenantId};
 use std::sync::{Arc, LazyLock};
 
 /// Sizes that are played with the policy in force, as multiples of the present one. The present
@@ -21,6 +22,9 @@ const REFRESH: Micros = Micros::from_secs(60);
 /// Minimum number of accesses on a tape for a play.
 const ACCESSES_MIN: usize = 2_000;
 
+/// Plain LRU as the store has it.
+const LRU: Evictor = Evictor::klru_pool(5);
+
 /// Number of candidates of the policies that take one, other than K-LRU.
 const CANDIDATES: u8 = 64;
 
@@ -28,7 +32,7 @@ const CANDIDATES: u8 = 64;
 /// and keeps them between evictions, as Redis does.
 static LIVE: LazyLock<Vec<Evictor>> = LazyLock::new(|| {
     let name = |name: &'static str| match name {
-        "klru" => Some(Evictor::klru_pool(5)),
+        "klru" => Some(LRU),
         "lru" => None,
         "lfu" => Some(Evictor::LFU),
         "random" => Some(Evictor { policy: name, k: 0, pool: false }),
@@ -38,15 +42,14 @@ static LIVE: LazyLock<Vec<Evictor>> = LazyLock::new(|| {
     known.filter(|evictor| policy::parse(&evictor.to_string()).is_ok()).collect()
 });
 
-/// The sampled requests of a stretch of time, under the policy in force at other sizes, and under
-/// other policies at the present size.
+/// The sampled requests of a stretch of time: as they are served now, at other sizes of memory, and
+/// under other policies at the present size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// The policy in force.
-    pub evictor: Evictor,
-    /// Memory sizes and their plays, in ascending order. The last has no limit (`None`).
+    /// Memory sizes and their plays, in ascending order. The last has no limit (`None`). A division
+    /// of memory is played at the present size only.
     pub sizes: Vec<(Option<Bytes>, Played)>,
-    /// The plays of the other policies with the present memory.
+    /// The plays of the other policies, of one pool with the present memory.
     pub others: Vec<Played>,
     /// The present memory.
     pub memory: Bytes,
@@ -55,7 +58,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// The results of all policies. The policy in force is the first.
+    /// The results of all policies. The policy or the division in force is the first.
     pub fn trials(&self) -> Vec<Trial> {
         let Some(present) = self.present() else { return vec![] };
         let waited = present.waits();
@@ -64,7 +67,7 @@ impl Replayed {
             let waits = played.waits();
             let (ratio, band) = ratio_of(&waits, &waited);
             Trial {
-                evictor: played.scene.evictor,
+                evictor: played.scene.evictor(),
                 waits: ratio,
                 band,
                 misses: played.misses() / missed.max(1.0),
@@ -73,7 +76,7 @@ impl Replayed {
         std::iter::once(present).chain(&self.others).map(of).collect()
     }
 
-    /// The play of the policy in force with the present memory.
+    /// The play of the policy or of the division in force with the present memory.
     pub fn present(&self) -> Option<&Played> {
         let present = |(size, _): &&(Option<Bytes>, Played)| *size == Some(self.memory);
         self.sizes.iter().find(present).map(|(_, played)| played)
@@ -83,14 +86,32 @@ impl Replayed {
 /// The result of a policy on the sample, compared with the policy in force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// The policy.
-    pub evictor: Evictor,
+    /// The policy of the pool that all tenants share; `None` for a division of memory.
+    pub evictor: Option<Evictor>,
     /// Ratio of its waiting for misses to the waiting of the policy in force.
     pub waits: f64,
     /// Half the width of the 95 % band of `waits`.
     pub band: f64,
     /// Ratio of its misses to the misses of the policy in force.
     pub misses: f64,
+}
+
+/// What is in force while the tape is recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Present {
+    /// One pool for all tenants.
+    Shared(Evictor),
+    /// Tenants with a pool each: policy and memory.
+    Divided(Vec<(TenantId, Evictor, Bytes)>),
+}
+
+impl Present {
+    const fn evictor(&self) -> Option<Evictor> {
+        match self {
+            Self::Shared(evictor) => Some(*evictor),
+            Self::Divided(_) => None,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -106,7 +127,8 @@ pub(super) struct Replays {
     /// finished plays.
     queue: Vec<(Option<Bytes>, Scene)>,
     done: Vec<(Option<Bytes>, Played)>,
-    begun: Option<Micros>,
+    /// Beginning of the set, and the policy in force then; `None` if memory was divided.
+    begun: Option<(Micros, Option<Evictor>)>,
     /// Time at which the next set is due.
     due: Micros,
     shown: Option<Arc<Replayed>>,
@@ -129,54 +151,70 @@ impl Replays {
     }
 
     /// Plays one scene, if one is due. Returns true if this completed a set.
-    pub(super) fn play(&mut self, evictor: Evictor, prices: &[f64], since: Micros) -> bool {
+    pub(super) fn play(&mut self, present: &Present, prices: &[f64], since: Micros) -> bool {
         if self.queue.is_empty() {
             if self.now < self.due || self.tape.len() < ACCESSES_MIN || self.limit == Bytes(0) {
                 return false;
             }
-            self.begin(evictor, prices, since);
+            self.begin(present, prices, since);
         }
         let Some((size, scene)) = self.queue.pop() else { return false };
         match self.copy.as_ref().and_then(|tape| tape.play(&scene)) {
             Some(played) => self.done.push((size, played)),
             None => self.queue.clear(),
         }
-        self.queue.is_empty() && self.show(evictor)
+        self.queue.is_empty() && self.show(present.evictor())
     }
 
-    fn begin(&mut self, evictor: Evictor, prices: &[f64], since: Micros) {
-        self.begun = Some(self.now);
+    fn begin(&mut self, present: &Present, prices: &[f64], since: Micros) {
+        self.begun = Some((self.now, present.evictor()));
         let age = self.tape.since().map_or(Micros(0), |since| self.now.saturating_sub(since));
         self.due = self.now + REFRESH.min(age);
         self.copy = Some(Box::new(self.tape.clone()));
         self.done.clear();
-        let scene = |evictor, size: Option<Bytes>| {
-            let capacity = size.map(|size| Bytes((size.as_f64() * self.items) as u64));
-            (size, Scene { evictor, capacity, prices: prices.to_vec(), since })
+        let items = |size: Bytes| Bytes((size.as_f64() * self.items) as u64);
+        let scene = |pools: Vec<ScenePool>| Scene { pools, prices: prices.to_vec(), since };
+        let shared = |evictor, size: Option<Bytes>| {
+            (size, scene(vec![ScenePool::shared(evictor, size.map(items))]))
         };
         let by = |times: f64| Some(Bytes((self.limit.as_f64() * times) as u64));
-        let others = LIVE.iter().filter(|other| other.policy != evictor.policy);
-        let others = others.map(|&other| scene(other, by(1.0)));
-        let sizes = SIZES.iter().map(|&times| scene(evictor, by(times)));
-        let unbounded = std::iter::once(scene(evictor, None));
-        self.queue = others.chain(unbounded).chain(sizes.rev()).collect();
+        // The last scene is played first.
+        self.queue = match present {
+            Present::Shared(evictor) => {
+                let others = LIVE.iter().filter(|other| other.policy != evictor.policy);
+                let others = others.map(|&other| shared(other, by(1.0)));
+                let sizes = SIZES.iter().map(|&times| shared(*evictor, by(times)));
+                let unbounded = std::iter::once(shared(*evictor, None));
+                others.chain(unbounded).chain(sizes.rev()).collect()
+            }
+            Present::Divided(pools) => {
+                let own = |&(tenant, evictor, budget): &(TenantId, Evictor, Bytes)| ScenePool {
+                    tenant: Some(tenant),
+                    evictor,
+                    capacity: Some(items(budget)),
+                };
+                let division = scene(pools.iter().map(own).collect());
+                vec![shared(LRU, by(1.0)), (by(1.0), division)]
+            }
+        };
     }
 
-    fn show(&mut self, evictor: Evictor) -> bool {
+    fn show(&mut self, evictor: Option<Evictor>) -> bool {
         self.copy = None;
-        let done = std::mem::take(&mut self.done);
+        let mut sizes = std::mem::take(&mut self.done);
         // The present size is played first. The limit may have changed since.
-        let Some(&(Some(memory), _)) = done.first() else { return false };
-        let is_own = |(_, played): &(Option<Bytes>, Played)| played.scene.evictor == evictor;
-        let (mut sizes, others): (Vec<_>, Vec<_>) = done.into_iter().partition(is_own);
-        sizes.sort_by_key(|(size, _)| size.map_or(u64::MAX, |size| size.0));
-        if sizes.len() != SIZES.len() + 1 {
+        let Some(&(Some(memory), _)) = sizes.first() else { return false };
+        let Some((at, _)) = self.begun.filter(|(_, own)| *own == evictor) else {
             // The policy changed after the set began.
             return false;
+        };
+        let own = if evictor.is_some() { SIZES.len() + 1 } else { 1 };
+        if sizes.len() < own {
+            return false;
         }
-        let others = others.into_iter().map(|(_, played)| played).collect();
-        let at = self.begun.unwrap_or_default();
-        self.shown = Some(Arc::new(Replayed { evictor, sizes, others, memory, at }));
+        let others = sizes.split_off(own).into_iter().map(|(_, played)| played).collect();
+        sizes.sort_by_key(|(size, _)| size.map_or(u64::MAX, |size| size.0));
+        self.shown = Some(Arc::new(Replayed { sizes, others, memory, at }));
         true
     }
 

@@ -1,9 +1,10 @@
 //! Facts that the pilot tells: its division, curves, causes of misses, history and state.
 
-use super::replays::Replayed;
+use super::replays::{Present, Replayed};
 use super::state::{Pilot, Steered};
 use crate::Evictor;
 use crate::causes::SIZES;
+use crate::recipe::Pools;
 use crate::record::{Epoch, Status};
 use crate::snapshot::Candidate;
 use crate::watch::Watch;
@@ -56,18 +57,35 @@ impl Pilot {
     }
 
     /// Plays the samples since a moment at other sizes and under other policies, a little at each
-    /// call. It works for recipes that keep one pool and draw curves for people. Call it after each
+    /// call. It works for recipes that keep one pool and draw curves for people, and compares the
+    /// division with one LRU pool for recipes that give each tenant a budget. Call it after each
     /// look: a set of plays begins once a minute and takes some seconds of looks. Returns true if
     /// this call completed a set.
     pub fn play(&mut self, since: Micros) -> bool {
-        let [pool] = &self.pools[..] else { return false };
-        if self.recipe.curves.is_none() {
-            return false;
+        let Some(present) = self.present() else { return false };
+        self.replays.play(&present, self.prices.in_force(), since)
+    }
+
+    /// What the plays compare with other sizes and policies; `None` if nothing is played.
+    pub(super) fn present(&self) -> Option<Present> {
+        match &self.pools[..] {
+            [pool] if self.recipe.curves.is_some() => {
+                // The plays include one K-LRU, which is the nearest to a K-LRU with any K.
+                let is_klru = pool.evictor.policy == Evictor::klru(0).policy;
+                let evictor = if is_klru { Evictor::klru_pool(5) } else { pool.evictor };
+                Some(Present::Shared(evictor))
+            }
+            pools if self.is_division_in_force() => {
+                let own = |pool: &Steered| Some((*pool.tenants.first()?, pool.evictor, pool.budget));
+                Some(Present::Divided(pools.iter().filter_map(own).collect()))
+            }
+            _ => None,
         }
-        // The plays include one K-LRU, which is the nearest to a K-LRU with any K.
-        let is_klru = pool.evictor.policy == Evictor::klru(0).policy;
-        let evictor = if is_klru { Evictor::klru_pool(5) } else { pool.evictor };
-        self.replays.play(evictor, self.prices.in_force(), since)
+    }
+
+    /// Whether each of several tenants has a budget, which the plant keeps.
+    fn is_division_in_force(&self) -> bool {
+        self.recipe.pools == Pools::Tenant && self.pools.len() > 1 && !self.only_watches
     }
 
     /// The last completed set of plays.

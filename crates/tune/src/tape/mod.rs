@@ -7,6 +7,9 @@
 //!                              of the tape         └ ▶ held, reads, misses, waiting by tenant
 //! ```
 //!
+//! Where a recipe gives each tenant a budget, two plays are enough: the division in force, and one
+//! LRU pool of the same memory.
+//!
 //! A miniature cache that runs beside the store for hours diverges from it, and two miniatures
 //! differ by requests of long ago. Here every miniature plays the same record from its start to its
 //! end. So two miniatures differ only by their size and policy. Writes, removals, times to live and
@@ -21,5 +24,5 @@ mod record;
 mod tests;
 
 pub use curve::GROUPS;
-pub use play::{Fared, Played, Scene, ratio_of};
+pub use play::{Fared, Played, Scene, ScenePool, ratio_of};
 pub use record::Tape;

@@ -1,4 +1,5 @@
-//! One play: a simulated cache, from the first access on the tape to the last.
+//! One play: a simulated cache, from the first access on the tape to the last. A scene that divides
+//! the memory has such a cache for each tenant.
 //!
 //! Accesses before the window warm the cache up: each key is used as often as it actually was, up
 //! to `USES_MAX` times, at its mean distance between uses. Then the window is played. Counting
@@ -36,17 +37,40 @@ pub fn ratio_of(one: &[f64; GROUPS], by: &[f64; GROUPS]) -> (f64, f64) {
     (ratio, STUDENT * (strays.sum::<f64>() * n / (n - 1.0)).sqrt() / all)
 }
 
-/// The settings of one play: policy, memory, prices and start of counting.
+/// A pool of a scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScenePool {
+    /// Its tenant; `None` if all tenants share the pool.
+    pub tenant: Option<TenantId>,
+    /// Its policy.
+    pub evictor: Evictor,
+    /// Memory of the items of all its keys, as the store charges them; `None` for no limit.
+    pub capacity: Option<Bytes>,
+}
+
+impl ScenePool {
+    /// The pool that all tenants share.
+    pub const fn shared(evictor: Evictor, capacity: Option<Bytes>) -> Self {
+        Self { tenant: None, evictor, capacity }
+    }
+}
+
+/// The settings of one play: pools, prices and start of counting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
-    /// The policy.
-    pub evictor: Evictor,
-    /// Memory of the items of all keys, as the store charges them; `None` for no limit.
-    pub capacity: Option<Bytes>,
+    /// One pool for all tenants, or one for each. Requests of other tenants are not played.
+    pub pools: Vec<ScenePool>,
     /// Weight of each tenant's waiting, by tenant number; 1 for tenants beyond the end.
     pub prices: Vec<f64>,
     /// Time at which counting begins.
     pub since: Micros,
+}
+
+impl Scene {
+    /// The policy of the pool that all tenants share; `None` if the memory is divided.
+    pub fn evictor(&self) -> Option<Evictor> {
+        self.pools.iter().find(|pool| pool.tenant.is_none()).map(|pool| pool.evictor)
+    }
 }
 
 /// A tenant's part in a play.
@@ -128,21 +152,30 @@ impl Tape {
         let first = since.max(window.len() / LEARNS);
         let counted = window.len() - first;
         let (start, end) = (window.get(first)?, window.back()?);
-        let choice = policy::parse(&scene.evictor.to_string()).ok()?;
         let rate = self.rate();
-        let scaled = |capacity: Bytes| Bytes((capacity.as_f64() * rate).round() as u64);
-        let capacity = scene.capacity.map_or(Bytes(u64::MAX >> 8), scaled);
-        let mut cache = Swept { cache: Cache::new(&choice, capacity, 1), dies: BinaryHeap::new() };
+        let mut caches = vec![];
+        for pool in &scene.pools {
+            let choice = policy::parse(&pool.evictor.to_string()).ok()?;
+            let scaled = |capacity: Bytes| Bytes((capacity.as_f64() * rate).round() as u64);
+            let capacity = pool.capacity.map_or(Bytes(u64::MAX >> 8), scaled);
+            let cache = Cache::new(&choice, capacity, 1);
+            caches.push(Swept { cache, dies: BinaryHeap::new() });
+        }
+        let of = |tenant: TenantId| {
+            scene.pools.iter().position(|pool| pool.tenant.is_none_or(|own| own == tenant))
+        };
         let mut seen = Latest::new();
         for entry in self.before() {
-            cache.access(&entry, &scene.prices);
+            let Some(pool) = of(entry.tenant) else { continue };
+            caches[pool].access(&entry, &scene.prices);
             seen.insert(entry.key, (entry.tenant, entry.size));
         }
         let tenants = window.iter().map(|entry| usize::from(entry.tenant) + 1).max();
         let mut fared = vec![Fared::default(); tenants?];
         let mut looks = 0;
         for (at, entry) in window.iter().enumerate() {
-            let outcome = cache.access(entry, &scene.prices);
+            let Some(pool) = of(entry.tenant) else { continue };
+            let outcome = caches[pool].access(entry, &scene.prices);
             if entry.op != Op::Delete {
                 seen.insert(entry.key, (entry.tenant, entry.size));
             }
@@ -159,8 +192,8 @@ impl Tape {
             if (at + 1 - first) * LOOKS >= (looks + 1) * counted {
                 looks += 1;
                 for (&key, &(tenant, size)) in &seen {
-                    if let Some(own) = fared.get_mut(usize::from(tenant))
-                        && cache.cache.holds(key)
+                    if let (Some(own), Some(pool)) = (fared.get_mut(usize::from(tenant)), of(tenant))
+                        && caches[pool].cache.holds(key)
                     {
                         own.held += f64::from(size);
                     }

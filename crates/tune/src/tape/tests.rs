@@ -20,8 +20,8 @@ fn looped(tape: &mut Tape, keys: u64, from: u64, count: u64, filter: Filter) {
 }
 
 fn scene(evictor: Evictor, keys: u64, since_ms: u64) -> Scene {
-    let capacity = Some(Bytes(1_000 * keys));
-    Scene { evictor, capacity, prices: vec![], since: Micros::from_millis(since_ms) }
+    let pools = vec![ScenePool::shared(evictor, Some(Bytes(1_000 * keys)))];
+    Scene { pools, prices: vec![], since: Micros::from_millis(since_ms) }
 }
 
 fn ratio(played: &Played) -> f64 {
@@ -41,7 +41,8 @@ fn policies_and_sizes_are_told_apart() {
     let rank = at(Evictor::gittins(64), 1_000);
     assert!(ratio(&rank) < 0.75, "{}", ratio(&rank));
     assert!((rank.tenants[0].held - 1e6).abs() < 1e4, "{}", rank.tenants[0].held);
-    let all = tape.play(&Scene { capacity: None, ..scene(Evictor::gittins(64), 1, 10_000) });
+    let pools = vec![ScenePool::shared(Evictor::gittins(64), None)];
+    let all = tape.play(&Scene { pools, ..scene(Evictor::gittins(64), 1, 10_000) });
     let all = all.unwrap();
     assert_eq!(all.misses(), 0.0);
     assert!((all.tenants[0].held - 2e6).abs() < 1.0, "{}", all.tenants[0].held);

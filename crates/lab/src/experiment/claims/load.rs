@@ -50,6 +50,8 @@ pub(super) const PLAIN: Asks = Asks {
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
     pub(super) name: &'static str,
+    /// The recipe in force.
+    pub(super) recipe: &'static str,
     pub(super) memory: Bytes,
     /// Requests of tenants, each with the second at which they begin. Later requests of a tenant
     /// replace its earlier ones.

@@ -5,6 +5,12 @@ use base::Bytes;
 
 const MIB: u64 = 1 << 20;
 
+/// The recipe of most loads.
+const AUTO: &str = "auto";
+
+/// A recipe that gives each tenant a budget.
+const KREDIS: &str = "kredis";
+
 /// Three tenants, each with its own miss cost. They include keys that are never written, removals
 /// and times to live, and the load of one doubles at `shift_s`. This load has found the most
 /// faults.
@@ -34,12 +40,21 @@ fn three(name: &'static str, memory: u64, shift_s: Option<u64>) -> Traffic {
     if let Some(at) = shift_s {
         asks.push((at, Asks { reads_per_s: 350.0, keys: 18_000, ..search }));
     }
-    Traffic { name, memory: Bytes(memory), asks }
+    Traffic { name, recipe: AUTO, memory: Bytes(memory), asks }
 }
 
 /// A load with one tenant.
 fn one(name: &'static str, memory: u64, asks: Asks) -> Traffic {
-    Traffic { name, memory: Bytes(memory), asks: vec![(0, asks)] }
+    Traffic { name, recipe: AUTO, memory: Bytes(memory), asks: vec![(0, asks)] }
+}
+
+/// Two tenants, of which one has dear misses.
+fn two(name: &'static str, recipe: &'static str) -> Traffic {
+    let asks = vec![
+        (0, Asks { keys: 15_000, penalty_us: 8_000, ..PLAIN }),
+        (0, Asks { name: "jobs", pattern: Pattern::Zipf(0.6), penalty_us: 400, ..PLAIN }),
+    ];
+    Traffic { name, recipe, memory: Bytes(12 * MIB), asks }
 }
 
 /// Tenants with different rates, numbers of keys and miss costs. The first has the highest rate.
@@ -56,7 +71,7 @@ fn many(name: &'static str, tenants: usize, memory: u64) -> Traffic {
         };
         (0, asks)
     });
-    Traffic { name, memory: Bytes(memory), asks: asks.collect() }
+    Traffic { name, recipe: AUTO, memory: Bytes(memory), asks: asks.collect() }
 }
 
 /// A tenant that alternates between its own pattern and a loop over all keys.
@@ -64,22 +79,16 @@ fn turns(name: &'static str, memory: u64, asks: Asks) -> Traffic {
     const TURN_S: u64 = 100;
     let pattern = |turn: u64| if turn.is_multiple_of(2) { asks.pattern } else { Pattern::Loop };
     let asks = (0..24).map(|turn| (TURN_S * turn, Asks { pattern: pattern(turn), ..asks }));
-    Traffic { name, memory: Bytes(memory), asks: asks.collect() }
+    Traffic { name, recipe: AUTO, memory: Bytes(memory), asks: asks.collect() }
 }
 
-/// Every load, or only the first two in a quick run.
+/// Every load, or only the first three in a quick run.
 pub(super) fn all(quick: bool) -> Vec<Traffic> {
     let small = Asks { keys: 20_000, ..PLAIN };
     let mut loads = vec![
         one("zipf", 8 * MIB, small),
-        Traffic {
-            name: "two tenants",
-            memory: Bytes(12 * MIB),
-            asks: vec![
-                (0, Asks { keys: 15_000, penalty_us: 8_000, ..PLAIN }),
-                (0, Asks { name: "jobs", pattern: Pattern::Zipf(0.6), penalty_us: 400, ..PLAIN }),
-            ],
-        },
+        two("two tenants", AUTO),
+        two("two tenants with budgets", KREDIS),
     ];
     if quick {
         return loads;
@@ -94,6 +103,7 @@ pub(super) fn all(quick: bool) -> Vec<Traffic> {
         one("never written", 8 * MIB, never),
         Traffic {
             name: "loop beside zipf",
+            recipe: AUTO,
             memory: Bytes(12 * MIB),
             asks: vec![(0, small), (0, Asks { name: "scan", penalty_us: 500, ..looped })],
         },
@@ -101,6 +111,11 @@ pub(super) fn all(quick: bool) -> Vec<Traffic> {
         many("forty tenants", 40, 64 * MIB),
         turns("zipf and loop by turns", 8 * MIB, Asks { keys: 14_000, ..PLAIN }),
         three("three tenants", 200 * MIB, None),
+        Traffic {
+            recipe: KREDIS,
+            ..three("three tenants with budgets", 200 * MIB, None)
+        },
+        Traffic { recipe: KREDIS, ..many("eight tenants with budgets", 8, 16 * MIB) },
         three("three tenants, load doubles", 250 * MIB, Some(420)),
     ]);
     loads

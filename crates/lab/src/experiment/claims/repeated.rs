@@ -96,7 +96,7 @@ pub(super) fn answers(load: &Traffic, from: u64, seconds: u64, seed: u64) -> Res
     if !load.is_steady_from(from) {
         return Ok(vec![]);
     }
-    let recipe = recipe::parse("auto").map_err(|error| anyhow!(error))?;
+    let recipe = recipe::parse(load.recipe).map_err(|error| anyhow!(error))?;
     let mut store = Reported::new(recipe, load.memory, &load.tenants(), seed);
     let (mut first, mut again, mut due): (Option<First>, _, _) = (None, vec![], from);
     for (access, is_of_nothing) in load.requests(from + seconds, seed) {

@@ -242,7 +242,7 @@ fn fly(
     setting: Option<&Made>,
     mut claims: Option<&mut Vec<Claim>>,
 ) -> Result<Came> {
-    let recipe = recipe::parse("auto").map_err(|error| anyhow!(error))?;
+    let recipe = recipe::parse(load.recipe).map_err(|error| anyhow!(error))?;
     let tenants = load.tenants();
     let mut store = Reported::new(recipe, load.memory, &tenants, seed);
     let from = times.claims + times.settling;

@@ -88,6 +88,12 @@ impl LivePlant {
         self.product.store.set_bounds(place as TenantId, bounds);
     }
 
+    /// The memory of the pool of a tenant, if the pilot gave it any.
+    pub(super) fn budget(&self, tenant: TenantId) -> Option<Bytes> {
+        let pool = self.live.pools().iter().find(|pool| pool.tenants.contains(&tenant))?;
+        Some(pool.budget)
+    }
+
     /// Turns the store into a plain cache with one pool under this policy.
     pub(super) fn release(&mut self, evictor: policy::Evictor) {
         let tenants = (0..self.known.len() as TenantId).collect();

@@ -15,8 +15,8 @@ use report::{
     Change, ChangeKind, Forecasts, History, Point, Recent, Report, Server, Shift, Tenant, plans,
     plays, sizing,
 };
-use tune::Recipe;
-use tune::tape::Played;
+use tune::recipe::Pools;
+use tune::{Evictor, Recipe};
 
 /// When the virtual clock begins, in seconds of Unix time.
 const EPOCH_S: u64 = 1_700_000_000;
@@ -135,6 +135,7 @@ impl Reported {
         let names: Vec<_> = self.names.iter().map(String::as_str).collect();
         let shifts = self.history.shifts(&names, now_unix_s);
         let recent_s = self.history.window_s(now_unix_s);
+        let is_divided = pilot.recipe().pools == Pools::Tenant;
         let tenant = |(at, (bounds, shift)): (usize, (&Bounds, Option<Shift>))| {
             let id = at as TenantId;
             let recent = self.history.recent(Some(&bounds.name), now_unix_s, recent_s);
@@ -146,6 +147,7 @@ impl Reported {
                 weight: bounds.weight,
                 items: plant.items_of(id),
                 policy: plant.evictor(id).to_string(),
+                budget: is_divided.then(|| plant.budget(id)).flatten().map(|budget| budget.0),
                 used_before: self.history.used_before(&bounds.name, now_unix_s, recent_s),
                 penalty_us: recent.miss_us(),
                 first_reads_fall: self.history.first_reads_fall(&bounds.name, now_unix_s, recent_s),
@@ -216,8 +218,8 @@ impl Reported {
 }
 
 /// The policy that was played, in the form of `maxmemory-policy`.
-fn policy_name(played: &Played) -> String {
-    let name = match played.scene.evictor.policy {
+fn policy_name(evictor: Evictor) -> String {
+    let name = match evictor.policy {
         "klru" => "lru",
         policy => policy,
     };
