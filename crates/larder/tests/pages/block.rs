@@ -8,7 +8,7 @@ pub(crate) struct Block {
 }
 
 /// Languages whose blocks are no shell commands.
-const OTHERS: &[&str] = &["text", "python", "rust", "lua"];
+const OTHERS: &[&str] = &["text", "python", "rust", "lua", "yaml"];
 
 /// The blocks of a page that run. Each block is `sh`, has a language that is no shell, or has the
 /// reason why it does not run on the line before.

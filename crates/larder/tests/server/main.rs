@@ -55,6 +55,7 @@ mod sockets;
 mod starting;
 mod strangers;
 mod systemd;
+mod telemetry;
 mod tenants;
 mod tides;
 mod tls;
