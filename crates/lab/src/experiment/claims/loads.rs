@@ -111,10 +111,7 @@ pub(super) fn all(quick: bool) -> Vec<Traffic> {
         many("forty tenants", 40, 64 * MIB),
         turns("zipf and loop by turns", 8 * MIB, Asks { keys: 14_000, ..PLAIN }),
         three("three tenants", 200 * MIB, None),
-        Traffic {
-            recipe: KREDIS,
-            ..three("three tenants with budgets", 200 * MIB, None)
-        },
+        Traffic { recipe: KREDIS, ..three("three tenants with budgets", 200 * MIB, None) },
         Traffic { recipe: KREDIS, ..many("eight tenants with budgets", 8, 16 * MIB) },
         three("three tenants, load doubles", 250 * MIB, Some(420)),
     ]);
