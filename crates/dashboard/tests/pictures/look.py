@@ -66,7 +66,7 @@ def main():
                 faults.append(f"{scene} {name}: {size(path)} + {both} bytes")
             print(scene, name, size(path) + both)
         if "PICTURE" in os.environ:
-            page = browser.new_page(viewport={"width": 900, "height": 560}, color_scheme="light")
+            page = browser.new_page(viewport={"width": 800, "height": 640}, color_scheme="light")
             page.goto(f"http://127.0.0.1:{port}{PAGES['now']}")
             page.screenshot(path=os.environ["PICTURE"])
         browser.close()

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::finding::tests::healthy;
-use crate::{Change, History, Moved, Point};
+use crate::{Change, History, Moved, Point, ProcessPoint};
 
 fn shown(names: &[&str], page: &PageSpec) -> String {
     let mut report = healthy();
@@ -46,6 +46,39 @@ fn names_are_text() {
         assert!(html.contains("&lt;script&gt;alert"), "{}", page.title);
         assert!(!html.contains("http://") && !html.contains("https://"));
     }
+}
+
+/// The Server page has the history of the process where there is one: a step of several seconds
+/// shows rates per second, and memory is stacked in the colours of its uses.
+#[test]
+fn the_process_has_its_charts() {
+    let report = healthy();
+    let mut history = History::default();
+    let view = Choices::of("span=0");
+    let advice = Advice::of(&report);
+    let page = |history: &History| {
+        ALL.iter().find(|page| page.path == "/server").map(|page| {
+            whole(page, &PageData { report: &report, advice: &advice, history, view: &view })
+        })
+    };
+    let titles = ["Connections", "Commands", "Times of commands", "Resident memory by use"];
+    let before = page(&history).unwrap();
+    let has = |page: &str, title: &str| page.contains(&format!("class=\"title\">{title}<"));
+    assert!(titles.iter().all(|title| !has(&before, title)));
+    for second in 1..=2_000 {
+        history.push_process(&ProcessPoint {
+            unix_s: (report.server.now_unix_s - 2_000 + second) as u32,
+            clients: 7,
+            commands: 50,
+            timed: 5,
+            quantiles_us: [9.0, 60.0],
+            memory_kib: [5_000, 400, 300, 20, 100],
+            left: [30, 20, 10],
+        });
+    }
+    let after = page(&history).unwrap();
+    assert!(titles.iter().all(|title| has(&after, title)), "{after}");
+    assert!(after.contains("var(--u0)") && after.contains("var(--u4)"));
 }
 
 /// Charts show few lines however many tenants there are; tables show all tenants.
