@@ -6,11 +6,11 @@
 //! the same share. Where a recipe gives each tenant a budget, a play of this division is compared
 //! with one of a shared LRU pool, and the curves are those of the recipe.
 //!
-//! Otherwise all tenants share one pool. Each item stays while its bytes are worth more than bytes elsewhere
-//! in the pool. So the misses of a tenant depend only on the memory it holds. Its curve is drawn
-//! through the memory it holds and its misses at each size of the pool. Plays have no floors and
-//! ceilings. A tenant bound by one of them holds as much as it would in a pool of another size, and
-//! so do the others (`Levels`). The measured figures belong to that size.
+//! Otherwise all tenants share one pool. Each item stays while its bytes are worth more than bytes
+//! elsewhere in the pool. So the misses of a tenant depend only on the memory it holds. Its curve
+//! is drawn through the memory it holds and its misses at each size of the pool. Plays have no
+//! floors and ceilings. A tenant bound by one of them holds as much as it would in a pool of
+//! another size, and so do the others (`Levels`). The measured figures belong to that size.
 //!
 //! A play misses slightly more or less than the store. It also holds slightly more of one tenant
 //! and less of another, because a rank that learns has fewer keys to learn from. Its result at

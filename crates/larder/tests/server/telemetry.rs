@@ -1,5 +1,5 @@
-//! The book's configuration of an OpenTelemetry collector: it is whole, Prometheus' own tool accepts
-//! its job, and a running server has what the job asks for.
+//! The book's configuration of an OpenTelemetry collector: it is whole, Prometheus' own tool
+//! accepts its job, and a running server has what the job asks for.
 
 use crate::client::Client;
 use crate::process::{free_port, serve};

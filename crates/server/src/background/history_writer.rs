@@ -1,5 +1,5 @@
-//! Writes the history: once a second the activity of every tenant since then and that of the process
-//! (`process_writer.rs`), and each change of settings and plans when it happens.
+//! Writes the history: once a second the activity of every tenant since then and that of the
+//! process (`process_writer.rs`), and each change of settings and plans when it happens.
 //!
 //! It runs on the pilot's thread, even while the loop is off. Once a minute it also notes the miss
 //! ratio that the report expects of each tenant for the next minute. The actual ratio is compared

@@ -76,7 +76,8 @@ impl Pilot {
                 Some(Present::Shared(evictor))
             }
             pools if self.is_division_in_force() => {
-                let own = |pool: &Steered| Some((*pool.tenants.first()?, pool.evictor, pool.budget));
+                let own =
+                    |pool: &Steered| Some((*pool.tenants.first()?, pool.evictor, pool.budget));
                 Some(Present::Divided(pools.iter().filter_map(own).collect()))
             }
             _ => None,

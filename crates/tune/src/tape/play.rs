@@ -192,7 +192,8 @@ impl Tape {
             if (at + 1 - first) * LOOKS >= (looks + 1) * counted {
                 looks += 1;
                 for (&key, &(tenant, size)) in &seen {
-                    if let (Some(own), Some(pool)) = (fared.get_mut(usize::from(tenant)), of(tenant))
+                    if let (Some(own), Some(pool)) =
+                        (fared.get_mut(usize::from(tenant)), of(tenant))
                         && caches[pool].cache.holds(key)
                     {
                         own.held += f64::from(size);
