@@ -6,6 +6,7 @@ pub mod advise_command;
 pub mod attach_command;
 pub mod capture_command;
 pub mod cli;
+mod compressed;
 pub mod curve_command;
 #[cfg(feature = "databases")]
 pub mod databases;

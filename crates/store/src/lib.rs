@@ -51,7 +51,7 @@ pub use bytes::stats::{
     TenantStats,
 };
 pub use compression::codec::decompress_stored;
-pub use compression::form::Corrupt;
+pub use compression::form::{COMPRESSIBLE, Corrupt};
 pub use items::dump_index::Loaded;
 pub use items::item::charge;
 pub use items::sizes::size_class::{Move, SizeClass, SizeClassStats};

@@ -24,6 +24,9 @@ pub(super) struct CurveOutput {
     /// Share of the keys watched, at the end.
     pub(super) rate: f64,
     pub(super) seed: u64,
+    /// Bytes stored for each plain byte of a value, if the user asked for a cache that compresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) compress_ratio: Option<f64>,
     pub(super) points: Vec<(u64, f64)>,
     /// Size, and the lower and upper end of the band for its miss ratio.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -89,6 +92,7 @@ impl Made<'_> {
             policy: (self.spec.predicts)(self.params).to_string(),
             rate: self.rate,
             seed: self.seed,
+            compress_ratio: None,
             points: points.to_vec(),
             band: vec![],
             against: None,

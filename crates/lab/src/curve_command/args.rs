@@ -1,6 +1,7 @@
 //! The arguments of `larder curve`.
 
 use super::questions::ratio;
+use crate::compressed::CompressArgs;
 use base::{Bytes, MissRatio};
 use curve::Part;
 use load::open::Options;
@@ -14,6 +15,7 @@ Examples:
   larder curve trace.csv.zst --model krr,kaet --k 1,5,16 --rate auto --against exact
   larder curve trace.csv.zst --model miniature --policy lru,klru:5 --rate 0.05
   larder curve trace.csv.zst --model shards --rate 0.01 --goal 5% --at 4GiB --step 1GiB
+  larder curve trace.csv.zst --compress-ratio 0.4 --goal 5%
   larder curve trace.csv.zst --part 1/4 --state 1.counts
   larder curve merge 1.counts 2.counts 3.counts 4.counts")]
 #[command(args_conflicts_with_subcommands = true)]
@@ -68,13 +70,15 @@ pub(super) struct Draw {
     pub(super) seed: Vec<u64>,
     /// Watch this part of the keys, such as 1/4; `larder curve merge` adds parts up
     #[arg(long, value_name = "I/N", value_parser = part,
-        conflicts_with_all = ["bands", "against", "interval"])]
+        conflicts_with_all = ["bands", "against", "interval", "compress_ratio"])]
     pub(super) part: Option<Part>,
     /// Write the counts to a file, for `larder curve merge`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["bands", "interval"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["bands", "interval", "compress_ratio"])]
     pub(super) state: Option<PathBuf>,
     #[command(flatten)]
     pub(super) asked: QuestionArgs,
+    #[command(flatten)]
+    pub(super) compress: CompressArgs,
     #[command(flatten)]
     pub(super) read: Options,
 }

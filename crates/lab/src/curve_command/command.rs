@@ -74,7 +74,7 @@ pub(super) fn answers(args: &Draw) -> anyhow::Result<Vec<CurveOutput>> {
     let sizes = known.map_or(vec![], |survey| survey.sizes(args.asked.sizes));
     let mut runs = plan(args, known.as_ref(), sample, &sizes)?;
     let (survey, intervals) = match sample {
-        Some(sample) => (feed_sample(source, sample, &mut runs)?, 0),
+        Some(sample) => (feed_sample(args, source, sample, &mut runs)?, 0),
         None => feed(args, source, known, &sizes, &mut runs)?,
     };
     ensure!(survey.reads > 0, no_reads());
@@ -142,6 +142,7 @@ fn collect(
         };
         CurveOutput {
             band,
+            compress_ratio: args.compress.compress_ratio,
             mae: against.as_ref().map(|_| error),
             error_max: against.as_ref().map(|_| run.error_max),
             against,

@@ -25,6 +25,7 @@ pub(super) fn feed(
     runs: &mut [ModelRun],
 ) -> anyhow::Result<(Survey, u64)> {
     let samples = |run: &ModelRun| run.params.rate < 1.0 || args.keys_max.is_some();
+    let mut compressor = args.compress.compressor(&args.read);
     let mut count = Count::beside(args.part.is_some() || runs.iter().all(samples));
     let progress = survey::progress("models", known.map(|survey| survey.requests));
     let interval = args.interval.unwrap_or(u64::MAX);
@@ -42,6 +43,7 @@ pub(super) fn feed(
         if block.is_empty() {
             break;
         }
+        compressor.compress(&mut block);
         for (at, &seed) in args.seed.iter().enumerate() {
             let salt = mix(seed);
             let is_last = at + 1 == args.seed.len();
@@ -69,15 +71,18 @@ pub(super) fn feed(
         }
     }
     progress.finish_and_clear();
+    compressor.warn(&args.trace);
     Ok((known.unwrap_or_else(|| count.survey()), intervals))
 }
 
 /// Shows a sample of a trace to all runs, with the counts of the requests left out of it.
 pub(super) fn feed_sample(
+    args: &Draw,
     mut source: Box<dyn Source>,
     sample: Sample,
     runs: &mut [ModelRun],
 ) -> anyhow::Result<Survey> {
+    let mut compressor = args.compress.compressor(&args.read);
     let mut count = Count::of_sample(sample.rate);
     let progress = survey::progress("models", None);
     let salt = mix(sample.seed);
@@ -90,6 +95,7 @@ pub(super) fn feed_sample(
         }
         let Some(mut access) = next else { break };
         count.see(&access);
+        compressor.compress(std::slice::from_mut(&mut access));
         access.key = mix(access.key ^ salt);
         let start = Instant::now();
         for run in &mut *runs {

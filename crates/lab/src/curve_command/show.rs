@@ -1,6 +1,7 @@
 //! The answers as text, as one JSON document, as one page.
 
 use super::answer::CurveOutput;
+use crate::compressed::assumption;
 use crate::report::format::{Format, bytes};
 use crate::report::{Axis, Chart, Page, Series, Table, json as document, sign};
 use crate::whole_file;
@@ -20,6 +21,9 @@ pub(super) fn json(mut answers: Vec<CurveOutput>) -> anyhow::Result<()> {
 pub(super) fn text(trace: &str, answers: &[CurveOutput]) {
     println!("{}", chart(trace, answers).text(72, 18, std::io::stdout().is_terminal()));
     println!("{}", table(answers));
+    if let Some(line) = assumed(answers) {
+        println!("{line}");
+    }
     for line in answers.iter().flat_map(sentences).chain(winners(answers)) {
         println!("{line}");
     }
@@ -29,10 +33,18 @@ pub(super) fn page(path: &Path, trace: &str, answers: &[CurveOutput]) -> anyhow:
     let mut page = Page::new(format!("Miss ratio curves of {trace}"));
     sign(&mut page);
     page.chart(&chart(trace, answers)).table(&table(answers));
+    if let Some(line) = assumed(answers) {
+        page.paragraph(&line);
+    }
     for line in answers.iter().flat_map(sentences).chain(winners(answers)) {
         page.paragraph(&line);
     }
     whole_file::write(path, &[trace.to_owned()], &page.to_string())
+}
+
+/// The assumption of all answers, if they have one.
+fn assumed(answers: &[CurveOutput]) -> Option<String> {
+    answers.first().and_then(|answer| answer.compress_ratio).map(assumption)
 }
 
 fn name(answer: &CurveOutput) -> String {

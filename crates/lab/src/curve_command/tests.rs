@@ -61,6 +61,28 @@ fn plateaus_and_hull_of_a_loop() {
     assert!(once.ns_per_sampled_access > 0.0);
 }
 
+/// With values of 40 %, the loop fits 40 % of its plain bytes, read once or twice.
+#[test]
+fn compressed_values_need_less_memory() {
+    for more in ["", " --rate auto"] {
+        let trace = "synth:loop:keys=1000:requests=40000:size=const/100";
+        let flags = format!("curve {trace} --model olken --sizes 10 --compress-ratio 0.4{more}");
+        let answer = &answers(&Line::parse_from(flags.split(' ')).args).unwrap()[0];
+        assert_eq!((answer.footprint, answer.compress_ratio), (100_000, Some(0.4)));
+        let at = |size| answer.points.iter().find(|point| point.0 == size).unwrap().1;
+        assert!(at(30_000) == 1.0 && at(40_000) < 0.03, "{:?}", answer.points);
+    }
+    for (flags, why) in [
+        ("--compress-ratio 0", "such as 0.4"),
+        ("--compress-ratio 0.4 --ignore-size", "--ignore-size"),
+        ("--compress-ratio 0.4 --state counts", "--state"),
+    ] {
+        let line = format!("curve synth:zipf {flags}");
+        let error = Line::try_parse_from(line.split(' ')).err().unwrap().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
 #[derive(Parser)]
 struct MergeLine {
     #[command(flatten)]

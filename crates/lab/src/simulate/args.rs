@@ -1,6 +1,7 @@
 //! The arguments of `larder simulate`.
 
 use super::size::Size;
+use crate::compressed::CompressArgs;
 use load::open::Options;
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ Examples:
   larder simulate trace.csv.zst --policy lru,klru:5,sieve --size 0.1%,1%,10%,1GiB
   larder simulate a.csv.zst b.csv.zst --ignore-size --size 1%,10% --json
   larder simulate synth:zipf:keys=100000:skew=0.9 --policy lru,lhd+tinylfu --html report.html
+  larder simulate trace.csv.zst --policy lhd --size 10%,20% --compress-ratio 0.4
   larder simulate web.csv.zst cart.csv.zst --recipe static,kredis --size 10% --penalty cart=2ms
 
 A size in per cent is of the footprint: the sum over all keys of the largest size each had.
@@ -81,6 +83,8 @@ pub struct Args {
     /// Write a page with charts and tables
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) compress: CompressArgs,
     #[command(flatten)]
     pub(super) read: Options,
 }

@@ -8,6 +8,7 @@
 //! elsewhere. This module draws in the same way, with hashes of its own.
 
 use super::feed::Feed;
+use crate::compressed::CompressArgs;
 use base::{Access, Bytes, Prng, hash};
 use load::open::Options;
 use std::collections::HashMap;
@@ -107,7 +108,8 @@ fn check(trace: &str, ignore_size: bool, size: u64, k: u32, (theirs, seeds): (f6
         return;
     }
     let options = Options { ignore_size, limit: Some(1_000_000), ..Options::default() };
-    let feed = Feed::read(&path.to_string_lossy(), &options, false).unwrap();
+    let feed =
+        Feed::read(&path.to_string_lossy(), &options, CompressArgs::default(), false).unwrap();
     let mut accesses: Vec<Access> = vec![];
     feed.play(|chunk| accesses.extend_from_slice(&chunk.accesses)).unwrap();
     let share = |misses: usize| misses as f64 / accesses.len() as f64;

@@ -38,6 +38,7 @@ pub fn run(args: Args) -> Result<()> {
             sizes: &args.size,
             seed: args.seed,
             read_size: args.read_size,
+            compress: args.compress,
             interval: args.interval,
             tenants: args.tenant,
             threads,
@@ -54,6 +55,11 @@ pub fn run(args: Args) -> Result<()> {
             );
         }
         outcomes.extend(played);
+    }
+    if args.csv
+        && let Some(line) = args.compress.sentence()
+    {
+        eprintln!("larder: {line}");
     }
     if args.json {
         json::print(&outcomes)?;

@@ -3,6 +3,7 @@
 use super::annotator::Annotator;
 use super::chunk::Chunk;
 use super::spool::Spool;
+use crate::compressed::CompressArgs;
 use anyhow::{Context, Result, bail};
 use base::hash::KeyMap;
 use base::{TenantId, Tick};
@@ -32,15 +33,18 @@ pub(super) struct Whole {
 }
 
 /// Reads a trace in annotated chunks to its end. `each` takes a chunk and returns one to be filled.
-/// The next request to a key is left out, even where the trace states it.
+/// The next request to a key is left out, even where the trace states it. The footprint is that of
+/// plain values.
 pub(super) fn read(
     name: &str,
     options: &Options,
+    compress: CompressArgs,
     mut each: impl FnMut(Chunk) -> Result<Chunk>,
 ) -> Result<Whole> {
     let bar = progress(&format!("reading {name}"), options.limit);
     let mut source = open(name, options)?;
     let mut annotator = Annotator::default();
+    let mut compressor = compress.compressor(options);
     let (mut chunk, mut requests, mut has_penalties) = (Chunk::default(), 0, false);
     let mut over = false;
     while !over {
@@ -53,6 +57,7 @@ pub(super) fn read(
             has_penalties |= access.penalty.0 > 0;
         }
         annotator.see_all(&chunk.accesses, &mut chunk.causes);
+        compressor.compress(&mut chunk.accesses);
         requests += chunk.accesses.len() as u64;
         bar.inc(chunk.accesses.len() as u64);
         chunk = each(chunk)?;
@@ -61,6 +66,7 @@ pub(super) fn read(
     if requests == 0 {
         bail!("trace '{name}' has no requests");
     }
+    compressor.warn(name);
     Ok(Whole {
         requests,
         footprint: annotator.footprint(),
@@ -81,9 +87,14 @@ pub(super) struct Feed {
 
 impl Feed {
     /// Reads the whole trace. With `foresight`, each access knows when its key is requested next.
-    pub(super) fn read(name: &str, options: &Options, foresight: bool) -> Result<Self> {
+    pub(super) fn read(
+        name: &str,
+        options: &Options,
+        compress: CompressArgs,
+        foresight: bool,
+    ) -> Result<Self> {
         let mut spool = Spool::default();
-        let whole = read(name, options, |chunk| spool.push(&chunk).map(|()| chunk))?;
+        let whole = read(name, options, compress, |chunk| spool.push(&chunk).map(|()| chunk))?;
         let mut feed = Self { whole, spool };
         if foresight {
             feed.look_ahead()?;
@@ -136,7 +147,7 @@ mod tests {
     #[test]
     fn foresight_knows_the_next_request_of_a_key() {
         let trace = "synth:zipf:keys=500:requests=20000:skew=0.8";
-        let feed = Feed::read(trace, &Options::default(), true).unwrap();
+        let feed = Feed::read(trace, &Options::default(), CompressArgs::default(), true).unwrap();
         let mut all = vec![];
         feed.play(|chunk| all.extend_from_slice(&chunk.accesses)).unwrap();
         assert_eq!(all.len(), 20_000);

@@ -39,6 +39,9 @@ pub(super) struct CacheOutput {
     /// Whether footprint, keys and `misses_by` are estimates from a sample of the keys.
     pub(super) estimated: bool,
     pub(super) seed: u64,
+    /// Bytes stored for each plain byte of a value, if the user asked for a cache that compresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) compress_ratio: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) interval: Option<Interval>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -10,6 +10,7 @@ use super::args::ReadSize;
 use super::feed::Feed;
 use super::play::{Plan, all};
 use super::size::Size;
+use crate::compressed::CompressArgs;
 use load::open::Options;
 use std::path::Path;
 
@@ -64,7 +65,8 @@ fn compare(comparison: &str, fits: impl Fn(f64, f64) -> bool) {
             continue;
         }
         let options = Options { ignore_size, limit, ..Options::default() };
-        let feed = Feed::read(&path.to_string_lossy(), &options, true).unwrap();
+        let feed =
+            Feed::read(&path.to_string_lossy(), &options, CompressArgs::default(), true).unwrap();
         for of_policy in alike.chunk_by(|a, b| a.policy == b.policy) {
             let policy = of_policy[0].policy;
             let choices = [(policy.to_owned(), policy::parse(policy).unwrap())];
@@ -74,6 +76,7 @@ fn compare(comparison: &str, fits: impl Fn(f64, f64) -> bool) {
                 sizes: &sizes,
                 seed: 1,
                 read_size: ReadSize::New,
+                compress: CompressArgs::default(),
                 interval: None,
                 tenants: false,
                 threads: 2,

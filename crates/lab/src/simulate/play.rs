@@ -6,6 +6,7 @@ use super::feed::{self, Feed, Whole, progress};
 use super::outcome::{self, CacheOutput, Interval, MissesBy, Share};
 use super::player::Player;
 use super::size::Size;
+use crate::compressed::CompressArgs;
 use crate::plant::Product;
 use anyhow::{Result, anyhow};
 use base::{Bytes, TenantId};
@@ -29,6 +30,7 @@ pub(super) struct Plan<'a> {
     pub(super) sizes: &'a [Size],
     pub(super) seed: u64,
     pub(super) read_size: ReadSize,
+    pub(super) compress: CompressArgs,
     pub(super) interval: Option<u64>,
     pub(super) tenants: bool,
     pub(super) threads: usize,
@@ -100,7 +102,7 @@ impl CacheRun {
         interval.miss_ratio.push((gets > 0).then(|| misses as f64 / gets as f64));
     }
 
-    fn outcome(mut self, trace: &str, whole: &Whole, seed: u64) -> CacheOutput {
+    fn outcome(mut self, trace: &str, whole: &Whole, plan: &Plan) -> CacheOutput {
         if self.interval.as_ref().is_some_and(|i| !self.accesses.is_multiple_of(i.requests)) {
             self.close_interval();
         }
@@ -126,7 +128,8 @@ impl CacheRun {
             footprint_bytes: whole.footprint,
             keys: whole.keys,
             estimated: whole.is_estimate,
-            seed,
+            seed: plan.seed,
+            compress_ratio: plan.compress.compress_ratio,
             interval: self.interval.take(),
             tenants: self
                 .tenants
@@ -189,7 +192,7 @@ pub(super) fn trace(
     if !foresight && caches <= plan.threads && plan.is_known_beforehand() {
         return while_read(name, options, plan);
     }
-    let feed = Feed::read(name, options, foresight)?;
+    let feed = Feed::read(name, options, plan.compress, foresight)?;
     let outcomes = all(name, &feed, plan)?;
     Ok((feed.whole, outcomes))
 }
@@ -201,7 +204,7 @@ pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<CacheOutp
         &format!("{trace}: {} caches", runs.len()),
         Some(feed.whole.requests * runs.len() as u64),
     );
-    let finish = |run: CacheRun| run.outcome(trace, &feed.whole, plan.seed);
+    let finish = |run: CacheRun| run.outcome(trace, &feed.whole, plan);
     let outcomes = one_after_another(runs, feed, plan.threads, &bar, finish)?;
     bar.finish_and_clear();
     Ok(outcomes)
@@ -254,8 +257,8 @@ fn while_read(name: &str, options: &Options, plan: &Plan) -> Result<(Whole, Vec<
             run.play(&chunk);
             Ok(chunk)
         };
-        let whole = feed::read(name, options, played)?;
-        let outcome = run.outcome(name, &whole, plan.seed);
+        let whole = feed::read(name, options, plan.compress, played)?;
+        let outcome = run.outcome(name, &whole, plan);
         return Ok((whole, vec![outcome]));
     }
     thread::scope(|scope| {
@@ -273,7 +276,7 @@ fn while_read(name: &str, options: &Options, plan: &Plan) -> Result<(Whole, Vec<
             })
             .unzip();
         let mut handed = VecDeque::new();
-        let whole = feed::read(name, options, |chunk| {
+        let whole = feed::read(name, options, plan.compress, |chunk| {
             let chunk = Arc::new(chunk);
             for sender in &senders {
                 // Only a worker that panicked hangs up; joining it reports the panic.
@@ -291,7 +294,7 @@ fn while_read(name: &str, options: &Options, plan: &Plan) -> Result<(Whole, Vec<
             .map(|worker| worker.join().map_err(|_| anyhow!("a simulation thread panicked")))
             .collect();
         let (whole, runs) = (whole?, runs?);
-        let outcomes = runs.into_iter().map(|run| run.outcome(name, &whole, plan.seed)).collect();
+        let outcomes = runs.into_iter().map(|run| run.outcome(name, &whole, plan)).collect();
         Ok((whole, outcomes))
     })
 }
@@ -306,6 +309,7 @@ mod tests {
             sizes,
             seed: 1,
             read_size: ReadSize::New,
+            compress: CompressArgs::default(),
             interval: Some(1000),
             tenants: true,
             threads,
@@ -317,7 +321,7 @@ mod tests {
     #[test]
     fn ways_to_play_agree() {
         let trace = "synth:zipf:keys=2000:requests=150000:skew=0.9";
-        let feed = Feed::read(trace, &Options::default(), false).unwrap();
+        let feed = Feed::read(trace, &Options::default(), CompressArgs::default(), false).unwrap();
         let choices =
             ["lru", "klru:5", "lhd"].map(|name| (name.to_owned(), policy::parse(name).unwrap()));
         let sizes = ["1%", "10%"].map(|size| Size::parse(size).unwrap());
@@ -346,6 +350,25 @@ mod tests {
         assert!(one.iter().zip(&streamed).all(|(a, b)| a.misses_by == b.misses_by));
     }
 
+    /// Half of a loop never hits in LRU. With values of 40 %, all of it fits the same memory.
+    #[test]
+    fn a_cache_that_compresses_holds_more() {
+        let trace = "synth:loop:keys=1000:requests=20000:size=const/1000";
+        let sizes = ["50%", "45%"].map(|size| Size::parse(size).unwrap());
+        let choices = [("lru".to_owned(), policy::parse("lru").unwrap())];
+        let misses = |compress_ratio: Option<f64>| -> Vec<u64> {
+            let compress = CompressArgs { compress_ratio };
+            let plan = Plan { compress, ..plan(&choices, &sizes, 2) };
+            let (whole, outcomes) = super::trace(trace, &Options::default(), false, &plan).unwrap();
+            assert_eq!(whole.footprint, 1_000_000);
+            assert!(outcomes.iter().all(|outcome| outcome.compress_ratio == compress_ratio));
+            outcomes.iter().map(|outcome| outcome.misses).collect()
+        };
+        assert_eq!(misses(None), [20_000, 20_000]);
+        assert_eq!(misses(Some(0.4)), [1_000, 1_000]);
+        assert_eq!(misses(Some(0.48)), [1_000, 20_000]);
+    }
+
     /// No trace makes a sum overflow: every policy sees the end of time, the largest objects, and
     /// lives that end beyond the largest time.
     #[test]
@@ -360,7 +383,7 @@ mod tests {
             .collect();
         std::fs::write(&path, lines.concat()).unwrap();
         let name = path.to_str().unwrap();
-        let feed = Feed::read(name, &Options::default(), true).unwrap();
+        let feed = Feed::read(name, &Options::default(), CompressArgs::default(), true).unwrap();
         let choices: Vec<_> =
             policy::ALL.iter().map(|spec| (spec.name.to_owned(), Choice::of(spec))).collect();
         let sizes = ["1", "50%", "18446744073709551615", "1000000000000%"];

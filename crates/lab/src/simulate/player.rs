@@ -55,6 +55,7 @@ impl Player {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compressed::CompressArgs;
     use crate::simulate::chunk::Chunk;
     use crate::simulate::feed::Feed;
     use load::open::Options;
@@ -87,7 +88,8 @@ mod tests {
     #[test]
     fn the_store_misses_as_simulated() {
         for trace in TRACES {
-            let feed = Feed::read(trace, &Options::default(), false).unwrap();
+            let feed =
+                Feed::read(trace, &Options::default(), CompressArgs::default(), false).unwrap();
             // The table, unused ends of pages and learnt state take the rest.
             let room = Bytes(MAXMEMORY.0 * 17 / 20);
             for name in policy::live_names() {

@@ -30,6 +30,9 @@ pub(super) fn text(outcomes: &[CacheOutput], args: &Args) -> String {
     let mut out = String::new();
     for of_trace in by_trace(outcomes) {
         let shown = grid(of_trace).unwrap_or_else(|| table(of_trace, args));
+        if let Some(line) = args.compress.sentence() {
+            let _ = writeln!(out, "{line}");
+        }
         let _ = writeln!(out, "{}\n{shown}", summary(&of_trace[0]));
         if args.tenant {
             let _ = writeln!(out, "{}", tenants(of_trace));
@@ -44,6 +47,9 @@ pub(super) fn text(outcomes: &[CacheOutput], args: &Args) -> String {
 pub(super) fn page(outcomes: &[CacheOutput], args: &Args) -> Page {
     let mut page = Page::new("Miss ratios by policy and size");
     sign(&mut page);
+    if let Some(line) = args.compress.sentence() {
+        page.paragraph(&line);
+    }
     for of_trace in by_trace(outcomes) {
         page.heading(&of_trace[0].trace).paragraph(&summary(&of_trace[0]));
         for chart in charts(of_trace, args) {

@@ -18,12 +18,16 @@
 //! exactly that length, and a frame that fills more or less of it is corrupt.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// Bytes of the longest plain value that is compressed. Decompressing one takes less than a tenth
 /// of a millisecond, and a longer value would keep other clients of its shard waiting.
 pub(crate) const PLAIN_MAX: usize = 64 << 10;
 /// Bytes of the shortest plain value that is compressed: shorter ones gain no chunk.
 pub(crate) const PLAIN_MIN: usize = 64;
+
+/// Lengths of plain values that are compressed.
+pub const COMPRESSIBLE: RangeInclusive<usize> = PLAIN_MIN..=PLAIN_MAX;
 
 /// Bytes of the number of the dictionary.
 pub(crate) const NUMBER: usize = 2;

@@ -8,7 +8,7 @@
 
 use crate::compression::codec::compress;
 use crate::compression::dictionary::Dictionary;
-use crate::compression::form::{PLAIN_MAX, PLAIN_MIN};
+use crate::compression::form::{COMPRESSIBLE, PLAIN_MAX, PLAIN_MIN};
 
 /// The number of octaves.
 pub(crate) const OCTAVES: usize = PLAIN_MAX.ilog2() as usize - PLAIN_MIN.ilog2() as usize + 1;
@@ -46,7 +46,7 @@ const SEEN_MIN: u32 = 256;
 
 /// The octave of a length, if values of that length are compressed at all.
 pub(crate) fn octave(len: usize) -> Option<usize> {
-    (PLAIN_MIN..=PLAIN_MAX).contains(&len).then(|| (len.ilog2() - PLAIN_MIN.ilog2()) as usize)
+    COMPRESSIBLE.contains(&len).then(|| (len.ilog2() - PLAIN_MIN.ilog2()) as usize)
 }
 
 /// The knowledge about an octave.
