@@ -52,6 +52,9 @@ pub use bytes::stats::{
 };
 pub use compression::codec::decompress_stored;
 pub use compression::form::{COMPRESSIBLE, Corrupt};
+pub use compression::outside::{
+    DictionaryUse, HeldDictionary, SharedDictionary, StoredForm, without_dictionary,
+};
 pub use items::dump_index::Loaded;
 pub use items::item::charge;
 pub use items::sizes::size_class::{Move, SizeClass, SizeClassStats};

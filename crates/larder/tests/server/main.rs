@@ -62,4 +62,5 @@ mod tls;
 mod tools;
 mod tracking;
 mod transactions;
+mod warm_compression;
 mod warm_restart;

@@ -2,7 +2,8 @@
 
 use crate::compression::codec::{Plain, decompress};
 use crate::compression::dictionary::Dictionaries;
-use crate::compression::form::{Corrupt, dictionary_of, plain_len};
+use crate::compression::form::{Corrupt, Form, dictionary_of, plain_len};
+use crate::compression::outside::{SharedDictionary, StoredForm};
 use crate::sync::shim::AtomicU64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -80,6 +81,16 @@ impl Compressed {
     /// The number of items with a dictionary.
     pub(crate) fn uses(&self, dictionary: u16) -> u64 {
         self.uses.get(usize::from(dictionary)).copied().unwrap_or_default()
+    }
+
+    /// The form of a stored value; `None` if it is corrupt, or its dictionary is unknown.
+    pub(crate) fn form(&self, stored: &[u8]) -> Option<StoredForm> {
+        let number = Form::of(stored).ok()?.dictionary;
+        if number == 0 {
+            return Some(StoredForm::Compressed(None));
+        }
+        let dictionary = SharedDictionary(self.known.shared(number)?);
+        Some(StoredForm::Compressed(Some(dictionary)))
     }
 
     /// The plain value of a stored one.

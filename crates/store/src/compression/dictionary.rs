@@ -19,8 +19,9 @@ pub(crate) const DICTIONARIES_MAX: usize = 256;
 /// Bytes 4 to 8 of a trained dictionary: its number, which frames would repeat.
 const ID: std::ops::Range<usize> = 4..8;
 
-/// A dictionary in the forms in which zstd uses it.
+/// A dictionary in the forms in which zstd uses it, and as bytes, which a file may keep.
 pub(crate) struct Dictionary {
+    pub(crate) raw: Box<[u8]>,
     pub(crate) encoder: CDict<'static>,
     pub(crate) decoder: DDict<'static>,
 }
@@ -45,12 +46,12 @@ impl Dictionary {
     pub(crate) fn from_bytes(mut bytes: Vec<u8>) -> Option<Self> {
         bytes.get_mut(ID)?.fill(0);
         let (encoder, decoder) = (CDict::try_create(&bytes, LEVEL)?, DDict::try_create(&bytes)?);
-        Some(Self { encoder, decoder })
+        Some(Self { raw: bytes.into(), encoder, decoder })
     }
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.encoder.sizeof() + self.decoder.sizeof()) as u64
+        (self.raw.len() + self.encoder.sizeof() + self.decoder.sizeof()) as u64
     }
 }
 
@@ -66,6 +67,17 @@ impl Dictionaries {
     pub(crate) fn get(&self, number: u16) -> Result<Option<&Dictionary>, Corrupt> {
         let Some(at) = usize::from(number).checked_sub(1) else { return Ok(None) };
         self.0.get(at).and_then(Option::as_deref).map(Some).ok_or(Corrupt)
+    }
+
+    /// The dictionary with a number, shared.
+    pub(crate) fn shared(&self, number: u16) -> Option<Arc<Dictionary>> {
+        self.0.get(usize::from(number).checked_sub(1)?)?.clone()
+    }
+
+    /// The number of the first dictionary that is as `wanted` says.
+    pub(crate) fn number(&self, wanted: impl Fn(&Arc<Dictionary>) -> bool) -> Option<u16> {
+        let at = self.0.iter().position(|place| place.as_ref().is_some_and(&wanted))?;
+        Some(at as u16 + 1)
     }
 
     /// The list with one more dictionary, and that one's number; `None` if the list is full.

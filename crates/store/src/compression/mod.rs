@@ -6,3 +6,4 @@ pub(crate) mod decision;
 pub(crate) mod dictionary;
 pub(crate) mod form;
 pub(crate) mod octaves;
+pub(crate) mod outside;

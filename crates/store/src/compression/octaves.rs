@@ -27,7 +27,7 @@ const HELD_OUT: usize = 4;
 
 /// Range of a dictionary's length.
 const BYTES_MIN: usize = 1 << 10;
-const BYTES_MAX: usize = 32 << 10;
+pub(crate) const DICTIONARY_MAX: usize = 32 << 10;
 /// Samples are this many times as long as their dictionary, at least.
 const SAMPLED: usize = 8;
 /// All dictionaries of a tenant take at most this part of its memory.
@@ -106,7 +106,7 @@ pub(crate) fn train(octave: usize, samples: &[Vec<u8>], most: u64) -> Sampled {
     };
     let without = stored(None);
     let sampled: usize = trained.iter().map(|value| value.len()).sum();
-    let len = BYTES_MAX.min(most as usize).min(sampled / SAMPLED);
+    let len = DICTIONARY_MAX.min(most as usize).min(sampled / SAMPLED);
     let dictionary = (octave < WITHOUT && len >= BYTES_MIN)
         .then(|| Dictionary::trained(&trained, len))
         .flatten()

@@ -3,6 +3,7 @@
 use crate::bytes::memory::Memory;
 use crate::compression::codec::{Plain, compress};
 use crate::compression::form::Corrupt;
+use crate::compression::outside::StoredForm;
 use crate::contents::contents::Contents;
 use crate::items::item::{Parts, Ref};
 use crate::items::table::item_table::Slot;
@@ -105,10 +106,29 @@ impl Contents {
         }
     }
 
+    /// Shows an item that a walk meets, with its value as it is stored. A corrupt one, or one
+    /// without its dictionary, is not shown.
+    pub(crate) fn show_stored(
+        &self,
+        (tenant, db, key): (TenantId, u8, &[u8]),
+        item: Item<'_>,
+        visit: impl FnOnce(&ScanItem, StoredForm),
+    ) {
+        let form = if item.is_compressed {
+            self.tenant(tenant).compressed.form(item.value)
+        } else {
+            Some(StoredForm::Plain)
+        };
+        if let Some(form) = form {
+            visit(&ScanItem { tenant, db, key, item }, form);
+        }
+    }
+
     /// The stored form of a value, if each write compresses its value.
     #[inline]
     pub(crate) fn compressed_always(&self, parts: &Parts) -> Option<Vec<u8>> {
-        if !self.compresses_all || has_tree(parts.kind) || parts.value[0].is_empty() {
+        let is_plain = !parts.is_compressed && !has_tree(parts.kind);
+        if !self.compresses_all || !is_plain || parts.value[0].is_empty() {
             return None;
         }
         compress(parts.value[0], None)

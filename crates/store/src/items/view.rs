@@ -142,6 +142,9 @@ impl<'v> Change<'v> {
 pub struct Saved<'a> {
     /// The value.
     pub value: &'a [u8],
+    /// Whether the value is compressed, with a number of a dictionary that is held
+    /// ([`HeldDictionary`](crate::HeldDictionary)).
+    pub is_compressed: bool,
     /// The caller's kind of value, below 16.
     pub kind: u8,
     /// Its expiry, in Unix milliseconds.

@@ -5,7 +5,7 @@ use crate::compression::dictionary::Dictionaries;
 use crate::compression::octaves::{OCTAVES, Octave, SAMPLES, SAMPLES_BYTES};
 use crate::sync::shim::Mutex;
 use base::TenantId;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Pages after which the samples are those that there are.
 const SAMPLED_LOTS: usize = 256;
@@ -46,6 +46,8 @@ pub(crate) struct Known {
     pub(crate) dictionaries: Arc<Dictionaries>,
     /// Numbers of dictionaries that are used no more for new items.
     pub(crate) retired: Vec<u16>,
+    /// Numbers that a caller holds, because items with them are on their way.
+    pub(crate) held: Vec<(u16, Weak<()>)>,
 }
 
 /// Values of one octave that become samples.

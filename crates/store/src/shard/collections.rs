@@ -100,6 +100,7 @@ impl Shard {
         room.begin_operation();
         let stamps = contents.stamps_of_saved(key, saved);
         let parts = Parts::of(key, saved.value, saved.kind, saved.expires);
+        let parts = Parts { is_compressed: saved.is_compressed, ..parts };
         self.insert(around, key, &parts, stamps, now)
     }
 

@@ -117,11 +117,12 @@ impl Store {
     /// be called again and again, by one thread. Returns whether there is more to do now.
     pub fn compress(&self, now: Now, nanos: u64) -> bool {
         let CompressionSettings { mode, weight } = *lock(&self.compression.settings);
+        let mut worker = lock(&self.compression.worker);
+        let worker = &mut *worker;
+        self.free_retired(worker);
         if mode != Compression::Auto {
             return false;
         }
-        let mut worker = lock(&self.compression.worker);
-        let worker = &mut *worker;
         let (began, mut resting) = ((self.nanos)(), 0);
         for _ in 0..LOTS_MAX {
             let (is_short, at_max) = self.needs();
@@ -144,7 +145,6 @@ impl Store {
                 break;
             }
         }
-        self.free_retired(worker);
         true
     }
 
@@ -260,7 +260,8 @@ impl Store {
     /// Trains when there are enough samples.
     fn end_sampling(&self, worker: &mut Worker, now: Now) {
         let Some(done) = worker.sampling.take_if(|sampling| sampling.is_complete()) else { return };
-        if done.values.len() < SAMPLES_MIN {
+        let known = &worker.tenants[usize::from(done.tenant)];
+        if done.values.len() < SAMPLES_MIN || known.octaves[done.octave].state != State::Unknown {
             return;
         }
         let stats = self.tenant_stats(done.tenant);
@@ -276,7 +277,7 @@ impl Store {
     }
 
     /// Gives a tenant one more dictionary. Its memory is charged.
-    fn add_dictionary(
+    pub(crate) fn add_dictionary(
         &self,
         worker: &mut Worker,
         tenant: TenantId,
@@ -304,13 +305,16 @@ impl Store {
     /// Gives up the retired dictionaries that no item uses any more.
     fn free_retired(&self, worker: &mut Worker) {
         for (at, known) in worker.tenants.iter_mut().enumerate() {
+            known.held.retain(|(_, hold)| hold.strong_count() > 0);
+            let Known { held, retired, .. } = known;
             let unused = |&number: &u16| {
-                self.shards.iter().all(|shard| {
-                    shard.write_drained().contents().tenants[at].compressed.uses(number) == 0
-                })
+                let is_held = held.iter().any(|(held, _)| *held == number);
+                !is_held
+                    && self.shards.iter().all(|shard| {
+                        shard.write_drained().contents().tenants[at].compressed.uses(number) == 0
+                    })
             };
-            for number in known.retired.extract_if(.., |number| unused(number)).collect::<Vec<_>>()
-            {
+            for number in retired.extract_if(.., |number| unused(number)).collect::<Vec<_>>() {
                 let before = known.dictionaries.bytes();
                 known.dictionaries = Arc::new(known.dictionaries.without(number));
                 self.share(at as TenantId, &known.dictionaries);

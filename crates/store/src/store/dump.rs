@@ -22,6 +22,7 @@
 //! A step locks one shard and copies a few items, and it never copies a long value.
 
 use crate::bytes::key::hash_of;
+use crate::compression::outside::StoredForm;
 use crate::contents::contents::ShardClock;
 use crate::contents::contents::{Contents, view};
 use crate::contents::copies::STEP_MAX;
@@ -56,7 +57,7 @@ pub struct Dump {
 }
 
 impl Store {
-    /// Copies some items of a tenant. `visit` receives each item, and its copy is valid from then
+    /// Copies some items of a tenant. `visit` receives each item with its value as it is stored, and its copy is valid from then
     /// on. Pass 0 as the first cursor, then the last result, until the result is `None`.
     ///
     /// # Errors
@@ -66,7 +67,7 @@ impl Store {
         dump: &Dump,
         cursor: u64,
         now: Now,
-        mut visit: impl FnMut(&ScanItem),
+        mut visit: impl FnMut(&ScanItem, StoredForm),
     ) -> Result<Option<u64>, Error> {
         let (at, mut position) = ((cursor >> 32) as usize, cursor & (END - 1));
         let Some(shard) = self.shards.get(at) else { return Ok(None) };
@@ -98,20 +99,20 @@ impl Store {
                 if !is_wanted {
                     return;
                 }
-                let plain = match item.is_compressed().then(|| compressed.plain(item.value())) {
-                    Some(Ok(plain)) => Some(plain),
-                    Some(Err(_)) => return,
-                    None => None,
+                let form = if item.is_compressed() {
+                    compressed.form(item.value())
+                } else {
+                    Some(StoredForm::Plain)
                 };
+                let Some(form) = form else { return };
                 away.index.insert(hash, dump.block << 8 | u64::from(item.db()));
                 copied += 1;
                 let (tenant, db, key) = (dump.tenant, item.db(), item.key());
                 let stamps = item.stamps();
                 let tree = trees.bytes_of(item) as usize;
                 let item = view(item, stamps, stamps.age(*tick), sizes, trees);
-                let item = item.with_plain(plain.as_ref());
                 bytes += key.len() + item.value.len() + tree;
-                visit(&ScanItem { tenant, db, key, item });
+                visit(&ScanItem { tenant, db, key, item }, form);
             });
             if position >= END {
                 return next;

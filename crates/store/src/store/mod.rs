@@ -5,6 +5,7 @@ pub(crate) mod admin;
 pub(crate) mod compress;
 pub(crate) mod compression_stats;
 pub(crate) mod detached;
+mod dictionaries;
 pub(crate) mod dump;
 pub(crate) mod learn;
 pub(crate) mod learnt_state;

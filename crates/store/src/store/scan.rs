@@ -1,6 +1,7 @@
 //! Walks over many items: scans, random keys, counts, flushes.
 
 use crate::Store;
+use crate::compression::outside::StoredForm;
 use crate::contents::contents::Contents;
 use crate::items::table::item_table::END;
 use crate::{Item, Len, Now, ScanItem, Scope};
@@ -36,6 +37,20 @@ impl Store {
     ) -> u64 {
         self.walk(scope, (cursor, count), now, |contents, name, item| {
             contents.show(name, item, &mut visit);
+        })
+    }
+
+    /// Like [`Store::scan`], and shows all values as they are stored.
+    pub fn scan_stored(
+        &self,
+        scope: Scope,
+        cursor: u64,
+        count: usize,
+        now: Now,
+        mut visit: impl FnMut(&ScanItem, StoredForm),
+    ) -> u64 {
+        self.walk(scope, (cursor, count), now, |contents, name, item| {
+            contents.show_stored(name, item, &mut visit);
         })
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// A document of about 600 bytes, alike for all keys in most of its text.
-fn document(n: u64, version: u64) -> Vec<u8> {
+pub(super) fn document(n: u64, version: u64) -> Vec<u8> {
     let mut prng = Prng::new(n * 1_000 + version);
     let mut text = format!(r#"{{"id":{n},"version":{version},"entries":["#);
     for entry in 0..7 {
@@ -26,7 +26,7 @@ fn noise(n: u64, _: u64) -> Vec<u8> {
 }
 
 /// A store of one shard whose misses were measured to cost 5 ms.
-fn store(maxmemory: u64, mode: Compression, weight: f64) -> Store {
+pub(super) fn store(maxmemory: u64, mode: Compression, weight: f64) -> Store {
     let config = Config { maxmemory: Bytes(maxmemory), shards: 2, seed: 7, ..Config::default() };
     let store = Store::new(config);
     store.set_compression(CompressionSettings { mode, weight });
@@ -43,7 +43,7 @@ fn compress(store: &Store, now: Now) {
 
 /// Plays a cache-aside client over keys with probabilities falling as rank^-0.8, and returns the
 /// misses of the second half.
-fn misses(store: &Store, keys: usize, value: fn(u64, u64) -> Vec<u8>) -> u64 {
+pub(super) fn misses(store: &Store, keys: usize, value: fn(u64, u64) -> Vec<u8>) -> u64 {
     let mut sum = 0.0;
     let weight = |rank: usize| (rank as f64).powf(-0.8);
     let below: Vec<f64> = (1..=keys)

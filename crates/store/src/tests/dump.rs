@@ -28,6 +28,7 @@ impl Copy {
         let Self { value, kind, expires, idle, hits, .. } = self;
         let saved = Saved {
             value,
+            is_compressed: false,
             kind: *kind,
             expires: *expires,
             idle: *idle,
@@ -42,7 +43,7 @@ impl Copy {
 
 /// One step of a dump.
 fn step(store: &Store, dump: &Dump, cursor: u64, ms: u64, copies: &mut Vec<Copy>) -> Option<u64> {
-    let visit = |found: &crate::ScanItem| {
+    let visit = |found: &crate::ScanItem, _| {
         copies.push(Copy {
             tenant: found.tenant,
             db: found.db,
@@ -264,7 +265,7 @@ fn no_outdated_copy_is_ever_read() {
                         again: prng.chance(0.2),
                     };
                     // These copies are lost.
-                    _ = store.dump(&dump, cursor.unwrap_or(0), at(ms), |_| ());
+                    _ = store.dump(&dump, cursor.unwrap_or(0), at(ms), |_, _| ());
                     block += 1;
                     cursor = step(&store, &Dump { block, ..dump }, 0, ms, &mut copies);
                     let from = cursor.unwrap_or(0);

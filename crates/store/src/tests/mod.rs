@@ -5,6 +5,8 @@ mod admission;
 mod bounds;
 mod classes;
 #[cfg(not(miri))]
+mod compressed_outside;
+#[cfg(not(miri))]
 mod compression;
 mod dump;
 mod expiry;

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 fn saved(value: &[u8]) -> Saved<'_> {
     Saved {
         value,
+        is_compressed: false,
         kind: 0,
         expires: None,
         idle: 0,

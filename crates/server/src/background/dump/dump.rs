@@ -6,11 +6,13 @@
 
 use super::file::DumpFile;
 use crate::background::warm::Entry;
+use crate::background::warm::dictionaries::Written;
 use crate::services::clock::Clock;
 use crate::services::transfers::Transfer;
 use crate::values::collection;
 use base::TenantId;
 use std::collections::VecDeque;
+use std::io;
 use std::time::Instant;
 use store::{Dump, Now, Scope, Store};
 
@@ -35,6 +37,7 @@ struct Walk {
 pub(super) struct Dumping {
     tenant: TenantId,
     file: DumpFile,
+    dictionaries: Written,
     walks: VecDeque<Walk>,
     cursor: u64,
     begun: Instant,
@@ -69,6 +72,7 @@ impl Dumping {
         Ok(Self {
             tenant,
             file,
+            dictionaries: Written::default(),
             walks: walks.map(|(idle_min, leave)| Walk { idle_min, leave }).into(),
             cursor: 0,
             begun: Instant::now(),
@@ -92,10 +96,12 @@ impl Dumping {
             let written = if payload.len() as u64 + FRAME > left {
                 Err("dump-max is reached".to_owned())
             } else {
-                self.file.add(number, &payload).map_err(|error| error.to_string())
+                let written = self.add_dictionaries(store);
+                let written = written.and_then(|()| self.file.add(number, &payload));
+                written.map_err(|error| error.to_string())
             };
             if let Err(why) = written {
-                each(store, self.tenant, &payload, |key, _| store.revoke(key, number));
+                each(store, self.tenant, &payload, |key, _, _| store.revoke(key, number));
                 self.transfer.because = Some(why);
                 return false;
             }
@@ -103,13 +109,21 @@ impl Dumping {
             self.transfer.bytes += payload.len() as u64;
             if walk.leave {
                 let left = &mut self.transfer.left;
-                each(store, self.tenant, &payload, |key, _| {
+                each(store, self.tenant, &payload, |key, _, _| {
                     *left += u64::from(store.release(key, number));
                 });
             }
         }
         self.transfer.because = failed;
         self.transfer.because.is_none() && !self.walks.is_empty()
+    }
+
+    /// Writes the dictionaries of the next block.
+    fn add_dictionaries(&mut self, store: &Store) -> io::Result<()> {
+        for (form, payload) in self.dictionaries.due(store)? {
+            self.file.add_dictionary(form, &payload)?;
+        }
+        Ok(())
     }
 
     /// The items of a block, their number, and the reason if no more can follow.
@@ -129,9 +143,10 @@ impl Dumping {
                 most: BLOCK - payload.len(),
                 again: walk.leave && self.transfer.by == "command",
             };
-            let next = store.dump(&dump, self.cursor, now, |found| {
+            let next = store.dump(&dump, self.cursor, now, |found, form| {
                 let value = collection::flat(&found.item).unwrap_or_default();
-                let entry = Entry::flat(found, &value);
+                let form = self.dictionaries.form(found.tenant, form);
+                let entry = (form, Entry::flat(found, &value));
                 if let Ok(longer) = postcard::to_extend(&entry, std::mem::take(&mut payload)) {
                     payload = longer;
                     items += 1;
@@ -163,19 +178,20 @@ impl Dumping {
     }
 }
 
-/// Shows the items of a block.
+/// Shows the items of a block with their forms.
 pub(super) fn each(
     store: &Store,
     tenant: TenantId,
     mut payload: &[u8],
-    mut see: impl FnMut(&store::Key, &Entry),
+    mut see: impl FnMut(&store::Key, u32, &Entry),
 ) {
     while !payload.is_empty() {
         // A block with the right checksum was encoded like this, so decoding it does not fail.
-        let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else {
+        let Ok(((form, entry), rest)) = postcard::take_from_bytes::<(u32, Entry<'_>)>(payload)
+        else {
             return;
         };
         payload = rest;
-        see(&store.key(tenant, entry.db, entry.key), &entry);
+        see(&store.key(tenant, entry.db, entry.key), form, &entry);
     }
 }

@@ -6,6 +6,7 @@
 //! earlier run. The positions of the blocks are kept in memory.
 
 use crate::background::warm::file::{Broken, Kind, Writer};
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
@@ -15,12 +16,18 @@ pub(super) struct DumpFile {
     writer: Writer,
     /// The number of each block, and its position in the file.
     blocks: Vec<(u64, u64)>,
+    /// The positions of the dictionaries, by the forms of their items.
+    dictionaries: HashMap<u32, u64>,
 }
 
 impl DumpFile {
     /// An empty file in this folder.
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
-        Ok(Self { writer: Writer::to(files::nameless(folder)?)?, blocks: vec![] })
+        Ok(Self {
+            writer: Writer::to(files::nameless(folder)?)?,
+            blocks: vec![],
+            dictionaries: HashMap::new(),
+        })
     }
 
     /// The bytes on the disk.
@@ -40,6 +47,20 @@ impl DumpFile {
         self.writer.sync()?;
         self.blocks.push((number, offset));
         Ok(())
+    }
+
+    /// Adds a dictionary, before the items that name it.
+    pub(super) fn add_dictionary(&mut self, form: u32, payload: &[u8]) -> io::Result<()> {
+        let offset = self.writer.bytes;
+        self.writer.block(Kind::Dictionary, payload)?;
+        self.dictionaries.insert(form, offset);
+        Ok(())
+    }
+
+    /// The payload of a dictionary, or its damage; `None` if there is none.
+    pub(super) fn dictionary(&self, form: u32) -> Option<Result<Vec<u8>, Broken>> {
+        let &offset = self.dictionaries.get(&form)?;
+        Some(self.writer.read_at(u64::from(form), offset))
     }
 
     /// Removes the last block. Returns its number, and its payload or its damage.

@@ -39,6 +39,10 @@ pub(crate) enum Kind {
     Libraries = 8,
     Keys = 9,
     History = 10,
+    /// A dictionary of compressed items. No single wrong bit makes another kind of this or the next.
+    Dictionary = 0xd1,
+    /// Items whose values are compressed.
+    Compressed = 0xd2,
 }
 
 impl Kind {
@@ -54,6 +58,8 @@ impl Kind {
             Self::Libraries,
             Self::Keys,
             Self::History,
+            Self::Dictionary,
+            Self::Compressed,
         ];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
@@ -184,7 +190,7 @@ impl Reader {
         Self::new(self.file)
     }
 
-    /// The next block.
+    /// The next block. A damaged dictionary is an empty one: only its own items are lost.
     pub(crate) fn next(&mut self) -> Result<(Kind, &[u8]), Broken> {
         self.blocks += 1;
         let damaged = || Broken::Damaged(self.blocks);
@@ -205,6 +211,9 @@ impl Reader {
         self.file.read_exact(&mut self.buffer)?;
         self.left -= size;
         if checksum(*length, kind, &self.buffer) != crc {
+            if kind == Kind::Dictionary as u8 {
+                return Ok((Kind::Dictionary, &[]));
+            }
             return Err(damaged());
         }
         let kind = Kind::of(kind).ok_or_else(damaged)?;

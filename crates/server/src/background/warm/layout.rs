@@ -43,7 +43,7 @@ pub(crate) struct Entry<'a> {
     #[serde(borrow, with = "serde_bytes")]
     pub(crate) key: &'a [u8],
     #[serde(borrow, with = "serde_bytes")]
-    pub(super) value: &'a [u8],
+    pub(crate) value: &'a [u8],
 }
 
 impl<'a> Entry<'a> {
@@ -73,6 +73,7 @@ impl<'a> Entry<'a> {
     pub(crate) fn saved(&self, beside: usize, by: impl Fn(u32) -> u32) -> Saved<'a> {
         Saved {
             value: self.value,
+            is_compressed: false,
             kind: self.kind,
             expires: self.expires,
             idle: by(self.idle),

@@ -1,5 +1,6 @@
 //! Reading: the file is removed, checked as a whole, and its items are restored.
 
+use super::dictionaries::{PLAIN, Record, Restored};
 use super::file::{Broken, Kind, Reader};
 use super::layout::{Entry, Head, Libraries, Tail};
 use crate::server::Server;
@@ -40,6 +41,15 @@ struct Counts {
     homeless: u64,
     /// Items for which there was no memory.
     refused: u64,
+    /// Compressed items whose dictionary is damaged.
+    unreadable: u64,
+}
+
+impl Counts {
+    const fn all(&self) -> u64 {
+        let Self { restored, outdated, homeless, refused, unreadable } = *self;
+        restored + outdated + homeless + refused + unreadable
+    }
 }
 
 /// Opens the file and removes it, before the first client is served. `None` if there is nothing to
@@ -116,7 +126,14 @@ pub(crate) fn run(server: &Server, mut opened: Opened) {
     let libraries = std::mem::take(&mut opened.libraries);
     match restore(server, opened) {
         Ok(counts) => {
-            let Counts { restored, outdated, homeless, refused } = counts;
+            let Counts { restored, outdated, homeless, refused, unreadable } = counts;
+            if unreadable > 0 {
+                tracing::warn!(
+                    "did not restore {unreadable} compressed items from {}: their dictionaries \
+                     are damaged",
+                    path.display()
+                );
+            }
             tracing::info!(
                 "restored {restored} items from {} in {:.2} s; not restored: {outdated} out of \
                  date, {homeless} without a tenant, {refused} for lack of memory",
@@ -141,7 +158,7 @@ fn restore(server: &Server, opened: Opened) -> Result<Counts, Broken> {
     let mut reader = reader.again()?;
     reader.value::<Head>(Kind::Head)?;
     restore_penalties(server, &head);
-    let mut counts = Counts::default();
+    let (mut counts, mut dictionaries) = (Counts::default(), Restored::default());
     while !server.saved.warm.forget.load(Ordering::Acquire) {
         match reader.next()? {
             (Kind::Known, payload) => {
@@ -170,12 +187,15 @@ fn restore(server: &Server, opened: Opened) -> Result<Counts, Broken> {
                     "the history starts empty: an earlier version of Larder wrote the saved history"
                 );
             }
-            (Kind::Items, payload) => restore_items(server, &head, payload, &mut counts),
+            (Kind::Dictionary, payload) => {
+                restore_dictionary(server, &head, payload, &mut dictionaries);
+            }
+            (kind @ (Kind::Items | Kind::Compressed), payload) => {
+                restore_items(server, &head, (kind, payload), &dictionaries, &mut counts);
+            }
             (Kind::Tail, payload) => {
-                let is_whole = postcard::from_bytes::<Tail>(payload).is_ok_and(|tail| {
-                    tail.items
-                        == counts.restored + counts.outdated + counts.homeless + counts.refused
-                });
+                let is_whole = postcard::from_bytes::<Tail>(payload)
+                    .is_ok_and(|tail| tail.items == counts.all());
                 if !is_whole {
                     tracing::warn!(
                         "the warm-restart file holds fewer or more items than its end says"
@@ -195,6 +215,9 @@ fn restore(server: &Server, opened: Opened) -> Result<Counts, Broken> {
 /// Restores an item. A large collection becomes a tree.
 fn bring_back(server: &Server, key: &Key<'_>, saved: &Saved<'_>) -> Result<bool, store::Error> {
     let (store, now) = (&server.store, server.clock.now());
+    if saved.is_compressed {
+        return store.restore(key, saved, now);
+    }
     let item = Item::outside(saved.value, saved.kind, saved.expires);
     match collection::grown(store, key, &item, now)? {
         Some((mut loose, note)) => {
@@ -222,9 +245,25 @@ fn numbers(server: &Server, head: &Head) -> Vec<Option<TenantId>> {
     head.tenants.iter().map(|tenant| view.number(&tenant.name)).collect()
 }
 
+/// Restores a dictionary, unless it is damaged or its tenant is no longer configured.
+fn restore_dictionary(server: &Server, head: &Head, payload: &[u8], all: &mut Restored) {
+    let Ok(record) = postcard::from_bytes::<Record<'_>>(payload) else { return };
+    let _unchanged = server.view.lock_changes();
+    let tenant = numbers(server, head).get(usize::from(record.tenant)).copied().flatten();
+    if let Some(tenant) = tenant {
+        all.add(record.form, record.restore(&server.store, tenant, server.clock.now()));
+    }
+}
+
 /// Restores the items of a block. Settings cannot change meanwhile, so no item returns under a rule
 /// that no longer holds.
-fn restore_items(server: &Server, head: &Head, mut payload: &[u8], counts: &mut Counts) {
+fn restore_items(
+    server: &Server,
+    head: &Head,
+    (kind, mut payload): (Kind, &[u8]),
+    dictionaries: &Restored,
+    counts: &mut Counts,
+) {
     let _unchanged = server.view.lock_changes();
     let view = server.view.now();
     let mut finders = Finders::new(view.tenants());
@@ -233,9 +272,12 @@ fn restore_items(server: &Server, head: &Head, mut payload: &[u8], counts: &mut 
     let by = |accesses: u32| u32::try_from(u64::from(accesses) * before / here).unwrap_or(u32::MAX);
     while !payload.is_empty() {
         // A block with the right checksum was encoded like this, so decoding it does not fail.
-        let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else {
-            return;
+        let taken = if kind == Kind::Compressed {
+            postcard::take_from_bytes::<(u32, Entry<'_>)>(payload)
+        } else {
+            postcard::take_from_bytes(payload).map(|(entry, rest)| ((PLAIN, entry), rest))
         };
+        let Ok(((form, entry), rest)) = taken else { return };
         payload = rest;
         let number = numbers.get(usize::from(entry.tenant)).copied().flatten().filter(|&number| {
             u32::from(entry.db) < view.settings.databases
@@ -246,7 +288,16 @@ fn restore_items(server: &Server, head: &Head, mut payload: &[u8], counts: &mut 
             continue;
         };
         let of = &head.tenants[usize::from(entry.tenant)];
-        let saved = entry.saved((of.items * before / here) as usize, by);
+        let mut saved = entry.saved((of.items * before / here) as usize, by);
+        let value = (form != PLAIN).then(|| dictionaries.value(form, entry.value));
+        match &value {
+            None => {}
+            Some(Some(value)) => (saved.value, saved.is_compressed) = (value, true),
+            Some(None) => {
+                counts.unreadable += 1;
+                continue;
+            }
+        }
         let key = server.store.key(number, entry.db, entry.key);
         match bring_back(server, &key, &saved) {
             Ok(true) => {

@@ -1,5 +1,6 @@
 //! Writing: all items of the store, in the order of a walk.
 
+use super::dictionaries::{PLAIN, Written};
 use super::file::{Kind, Writer, encode};
 use super::layout::{Entry, Head, Libraries, Tail, TenantHead, beside};
 use crate::server::Server;
@@ -11,7 +12,7 @@ use std::io;
 use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
-use store::{Item, Now, ScanItem, Scope, TREE};
+use store::{Item, Now, ScanItem, Scope, StoredForm, TREE};
 
 /// The approximate bytes of items in a block.
 const BLOCK: usize = 1 << 20;
@@ -118,49 +119,89 @@ fn write_all(
             piece = server.store.evicted_keys(keys.next());
         }
     }
-    let (mut block, mut items, mut cursor) = (vec![], 0, 0);
+    let (mut gathered, mut cursor) = (Gathered::default(), 0);
     let (mut step, mut asked) = (1, Instant::now());
     loop {
-        let (before, mut shown) = (block.len(), 0);
-        let (mut failed, mut large) = (None, vec![]);
+        let (before, items, mut large) = (gathered.bytes(), gathered.items, vec![]);
         let now = server.clock.now();
-        let mut add = |found: &ScanItem<'_>, value: &[u8]| {
-            shown += 1;
-            match postcard::to_extend(&Entry::flat(found, value), std::mem::take(&mut block)) {
-                Ok(longer) => block = longer,
-                Err(error) => failed = Some(error),
-            }
-        };
-        let visit = |found: &ScanItem<'_>| match collection::flat(&found.item) {
-            Some(value) => add(found, &value),
+        let visit = |found: &ScanItem<'_>, form: StoredForm| match collection::flat(&found.item) {
+            Some(value) => gathered.add(found, &value, form),
             None => large.push(Large::of(found)),
         };
-        cursor = server.store.scan_values(Scope::ALL, cursor, step, now, visit);
+        cursor = server.store.scan_stored(Scope::ALL, cursor, step, now, visit);
         // These are copied without the lock, each step by step.
         for large in large {
-            large.gather(server, now, &mut add);
+            large.gather(server, now, &mut gathered);
         }
-        if let Some(error) = failed {
-            return Err(io::Error::other(error));
-        }
-        items += shown;
         // Large items come one at a time; otherwise a block would be many times too long.
-        let mean = (block.len() - before) / (shown as usize).max(1);
+        let mean = (gathered.bytes() - before) / ((gathered.items - items) as usize).max(1);
         step = (BLOCK / mean.max(1)).clamp(1, STEP_MAX);
-        if block.len() >= BLOCK || (cursor == 0 && !block.is_empty()) {
-            writer.block(Kind::Items, &block)?;
-            block.clear();
-            block.shrink_to(2 * BLOCK);
-            if !goes_on(&mut asked) {
-                return Err(io::Error::other("the server ends"));
-            }
+        if gathered.write(server, &mut writer, cursor == 0)? && !goes_on(&mut asked) {
+            return Err(io::Error::other("the server ends"));
         }
         if cursor == 0 {
             break;
         }
     }
+    let items = gathered.items;
     writer.block(Kind::Tail, &encode(&Tail { items })?)?;
     Ok(items)
+}
+
+/// Items that are not yet in the file: plain and compressed ones, and dictionaries.
+#[derive(Default)]
+struct Gathered {
+    plain: Vec<u8>,
+    compressed: Vec<u8>,
+    dictionaries: Written,
+    /// The number of items so far.
+    items: u64,
+    failed: Option<postcard::Error>,
+}
+
+impl Gathered {
+    fn bytes(&self) -> usize {
+        self.plain.len() + self.compressed.len()
+    }
+
+    fn add(&mut self, found: &ScanItem<'_>, value: &[u8], form: StoredForm) {
+        let (entry, form) = (Entry::flat(found, value), self.dictionaries.form(found.tenant, form));
+        let to = if form == PLAIN { &mut self.plain } else { &mut self.compressed };
+        let bytes = std::mem::take(to);
+        let longer = if form == PLAIN {
+            postcard::to_extend(&entry, bytes)
+        } else {
+            postcard::to_extend(&(form, entry), bytes)
+        };
+        match longer {
+            Ok(longer) => *to = longer,
+            Err(error) => self.failed = Some(error),
+        }
+        self.items += 1;
+    }
+
+    /// Writes the dictionaries, and the blocks that are long enough or the last. Returns whether it
+    /// wrote a block of items.
+    fn write(&mut self, server: &Server, writer: &mut Writer, is_last: bool) -> io::Result<bool> {
+        if let Some(error) = self.failed.take() {
+            return Err(io::Error::other(error));
+        }
+        for (_, payload) in self.dictionaries.due(&server.store)? {
+            writer.block(Kind::Dictionary, &payload)?;
+        }
+        let mut has_written = false;
+        for (kind, block) in
+            [(Kind::Items, &mut self.plain), (Kind::Compressed, &mut self.compressed)]
+        {
+            if block.len() >= BLOCK || (is_last && !block.is_empty()) {
+                writer.block(kind, block)?;
+                block.clear();
+                block.shrink_to(2 * BLOCK);
+                has_written = true;
+            }
+        }
+        Ok(has_written)
+    }
 }
 
 /// A large collection that the walk found.
@@ -186,7 +227,7 @@ impl Large {
     }
 
     /// Shows the collection in one piece, if it still exists.
-    fn gather(&self, server: &Server, now: Now, add: &mut impl FnMut(&ScanItem<'_>, &[u8])) {
+    fn gather(&self, server: &Server, now: Now, to: &mut Gathered) {
         let Self { tenant, db, hits, idle, in_use, penalty_class, expires, .. } = *self;
         let key = server.store.key(tenant, db, &self.key);
         let gathered = collection::gather(&server.store, &key, self.kind, now);
@@ -194,7 +235,7 @@ impl Large {
         let mut item = Item::outside(&value, self.kind, expires);
         (item.hits, item.idle, item.in_use) = (hits, idle, in_use);
         item.penalty_class = penalty_class;
-        add(&ScanItem { tenant, db, key: &self.key, item }, &value);
+        to.add(&ScanItem { tenant, db, key: &self.key, item }, &value, StoredForm::Plain);
     }
 }
 
