@@ -95,6 +95,7 @@ fn server(look: &Look, pilot: Option<&Pilot>, now: Micros, at: u64, history: &Hi
         refused: 0,
         sampled: status.map_or(0.0, |status| status.rate),
         models: models + history.bytes() as u64,
+        compression: String::new(),
     }
 }
 

@@ -11,6 +11,7 @@
 mod change;
 mod check;
 pub mod claim;
+mod compressed;
 pub mod draw;
 mod effects;
 pub mod facts;
@@ -34,6 +35,7 @@ mod trials;
 pub mod words;
 
 pub use change::{Change, ChangeKind, Effect, Fared, Moved};
+pub use compressed::{Compressed, SAMPLES_MIN, Shrinks};
 pub use history::{History, TENANTS_MAX};
 pub use process::{CommandTimes, MEMORY, MemoryUse, Process, ProcessPoint, QUANTILES, ThreadUse};
 pub use recent::Recent;

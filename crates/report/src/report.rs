@@ -60,6 +60,9 @@ pub struct Server {
     pub sampled: f64,
     /// Memory of models, observer and history, in bytes.
     pub models: u64,
+    /// Whether the server compresses values, as the directive says; empty where it cannot.
+    #[serde(default)]
+    pub compression: String,
 }
 
 impl Server {

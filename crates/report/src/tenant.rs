@@ -1,6 +1,6 @@
 //! One tenant in a report.
 
-use crate::{Curve, Recent, Shift};
+use crate::{Compressed, Curve, Recent, Shift};
 use serde::{Deserialize, Serialize};
 
 /// One tenant.
@@ -60,6 +60,9 @@ pub struct Tenant {
     /// The keys with a large share of its requests, the hottest first.
     #[serde(default)]
     pub hot_keys: Vec<HotKey>,
+    /// Its compressed values, and how far its values shrink.
+    #[serde(default)]
+    pub compressed: Compressed,
 }
 
 /// The timed misses of a tenant that cost about the same.

@@ -48,7 +48,7 @@ pub use bytes::error::Error;
 pub use bytes::key::{Key, Now, Scope};
 pub use bytes::stats::{
     CompressionStats, Counters, Len, PenaltyClassStats, PenaltyStats, SizeCounts, Swept,
-    TenantStats,
+    TenantStats, ValueSamples,
 };
 pub use compression::codec::decompress_stored;
 pub use compression::form::{COMPRESSIBLE, Corrupt};

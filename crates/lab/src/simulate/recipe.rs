@@ -295,12 +295,9 @@ mod tests {
         let plain = flown(&TRACES, &words).unwrap();
         let less = flown(&TRACES, &[&words[..], &["--compress-ratio", "33%"]].concat()).unwrap();
         for (plain, less) in plain.iter().zip(&less) {
-            assert_eq!(less.compress_ratio, Some(0.33));
             assert_eq!(plain.footprint_bytes, less.footprint_bytes);
             assert!(2 * less.misses < plain.misses, "{} {}", less.misses, plain.misses);
         }
-        let error = flown(&TRACES, &[&words[..], &["--compress-ratio", "3"]].concat());
-        assert!(error.unwrap_err().to_string().contains("such as 0.4"));
     }
 
     /// Bytes of keys and values of each tenant.

@@ -1,7 +1,8 @@
 //! Compressed items across restarts and dumps: they keep their form, and need their dictionaries.
 
 use crate::client::Client;
-use crate::process::{Server, serve_command, start};
+use crate::http::fetch;
+use crate::process::{Server, free_port, serve_command, start};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -41,7 +42,7 @@ fn fill(client: &mut Client, prefix: &str) {
         let replies = client.ask_all(keys.iter().map(|key| format!("GET {prefix}{key}")));
         let missed = keys.iter().zip(&replies).filter(|(_, reply)| reply.is_none());
         let set = |(&key, _): (&u64, _)| format!("SET {prefix}{key} {} COST 9000", document(key));
-        client.ask_all(missed.map(set).collect::<Vec<_>>());
+        client.ask_all(missed.map(set));
         if figure(client, "items") > 3_000.0 && figure(client, "dictionary_bytes") > 0.0 {
             return;
         }
@@ -178,5 +179,31 @@ fn a_dump_keeps_compressed_items_as_they_are() {
     let after = present(&mut client, "web:").len();
     assert!(after * 10 > before * 9, "{after} of {before}");
     assert_eq!(figure(&mut client, "corrupt"), 0.0);
+    server.kill();
+}
+
+#[test]
+fn the_effect_on_a_tenant_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = free_port().to_string();
+    let [one, two] = AUTO;
+    let server = warm(folder.path(), "3mb", &[one, two, "--http-port", &port]);
+    let mut client = Client::new(server.addr());
+    fill(&mut client, "k");
+    client.ask("CONFIG SET compression no");
+    let text = client.value("LARDER MEMORY default 5% JSON");
+    let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let told = &told["compression"];
+    for (name, info) in [("items", "items"), ("plain", "plain_bytes"), ("stored", "stored_bytes")] {
+        assert_eq!(told[name].as_f64(), Some(figure(&mut client, info)), "{told}");
+    }
+    let spent = figure(&mut client, "compress_seconds") + figure(&mut client, "decompress_seconds");
+    let processor_s = told["processor_us"].as_f64().unwrap() / 1e6;
+    assert!((processor_s - spent).abs() < 0.02 && processor_s > 0.0, "{told} and {spent} s");
+    assert!(told["ratio"].as_f64() < Some(0.5), "{told}");
+    let said = client.ask("LARDER MEMORY default 5%");
+    assert!(said.contains("compressed"), "{said}");
+    let (_, page) = fetch(server.http_addr(), "GET /tenant?tenant=default");
+    assert!(page.contains("items are compressed and take"), "{page}");
     server.kill();
 }

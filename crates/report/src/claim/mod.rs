@@ -12,6 +12,7 @@ mod of_report;
 mod value;
 
 pub use of_report::{
-    all, divided, floor, floor_costs, memory, of_maxmemory, policy, twice_the_ttl,
+    all, compression, divided, floor, floor_costs, memory, memory_to, of_maxmemory, plain, policy,
+    twice_the_ttl,
 };
 pub use value::{Claim, ClaimedFigure, Setting};

@@ -2,7 +2,7 @@
 
 use super::{Claim, ClaimedFigure, Setting};
 use crate::sizing::{Bounds, Division, SharedPool, Sizing, divide, waits};
-use crate::{Report, Tenant};
+use crate::{Report, SAMPLES_MIN, Tenant};
 use base::Cause;
 
 /// With fewer reads of all tenants, no claim about waiting is made; with fewer reads of one tenant,
@@ -49,6 +49,7 @@ pub fn all(report: &Report) -> Vec<Claim> {
         }
         claims.extend(twice_the_ttl(report, tenant));
     }
+    claims.extend(compression(report));
     claims.retain(Claim::is_sound);
     claims
 }
@@ -81,6 +82,42 @@ pub fn memory(report: &Report, divided: u64) -> Vec<Claim> {
     let setting = Setting::Memory { divided };
     let now = divide(report, report.server.divided);
     outcome(report, &setting, &now, &divide(report, divided))
+}
+
+/// The waiting of all tenants, and the misses of each, with `compression auto`: as if there were so
+/// much more memory as the items take less. Empty if compression is not off, or too few values were
+/// sampled.
+pub fn compression(report: &Report) -> Vec<Claim> {
+    let Some(memory_to) = memory_to(report) else { return vec![] };
+    let now = divide(report, report.server.divided);
+    let then = divide(report, (report.server.divided as f64 / memory_to) as u64);
+    outcome(report, &Setting::Compression, &now, &then)
+}
+
+/// The part of their memory that all items would take with compression; `None` if it is not off,
+/// or the samples are few.
+pub fn memory_to(report: &Report) -> Option<f64> {
+    if report.server.compression != "no" {
+        return None;
+    }
+    let mut known = 0;
+    let with = report.tenants.iter().map(|tenant| {
+        let shrinks = tenant.compressed.sampled;
+        known += shrinks.map_or(0, |shrinks| shrinks.values);
+        tenant.used as f64 * shrinks.map_or(1.0, |shrinks| shrinks.memory_to)
+    });
+    let (with, used) = (with.sum::<f64>(), report.tenants.iter().map(|tenant| tenant.used).sum());
+    let used: u64 = used;
+    (known >= SAMPLES_MIN && with > 0.0).then(|| with / used as f64)
+}
+
+/// The waiting of all tenants if the compressed values of one were plain: as if there were so much
+/// less memory. `None` if it has none, or too little is known.
+pub fn plain(report: &Report, tenant: &Tenant) -> Option<Claim> {
+    let (divided, saved) = (report.server.divided, tenant.compressed.saved());
+    let part = divided as f64 / (divided + saved).max(1) as f64;
+    let claims = memory(report, (divided as f64 * part) as u64);
+    claims.into_iter().next().filter(|_| saved > 0)
 }
 
 /// The misses of a tenant, and the waiting of the others, with a floor of `bytes`. Empty if there

@@ -26,6 +26,8 @@ pub enum Setting {
         /// Bytes; 0 for none.
         bytes: u64,
     },
+    /// `compression auto`, where it was `no`.
+    Compression,
     /// Twice the time to live for all items of a tenant.
     TwiceTheTtl {
         /// The tenant.

@@ -31,6 +31,7 @@ findings!(
     promise_broken,
     too_small,
     too_large,
+    compressible,
     policy,
     cold_misses,
     ttl_too_short,

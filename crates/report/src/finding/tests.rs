@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Counters, Curve, Forecasts, HotKey, PolicyTrial, Recent, Report, Server, Shift, SizeClass,
-    Tenant,
+    Counters, Curve, Forecasts, HotKey, PolicyTrial, Recent, Report, Server, Shift, Shrinks,
+    SizeClass, Tenant,
 };
 
 const MIB: u64 = 1 << 20;
@@ -105,6 +105,14 @@ fn with_fault(name: &str) -> Report {
             report.server.uptime_s = 90_000;
             report.tenants[0] = tenant("web", 20 * MIB, 20 * MIB, 5e3);
             report.tenants[1] = tenant("jobs", 20 * MIB, 20 * MIB, 1e3);
+        }
+        "compressible" => {
+            report.server.compression = "no".into();
+            let shrinks = Shrinks { values: 200, values_to: 0.3, memory_to: 0.4 };
+            report.tenants[0] = tenant("web", 100 * MIB, 220 * MIB, 5e3);
+            report.tenants[0].compressed.sampled = Some(shrinks);
+            // With so much waiting, twice the memory saves only a small part of it.
+            report.recent.wait_ms *= 20.0;
         }
         "policy" => {
             report.server.policy = "allkeys-lru".into();

@@ -9,7 +9,7 @@ use super::series::{over_time, places, points, seconds};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Colour, Format, Series};
 use crate::words::{count, percent, size, span, wait};
-use crate::{CommandTimes, MemoryUse, Process, Tenant, ThreadUse};
+use crate::{CommandTimes, MemoryUse, Process, Tenant, ThreadUse, say};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
@@ -83,6 +83,9 @@ fn tables(shown: &PageData<'_>, process: &Process) -> String {
             size(server.divided),
             size(process.reserve)
         );
+    }
+    if let Some(told) = say::all_compressed(shown.report) {
+        let _ = writeln!(out, "<p>{}</p>", escape(&told));
     }
     out += &threads(shown, &process.threads);
     let (mean, longest) = process.evicting_us;

@@ -28,6 +28,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let mut out = format!("<p class=\"tenants\">{}</p>\n", links.collect::<String>());
     let _ = writeln!(out, "<h1>{}</h1>", escape(&tenant.name));
     out += &why(shown, tenant);
+    out += &joined(&say::compressed(report, tenant));
     out += "<div class=\"charts\">\n";
     out += &causes(shown, tenant).svg();
     out += &waiting(shown, tenant).svg();

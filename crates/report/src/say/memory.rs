@@ -7,8 +7,14 @@ use crate::words::{percent, size, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
 
-/// The answer for a tenant and a wanted miss ratio.
+/// The answer for a tenant and a wanted miss ratio, and the effect of compression on its memory.
 pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
+    let mut lines = needed(report, tenant, wanted);
+    lines.extend(super::compressed(report, tenant));
+    lines
+}
+
+fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     let name = &tenant.name;
     let Some(sizing) = Sizing::of(tenant) else {
         let text = if report.is_steered() {

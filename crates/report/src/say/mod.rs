@@ -3,6 +3,7 @@
 //! Each question has one file. Every line keeps to 80 columns.
 
 mod advise;
+mod compressed;
 mod curve;
 mod history;
 mod lines;
@@ -16,6 +17,7 @@ mod tests;
 mod why;
 
 pub use advise::{advise, more_or_less, summary};
+pub use compressed::{all_compressed, compressed};
 pub use curve::curve;
 pub use history::{claimed, history, lately as pilot, measured};
 pub use memory::memory;

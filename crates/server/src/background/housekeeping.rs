@@ -9,6 +9,7 @@ use base::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use store::Compression;
 
 /// The number of entries and buckets that one sweep visits.
 const SWEEP_BUCKETS: usize = 16 << 10;
@@ -16,10 +17,18 @@ const SWEEP_BUCKETS: usize = 16 << 10;
 /// have expired than one sweep removes. This bounds the time, and allows for a million expired
 /// items a second.
 const SWEEPS_MAX: usize = 8;
+/// The first values are sampled as soon as the processor time allows, to tell how far they would
+/// shrink; later ones at this interval. Then the thread rests for this many times as long as a
+/// sample took.
+const SAMPLES_FIRST: u32 = 64;
+const SAMPLE_EVERY: Duration = Duration::from_secs(5);
+const SAMPLE_RESTS: u32 = 10_000;
+
 /// Runs the rounds until the server ends.
 pub(crate) fn run(server: &Arc<Server>) {
     let mut second = Instant::now();
     let mut last = rates(server);
+    let (mut samples, mut sample_due) = (0u32, Instant::now());
     while !server.process.is_stopping() {
         std::thread::park_timeout(SWEEP_PERIOD);
         server.clock.refresh();
@@ -33,6 +42,9 @@ pub(crate) fn run(server: &Arc<Server>) {
         let swept = began.elapsed().as_micros() as u64;
         server.stats.expire_us.fetch_add(swept, Ordering::Relaxed);
         removal_events::tell(server);
+        if Instant::now() >= sample_due {
+            sample_due = Instant::now() + sample(server, &mut samples);
+        }
         let elapsed = second.elapsed();
         if elapsed < Duration::from_secs(1) {
             continue;
@@ -47,6 +59,17 @@ pub(crate) fn run(server: &Arc<Server>) {
         }
         last = now;
     }
+}
+
+/// Samples a value while compression is off. Counts it, and returns the time to rest.
+fn sample(server: &Server, samples: &mut u32) -> Duration {
+    if server.view.now().settings.compression.mode != Compression::No {
+        return SAMPLE_EVERY;
+    }
+    let began = Instant::now();
+    *samples = samples.saturating_add(u32::from(server.store.sample_value(server.clock.now())));
+    let least = if *samples < SAMPLES_FIRST { Duration::ZERO } else { SAMPLE_EVERY };
+    least.max(SAMPLE_RESTS * began.elapsed())
 }
 
 /// Commands, bytes received and bytes sent since the start.

@@ -6,17 +6,19 @@ use crate::server::{Server, View};
 use crate::services::published::Reports;
 use crate::services::published::{PilotSnapshot, SampleFacts};
 use crate::services::top_keys::TopKeys;
+use crate::settings::config::Value;
 use crate::settings::pools::recipe_of;
 use crate::text::os::machine_memory;
 use ::report::{
-    CostClass, Counters, FetchClass, Forecasts, History, HotKey, Recent, Report,
-    Server as ServerFacts, SizeClass, TENANTS_MAX, Tenant, plans, plays, sizing,
+    Compressed, CostClass, Counters, FetchClass, Forecasts, History, HotKey, Recent, Report,
+    SAMPLES_MIN, Server as ServerFacts, Shrinks, SizeClass, TENANTS_MAX, Tenant, plans, plays,
+    sizing,
 };
 use base::{Bytes, Micros, TenantId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::{PenaltyClassStats, TenantStats};
+use store::{CompressionStats, PenaltyClassStats, TenantStats};
 use tune::pilot::SIZES;
 use tune::{Evictor, Target};
 
@@ -69,6 +71,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
         hottest.add(&worker.hottest());
     }
     let stats = server.store.all_stats();
+    let compression = server.store.all_compression_stats();
     let mut tenants = Vec::with_capacity(view.names.len());
     let names: Vec<_> = view.names.iter().map(String::as_str).collect();
     let shifts = history.shifts(&names, now_unix_s);
@@ -84,6 +87,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
         // One span for all figures: what a miss costs is of the same misses.
         tenant.penalty_us = tenant.recent.miss_us().or(tenant.penalty_us);
         tenant.shift = shift;
+        tenant.compressed = compressed(server, id, compression.get(at));
         tenant.hot_keys = hottest.of(id).into_iter().take(HOT_KEYS_MAX).map(hot_key).collect();
         tenant.twice_the_ttl = told.and_then(|told| told.twice_the_ttl);
         if at < SIZED_MAX && tenant.used > 0 {
@@ -152,6 +156,7 @@ fn server_facts(
         refused: server.stats.errors().get("OOM").copied().unwrap_or_default(),
         sampled: status.map_or(0.0, |status| status.rate),
         models: models(shown),
+            compression: settings.compression.mode.show(),
     }
 }
 
@@ -199,6 +204,23 @@ fn tenant(view: &View, shown: &PilotSnapshot, id: TenantId, stats: &TenantStats)
         curve: curve.and_then(|(_, candidates)| plans::curve(candidates)),
         name: config.name,
         ..Tenant::default()
+    }
+}
+
+/// The compressed values of a tenant, and how far sampled values shrink.
+fn compressed(server: &Server, id: TenantId, stats: Option<&CompressionStats>) -> Compressed {
+    let stats = stats.copied().unwrap_or_default();
+    let samples = server.store.value_samples(id);
+    Compressed {
+        items: stats.items,
+        plain: stats.plain.0,
+        stored: stats.stored.0,
+        processor_us: (stats.read_nanos + stats.write_nanos) as f64 / 1e3,
+        sampled: (samples.values >= SAMPLES_MIN).then(|| Shrinks {
+            values: samples.values,
+            values_to: samples.ratio(),
+            memory_to: samples.charge_ratio(),
+        }),
     }
 }
 

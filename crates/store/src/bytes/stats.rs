@@ -141,6 +141,36 @@ pub struct CompressionStats {
     pub corrupt: u64,
 }
 
+/// How far the sampled values of a tenant shrink. Older samples count less.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ValueSamples {
+    /// Sampled items.
+    pub items: u64,
+    /// Those among them whose values have a length that is compressed.
+    pub values: u64,
+    /// Bytes of these values, plain.
+    pub plain: f64,
+    /// Bytes of these values, compressed.
+    pub stored: f64,
+    /// Bytes charged for all sampled items, with plain values.
+    pub charged: f64,
+    /// Bytes charged for all sampled items, with compressed values.
+    pub charged_compressed: f64,
+}
+
+impl ValueSamples {
+    /// Bytes stored for each plain byte; 1 without samples.
+    pub fn ratio(&self) -> f64 {
+        if self.plain > 0.0 { self.stored / self.plain } else { 1.0 }
+    }
+
+    /// Memory of the items with compressed values, for each byte with plain ones; 1 without
+    /// samples.
+    pub fn charge_ratio(&self) -> f64 {
+        if self.charged > 0.0 { self.charged_compressed / self.charged } else { 1.0 }
+    }
+}
+
 impl CompressionStats {
     /// Bytes stored for each plain byte; 1 without compressed items.
     pub fn ratio(&self) -> f64 {

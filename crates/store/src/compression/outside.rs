@@ -2,7 +2,7 @@
 //! dictionaries beside them.
 //!
 //! ```text
-//!   store ─▶ form of a value, dictionary ─▶ file: dictionaries, each once, under numbers of its own
+//!   store ─▶ form of a value, dictionary ─▶ file: dictionaries, each once, by its own numbers
 //!   store ◀─ dictionary: the same or a new number ◀─ file; then the values, with that number
 //! ```
 //!

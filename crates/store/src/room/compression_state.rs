@@ -1,6 +1,7 @@
 //! The state of compression between two calls: settings, walks, and the knowledge about values.
 
 use crate::bytes::config::CompressionSettings;
+use crate::bytes::stats::ValueSamples;
 use crate::compression::dictionary::Dictionaries;
 use crate::compression::octaves::{OCTAVES, Octave, SAMPLES, SAMPLES_BYTES};
 use crate::sync::shim::Mutex;
@@ -14,6 +15,8 @@ const SAMPLED_LOTS: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct CompressionState {
     pub(crate) settings: Mutex<CompressionSettings>,
+    /// How far sampled values shrink, by tenant.
+    pub(crate) samples: Mutex<Vec<ValueSamples>>,
     /// A thread that compresses holds it.
     pub(crate) worker: Mutex<Worker>,
 }

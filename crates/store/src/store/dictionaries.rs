@@ -42,12 +42,11 @@ impl Store {
         let len = worker.tenants.len().max(at + 1);
         worker.tenants.resize(len, Known::default());
         let same = worker.tenants[at].dictionaries.number(|own| *own.raw == *bytes);
-        let number = match same {
-            Some(number) => number,
-            None => {
-                let dictionary = Dictionary::from_bytes(bytes.to_vec())?;
-                self.add_dictionary(&mut worker, tenant, dictionary, now)?
-            }
+        let number = if let Some(number) = same {
+            number
+        } else {
+            let dictionary = Dictionary::from_bytes(bytes.to_vec())?;
+            self.add_dictionary(&mut worker, tenant, dictionary, now)?
         };
         let hold = Arc::new(());
         let known = &mut worker.tenants[at];

@@ -57,8 +57,9 @@ pub struct Dump {
 }
 
 impl Store {
-    /// Copies some items of a tenant. `visit` receives each item with its value as it is stored, and its copy is valid from then
-    /// on. Pass 0 as the first cursor, then the last result, until the result is `None`.
+    /// Copies some items of a tenant. `visit` receives each item with its value as it is stored,
+    /// and its copy is valid from then on. Pass 0 as the first cursor, then the last result, until
+    /// the result is `None`.
     ///
     /// # Errors
     /// If there is no room for the index, whatever is evicted.

@@ -14,6 +14,7 @@ pub(crate) mod priced;
 pub(crate) mod reads;
 pub(crate) mod reports;
 pub(crate) mod restore;
+mod sample_values;
 pub(crate) mod scan;
 pub(crate) mod store;
 pub(crate) mod sweep;

@@ -3,8 +3,9 @@
 //! A load is a function of its seed and the time, so it can be run again to any moment. Each
 //! request is drawn when it is due, and none is stored.
 
-use crate::plant::Bounds;
+use crate::plant::{Bounds, Reported};
 use base::{Access, Bytes, Micros, Op, Prng, TenantId};
+use tune::Recipe;
 
 /// How a tenant chooses its keys.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +54,8 @@ pub(super) struct Traffic {
     /// The recipe in force.
     pub(super) recipe: &'static str,
     pub(super) memory: Bytes,
+    /// The share of the bytes of values that does not shrink; `None` where nobody samples them.
+    pub(super) dense: Option<f64>,
     /// Requests of tenants, each with the second at which they begin. Later requests of a tenant
     /// replace its earlier ones.
     pub(super) asks: Vec<(u64, Asks)>,
@@ -62,6 +65,15 @@ pub(super) struct Traffic {
 pub(super) type Request = (Access, bool);
 
 impl Traffic {
+    /// An empty store for this load.
+    pub(super) fn store(&self, recipe: Recipe, seed: u64) -> Reported {
+        let store = Reported::new(recipe, self.memory, &self.tenants(), seed);
+        match self.dense {
+            Some(dense) => store.with_values(dense),
+            None => store,
+        }
+    }
+
     /// The tenants, in the order of their numbers.
     pub(super) fn tenants(&self) -> Vec<Bounds> {
         let mut names: Vec<&str> = vec![];

@@ -40,21 +40,21 @@ fn three(name: &'static str, memory: u64, shift_s: Option<u64>) -> Traffic {
     if let Some(at) = shift_s {
         asks.push((at, Asks { reads_per_s: 350.0, keys: 18_000, ..search }));
     }
-    Traffic { name, recipe: AUTO, memory: Bytes(memory), asks }
+    Traffic { name, recipe: AUTO, memory: Bytes(memory), dense: None, asks }
 }
 
 /// A load with one tenant.
 fn one(name: &'static str, memory: u64, asks: Asks) -> Traffic {
-    Traffic { name, recipe: AUTO, memory: Bytes(memory), asks: vec![(0, asks)] }
+    Traffic { name, recipe: AUTO, memory: Bytes(memory), dense: None, asks: vec![(0, asks)] }
 }
 
-/// Two tenants, of which one has dear misses.
-fn two(name: &'static str, recipe: &'static str) -> Traffic {
+/// Two tenants whose misses cost 8 ms and 0.4 ms.
+fn two(name: &'static str, recipe: &'static str, memory: u64) -> Traffic {
     let asks = vec![
         (0, Asks { keys: 15_000, penalty_us: 8_000, ..PLAIN }),
         (0, Asks { name: "jobs", pattern: Pattern::Zipf(0.6), penalty_us: 400, ..PLAIN }),
     ];
-    Traffic { name, recipe, memory: Bytes(12 * MIB), asks }
+    Traffic { name, recipe, memory: Bytes(memory), dense: None, asks }
 }
 
 /// Tenants with different rates, numbers of keys and miss costs. The first has the highest rate.
@@ -71,7 +71,7 @@ fn many(name: &'static str, tenants: usize, memory: u64) -> Traffic {
         };
         (0, asks)
     });
-    Traffic { name, recipe: AUTO, memory: Bytes(memory), asks: asks.collect() }
+    Traffic { name, recipe: AUTO, memory: Bytes(memory), dense: None, asks: asks.collect() }
 }
 
 /// A tenant that alternates between its own pattern and a loop over all keys.
@@ -79,16 +79,18 @@ fn turns(name: &'static str, memory: u64, asks: Asks) -> Traffic {
     const TURN_S: u64 = 100;
     let pattern = |turn: u64| if turn.is_multiple_of(2) { asks.pattern } else { Pattern::Loop };
     let asks = (0..24).map(|turn| (TURN_S * turn, Asks { pattern: pattern(turn), ..asks }));
-    Traffic { name, recipe: AUTO, memory: Bytes(memory), asks: asks.collect() }
+    Traffic { name, recipe: AUTO, memory: Bytes(memory), dense: None, asks: asks.collect() }
 }
 
-/// Every load, or only the first three in a quick run.
+/// Every load, or only the first four in a quick run.
 pub(super) fn all(quick: bool) -> Vec<Traffic> {
     let small = Asks { keys: 20_000, ..PLAIN };
+    let shrinking = Asks { keys: 40_000, penalty_us: 10_000, ..PLAIN };
     let mut loads = vec![
         one("zipf", 8 * MIB, small),
-        two("two tenants", AUTO),
-        two("two tenants with budgets", KREDIS),
+        two("two tenants", AUTO, 12 * MIB),
+        two("two tenants with budgets", KREDIS, 12 * MIB),
+        Traffic { dense: Some(0.3), ..one("values that shrink", 8 * MIB, shrinking) },
     ];
     if quick {
         return loads;
@@ -101,10 +103,12 @@ pub(super) fn all(quick: bool) -> Vec<Traffic> {
         one("times to live", 6 * MIB, dying),
         one("times to live, with room", 24 * MIB, dying),
         one("never written", 8 * MIB, never),
+        Traffic { dense: Some(0.5), ..two("two tenants, values that shrink", AUTO, 8 * MIB) },
         Traffic {
             name: "loop beside zipf",
             recipe: AUTO,
             memory: Bytes(12 * MIB),
+            dense: None,
             asks: vec![(0, small), (0, Asks { name: "scan", penalty_us: 500, ..looped })],
         },
         many("eight tenants", 8, 16 * MIB),

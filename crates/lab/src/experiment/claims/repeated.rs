@@ -6,7 +6,6 @@
 //! answers should lie within the bands of the first ones.
 
 use super::load::Traffic;
-use crate::plant::Reported;
 use anyhow::{Result, anyhow};
 use report::Report;
 use report::claim::{self, Claim};
@@ -97,7 +96,7 @@ pub(super) fn answers(load: &Traffic, from: u64, seconds: u64, seed: u64) -> Res
         return Ok(vec![]);
     }
     let recipe = recipe::parse(load.recipe).map_err(|error| anyhow!(error))?;
-    let mut store = Reported::new(recipe, load.memory, &load.tenants(), seed);
+    let mut store = load.store(recipe, seed);
     let (mut first, mut again, mut due): (Option<First>, _, _) = (None, vec![], from);
     for (access, is_of_nothing) in load.requests(from + seconds, seed) {
         if access.time.0 / 1_000_000 >= due {

@@ -45,7 +45,7 @@ const TIMES: Times = Times { claims: 900, settling: 300, counted: 600, repeated:
 const QUICK: Times = Times { claims: 700, settling: 200, counted: 300, repeated: 600 };
 
 /// Kinds of claims, as named in the rows of the results.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 10] = [
     "another policy",
     "less memory: waiting",
     "more memory: waiting",
@@ -54,6 +54,8 @@ const KINDS: [&str; 8] = [
     "a floor: its misses",
     "a floor: the others' waiting",
     "twice the time to live: its misses",
+    "compression: waiting",
+    "compression: a tenant's misses",
 ];
 
 /// Row of the questions that are asked again.
@@ -87,6 +89,8 @@ impl Tried {
             (Made::Floor { .. }, ClaimedFigure::Misses { .. }) => 5,
             (Made::Floor { .. }, ClaimedFigure::Waiting | ClaimedFigure::Others { .. }) => 6,
             (Made::TwiceTheTtl { .. }, _) => 7,
+            (Made::Compression, ClaimedFigure::Waiting | ClaimedFigure::Others { .. }) => 8,
+            (Made::Compression, ClaimedFigure::Misses { .. }) => 9,
         };
         KINDS[at]
     }
@@ -244,7 +248,7 @@ fn fly(
 ) -> Result<Came> {
     let recipe = recipe::parse(load.recipe).map_err(|error| anyhow!(error))?;
     let tenants = load.tenants();
-    let mut store = Reported::new(recipe, load.memory, &tenants, seed);
+    let mut store = load.store(recipe, seed);
     let from = times.claims + times.settling;
     let counts = |store: &Reported| -> Came {
         (0..tenants.len()).map(|tenant| store.counts(tenant)).collect()
@@ -297,6 +301,7 @@ fn made(report: &Report) -> Vec<Claim> {
         }
         claims.extend(claim::twice_the_ttl(report, tenant));
     }
+    claims.extend(claim::compression(report));
     claims.retain(Claim::is_sound);
     claims
 }
@@ -337,7 +342,7 @@ mod tests {
         assert!(share(Tried::is_held) >= 0.8, "{told}");
         assert!(share(Tried::has_sign) >= 0.95, "{told}");
         // Whether another policy or a floor would change enough depends on the seed.
-        for kind in &KINDS[1..5] {
+        for kind in KINDS[1..5].iter().chain(&KINDS[8..]) {
             assert!(all.iter().any(|one| one.kind() == *kind), "none of {kind}: {told}");
         }
     }

@@ -8,6 +8,7 @@ use crate::plant::{Bounds, Counts, SimulatedStore};
 use base::{Access, Bytes, Micros, TenantId};
 use live::{Known, Live};
 use policy::Outcome;
+use store::{Compression, CompressionSettings, ValueSamples};
 use tune::{Evictor, Plant, Reading, Recipe, Step};
 
 /// A store with the tenants that share it, and the live plant that applies the pilot's steps.
@@ -78,6 +79,27 @@ impl LivePlant {
     /// Sets the bytes that are divided among tenants.
     pub(super) fn set_limit(&self, limit: Bytes) {
         self.product.store.set_limit(limit + self.product.store.reserve());
+    }
+
+    /// Gives all values this share of bytes that do not shrink.
+    pub(super) fn set_dense(&mut self, share: f64) {
+        self.product.set_dense(share);
+    }
+
+    /// Draws a value, to see how far it shrinks.
+    pub(super) fn sample_value(&self) {
+        self.product.store.sample_value(at(self.now));
+    }
+
+    /// How far the sampled values of a tenant shrink.
+    pub(super) fn value_samples(&self, tenant: TenantId) -> ValueSamples {
+        self.product.store.value_samples(tenant)
+    }
+
+    /// Compresses values from now on, as the directive `compression auto` does.
+    pub(super) fn compress(&self) {
+        let settings = CompressionSettings { mode: Compression::Auto, weight: 1.0 };
+        self.product.store.set_compression(settings);
     }
 
     /// Changes the bounds of a tenant.

@@ -4,7 +4,7 @@
 //! of a value is chosen so that the store charges the item the size of its object in the simulator.
 //! The store's overhead (its table and the rest of its pages) comes out of the same memory.
 
-use base::{Access, Bytes, Micros, Op, TenantId};
+use base::{Access, Bytes, Micros, Op, Prng, TenantId};
 use policy::{Evictor, Outcome, Stats};
 use store::{Bounds, Config, Key, Now, Scope, Store, charge};
 
@@ -12,6 +12,8 @@ use store::{Bounds, Config, Key, Now, Scope, Store, charge};
 const SWEEP_EVERY: u64 = 512;
 /// Buckets that a sweep visits.
 const SWEEP: usize = 64;
+/// Bytes that do not shrink, from which values are cut.
+const NOISE: usize = 8 << 20;
 
 /// A store that serves a trace, with its counts.
 #[derive(Debug)]
@@ -19,6 +21,9 @@ pub(crate) struct Product {
     pub(crate) store: Store,
     /// Zeros from which values are cut, as long as the longest value so far.
     bytes: Vec<u8>,
+    /// The share of the bytes of a value that does not shrink, and bytes that do not; the others
+    /// are zeros.
+    dense: (f64, Vec<u8>),
     stats: Stats,
     accesses: u64,
 }
@@ -27,7 +32,33 @@ impl Product {
     /// An empty store of `maxmemory` bytes.
     pub(crate) fn new(evictor: Evictor, maxmemory: Bytes, seed: u64) -> Self {
         let config = Config { maxmemory, evictor, seed, reader_slots: 1, ..Config::default() };
-        Self { store: Store::new(config), bytes: vec![], stats: Stats::default(), accesses: 0 }
+        Self {
+            store: Store::new(config),
+            bytes: vec![],
+            dense: (0.0, vec![]),
+            stats: Stats::default(),
+            accesses: 0,
+        }
+    }
+
+    /// Gives all values this share of bytes that do not shrink.
+    pub(super) fn set_dense(&mut self, share: f64) {
+        let mut prng = Prng::new(1);
+        let noise = (0..NOISE / 8).flat_map(|_| prng.next_u64().to_le_bytes());
+        self.dense = (share, noise.collect());
+    }
+
+    /// Puts the value of a key into the buffer.
+    fn fill(&mut self, key: u64, len: usize) {
+        if self.bytes.len() < len {
+            self.bytes.resize(len, 0);
+        }
+        let (share, noise) = &self.dense;
+        let dense = (share * len as f64) as usize;
+        if let Some(noise) = noise.get(key as usize % (NOISE / 2)..).and_then(|n| n.get(..dense)) {
+            self.bytes[..dense].copy_from_slice(noise);
+            self.bytes[dense..len].fill(0);
+        }
     }
 
     /// Bytes that the store may hold.
@@ -69,6 +100,7 @@ impl Product {
         self.accesses += 1;
         if self.accesses.is_multiple_of(SWEEP_EVERY) {
             self.store.sweep(now, SWEEP);
+            self.store.compress(now, u64::MAX);
         }
         while usize::from(access.tenant) >= self.store.tenants() {
             self.store.add_tenant(Bounds::default());
@@ -98,10 +130,9 @@ impl Product {
         let expires = (access.ttl > Micros(0)).then(|| now.unix_ms + access.ttl.0.div_ceil(1_000));
         let beside = charge(bytes.len(), 0, expires.is_some());
         let len = access.size.get().saturating_sub(beside) as usize;
-        if self.bytes.len() < len {
-            self.bytes.resize(len, 0);
-        }
-        let (value, penalty) = (&self.bytes[..len], access.penalty);
+        let penalty = access.penalty;
+        self.fill(access.key, len);
+        let value = &self.bytes[..len];
         let written = if is_get && penalty > Micros(0) {
             self.store.set_priced(&offered, value, expires, penalty, now)
         } else {

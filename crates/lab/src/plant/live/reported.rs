@@ -12,9 +12,10 @@ use crate::plant::{Bounds, Counts, SimulatedStore, Simulation};
 use base::{Access, Bytes, Causes, Micros, TenantId};
 use report::claim::Setting;
 use report::{
-    Change, ChangeKind, Forecasts, History, Point, Recent, Report, Server, Shift, Tenant, plans,
-    plays, sizing,
+    Change, ChangeKind, Compressed, Forecasts, History, Point, Recent, Report, Server, Shift,
+    Shrinks, Tenant, plans, plays, sizing,
 };
+use store::ValueSamples;
 use tune::recipe::Pools;
 use tune::{Evictor, Recipe};
 
@@ -38,6 +39,8 @@ pub(crate) struct Reported {
     bounds: Vec<Bounds>,
     before: Vec<Before>,
     second: u64,
+    /// Whether values have contents of which reports tell how far they shrink.
+    has_values: bool,
     /// Whether a policy was set, so that the pilot no longer steers the store.
     is_set: bool,
 }
@@ -57,8 +60,16 @@ impl Reported {
             bounds: bounds.to_vec(),
             before: vec![Before::default(); bounds.len()],
             second: 0,
+            has_values: false,
             is_set: false,
         }
+    }
+
+    /// The same store, whose values have this share of bytes that do not shrink.
+    pub(crate) fn with_values(mut self, dense: f64) -> Self {
+        self.simulation.plant.set_dense(dense);
+        self.has_values = true;
+        self
     }
 
     /// Serves a request. If `is_of_nothing`, the key is never written: the read misses, and no
@@ -87,6 +98,9 @@ impl Reported {
     fn record(&mut self) {
         let mut points = Vec::with_capacity(self.names.len());
         let (plant, pilot) = (&self.simulation.plant, &self.simulation.pilot);
+        if self.has_values {
+            plant.sample_value();
+        }
         for (at, before) in self.before.iter_mut().enumerate() {
             let tenant = at as TenantId;
             let [never, evicted, expired, deleted, early] = pilot.causes(tenant);
@@ -155,6 +169,10 @@ impl Reported {
                 curve: plans::curve(pilot.curves(id)),
                 recent,
                 shift,
+                compressed: Compressed {
+                    sampled: self.has_values.then(|| shrinks(plant.value_samples(id))),
+                    ..Compressed::default()
+                },
                 ..Tenant::default()
             }
         };
@@ -170,6 +188,7 @@ impl Reported {
                 used: plant.used().0,
                 resident: plant.used().0,
                 machine: 64 << 30,
+                compression: if self.has_values { "no".to_owned() } else { String::new() },
                 ..Server::default()
             },
             tenants: self.bounds.iter().zip(shifts).enumerate().map(tenant).collect(),
@@ -208,12 +227,21 @@ impl Reported {
                 self.bounds[place].min = Bytes(*bytes);
                 plant.bound(place, &self.bounds[place]);
             }
+            Setting::Compression => plant.compress(),
             // The load's to set.
             Setting::TwiceTheTtl { .. } => {}
         }
         let (unix_s, kind) = (EPOCH_S + self.second, ChangeKind::Setting);
         let text = format!("{setting:?}");
         self.history.note(Change { unix_s, kind, text, ..Change::default() });
+    }
+}
+
+fn shrinks(samples: ValueSamples) -> Shrinks {
+    Shrinks {
+        values: samples.values,
+        values_to: samples.ratio(),
+        memory_to: samples.charge_ratio(),
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Libraries = 8,
     Keys = 9,
     History = 10,
-    /// A dictionary of compressed items. No single wrong bit makes another kind of this or the next.
+    /// A dictionary of compressed items. No single wrong bit makes this or the next kind another.
     Dictionary = 0xd1,
     /// Items whose values are compressed.
     Compressed = 0xd2,

@@ -19,8 +19,8 @@
 //! - Libraries of functions come before all items and are loaded before the first client, because a
 //!   missing function is an error, not a miss. If the rest of the file is refused, the libraries
 //!   that no client has replaced meanwhile are removed again.
-//! - Compressed items stay compressed, and bring their dictionaries (`dictionaries.rs`). Items whose
-//!   dictionary is damaged are not restored; all others are.
+//! - Compressed items stay compressed, and bring their dictionaries (`dictionaries.rs`). If a
+//!   dictionary is damaged, its items are not restored; all others are.
 //! - Items of tenants that are no longer configured are dropped, and so are keys that now belong to
 //!   another tenant.
 //!

@@ -90,7 +90,25 @@ pub(super) fn memory(call: &mut Call<'_>) -> Done {
                 json!({"bytes": bytes, "least": least, "most": most, "end": end})
             }
         };
-        document(call, &json!({"tenant": tenant.name, "miss_ratio": wanted, "need": need}));
+        let of = &tenant.compressed;
+        let compression = json!({
+            "items": of.items,
+            "plain": of.plain,
+            "stored": of.stored,
+            "ratio": of.ratio(),
+            "processor_us": of.processor_us,
+            "sampled": of.sampled,
+            "with_plain_values": claim::plain(&report, tenant).filter(claim::Claim::is_sound),
+        });
+        document(
+            call,
+            &json!({
+                "tenant": tenant.name,
+                "miss_ratio": wanted,
+                "need": need,
+                "compression": compression,
+            }),
+        );
         return Ok(());
     }
     lines(call, &say::memory(&report, tenant, wanted));
