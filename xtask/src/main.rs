@@ -5,12 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod attach;
-mod bench_compression;
 mod bench_network;
 mod bench_server;
 mod built;
 mod checked;
 mod cluster;
+mod compression;
 mod curves;
 mod live;
 mod process;
@@ -169,7 +169,7 @@ fn main() -> Result<()> {
                 bench_network::threads(&server, words.next().as_deref().unwrap_or("memcached"))
             }
             Some("attach") => attach::run(words),
-            Some("compression") => bench_compression::run(&words.collect::<Vec<_>>()),
+            Some("compression") => compression::run(&words.collect::<Vec<_>>()),
             Some("store") => {
                 run("cargo run --release --quiet --manifest-path bench/Cargo.toml", &[])
             }
