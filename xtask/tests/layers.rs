@@ -18,7 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["base", "policy"]),
     ("tune", &["base", "policy", "curve"]),
     ("report", &["base", "tune"]),
-    ("dashboard", &["base", "tune", "report"]),
+    ("dashboard", &["base", "tune", "report", "skip"]),
     ("live", &["base", "policy", "curve", "tune", "store"]),
     (
         "server",

@@ -12,7 +12,7 @@ const WAITING: usize = 4;
 
 /// A request to one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct AheadRequest {
     pub(crate) hash: u64,
     pub(crate) client: u64,
     /// Whether it reads; otherwise it writes.
@@ -22,7 +22,7 @@ pub(crate) struct Request {
 /// The requests.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
-    all: [Cell<Option<Request>>; WAITING],
+    all: [Cell<Option<AheadRequest>>; WAITING],
     /// The place of the next request, which is that of the oldest.
     next: Cell<usize>,
 }
@@ -30,20 +30,20 @@ pub(crate) struct Ahead {
 impl Ahead {
     /// Adds a request; returns the oldest if there are too many.
     #[inline]
-    pub(crate) fn push(&self, request: Request) -> Option<Request> {
+    pub(crate) fn push(&self, request: AheadRequest) -> Option<AheadRequest> {
         let at = self.next.get();
         self.next.set((at + 1) % WAITING);
         self.all[at % WAITING].replace(Some(request))
     }
 
     /// Takes all requests, the oldest first.
-    pub(crate) fn take(&self) -> [Option<Request>; WAITING] {
+    pub(crate) fn take(&self) -> [Option<AheadRequest>; WAITING] {
         let next = self.next.get();
         std::array::from_fn(|at| self.all[(next + at) % WAITING].take())
     }
 
     /// Takes the last request, if it is for this key.
-    pub(crate) fn take_last(&self, hash: u64) -> Option<Request> {
+    pub(crate) fn take_last(&self, hash: u64) -> Option<AheadRequest> {
         let last = (self.next.get() + WAITING - 1) % WAITING;
         let request = self.all[last].get().filter(|request| request.hash == hash)?;
         self.all[last].set(None);
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_oldest_leaves_first_and_the_last_by_its_key() {
         let ahead = Ahead::default();
-        let request = |hash| Request { hash, ..Request::default() };
+        let request = |hash| AheadRequest { hash, ..AheadRequest::default() };
         for hash in 0..4 {
             assert_eq!(ahead.push(request(hash)), None);
         }

@@ -8,7 +8,7 @@
 //!
 //! The table learns of a command with one key a few commands later (`ahead.rs`).
 
-use crate::ahead::{Ahead, Request};
+use crate::ahead::{Ahead, AheadRequest};
 use crate::stamps::{Past, Stamps, code_of};
 use crate::verbs::Deed;
 use base::{Micros, penalty};
@@ -110,8 +110,8 @@ impl SeenKeys {
             }
         };
         table.prefetch(hash);
-        let oldest = self.ahead.push(Request { hash, client: client(), reads });
-        if let Some(Request { hash, reads, .. }) = oldest
+        let oldest = self.ahead.push(AheadRequest { hash, client: client(), reads });
+        if let Some(AheadRequest { hash, reads, .. }) = oldest
             && !note(table, hash, reads)
         {
             table.enters(hash);
@@ -151,7 +151,7 @@ impl SeenKeys {
         let Some(table) = table.as_mut() else { return };
         let requests = self.ahead.take();
         let [.., last] = requests;
-        for Request { hash, client, reads } in requests.into_iter().flatten() {
+        for AheadRequest { hash, client, reads } in requests.into_iter().flatten() {
             if note(table, hash, reads) {
                 continue;
             }

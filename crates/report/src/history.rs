@@ -5,7 +5,7 @@
 //! series is bounded: the more tenants there are, the less far back each series reaches. With more
 //! than [`TENANTS_MAX`] tenants, only the tenants that were read first have a series.
 
-use crate::rings::{Point, RINGS, Step, TimeSeries};
+use crate::rings::{Point, RINGS, RingStep, TimeSeries};
 use crate::shift::coarse;
 use crate::{Change, Effect, Moved, ProcessPoint, Recent, Shift};
 use base::Cause;

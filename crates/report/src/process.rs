@@ -1,6 +1,6 @@
 //! The process that serves the cache: connections, times of commands, memory by use, threads.
 
-use crate::rings::Step;
+use crate::rings::RingStep;
 use base::Cause;
 use serde::{Deserialize, Serialize};
 
@@ -125,7 +125,7 @@ impl ProcessPoint {
     pub const LEFT: [Cause; 3] = [Cause::Evicted, Cause::Expired, Cause::Deleted];
 }
 
-impl Step for ProcessPoint {
+impl RingStep for ProcessPoint {
     fn unix_s(&self) -> u32 {
         self.unix_s
     }

@@ -11,8 +11,8 @@ pub(crate) const RINGS: [(u32, usize); 4] = [(1, 300), (10, 360), (60, 1_440), (
 /// Steps that each series keeps at every resolution, however many series there are.
 const STEPS_MIN: usize = 12;
 
-/// What a series holds of each step.
-pub(crate) trait Step: Copy {
+/// The figures that a series holds of each step.
+pub(crate) trait RingStep: Copy {
     /// The end of the step, in Unix seconds.
     fn unix_s(&self) -> u32;
 
@@ -70,7 +70,7 @@ impl Point {
     }
 }
 
-impl Step for Point {
+impl RingStep for Point {
     fn unix_s(&self) -> u32 {
         self.unix_s
     }
@@ -106,7 +106,7 @@ struct Ring<P> {
     open: Option<(u32, P)>,
 }
 
-impl<P: Step> Ring<P> {
+impl<P: RingStep> Ring<P> {
     fn push(&mut self, step: u32, steps_max: usize, point: &P) {
         let number = point.unix_s() / step;
         match &mut self.open {
@@ -135,7 +135,7 @@ impl<P: Step> Ring<P> {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TimeSeries<P>([Ring<P>; RINGS.len()]);
 
-impl<P: Step> TimeSeries<P> {
+impl<P: RingStep> TimeSeries<P> {
     /// Whether there is any point.
     pub(crate) fn has_begun(&self) -> bool {
         self.0[0].open.is_some()

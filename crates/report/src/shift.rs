@@ -3,7 +3,7 @@
 //! The series is cut where the means of the two parts differ most, weighted by their reads: the cut
 //! of least squares. A cut counts if the difference is more than chance.
 
-use crate::rings::Step;
+use crate::rings::RingStep;
 use crate::{ChangeKind, Point};
 use serde::{Deserialize, Serialize};
 
@@ -201,7 +201,7 @@ impl Shift {
 pub(crate) fn coarse(points: &[Point]) -> Vec<Point> {
     const MAX: usize = 120;
     let each = points.len().div_ceil(MAX).max(1);
-    points.chunks(each).map(Step::sum).collect()
+    points.chunks(each).map(RingStep::sum).collect()
 }
 
 #[cfg(test)]

@@ -86,6 +86,11 @@ const HISTOGRAMS: u64 = 300 << 10;
 /// Bytes of the keys remembered for the causes of misses, at the bound of this test.
 const CAUSES: u64 = 160 << 10;
 
+/// Bytes of the tape from which a division of memory is compared with one pool, and of its copy while
+/// that is played, at the bound of this
+/// test.
+const TAPE: u64 = 1 << 20;
+
 /// Bytes of models and observer after two minutes.
 fn taken(recipe: Recipe, memory: Option<Bytes>, keys_min: Option<usize>) -> (Bytes, Pilot) {
     let mut pilot = Pilot::new(recipe, 1);
@@ -110,7 +115,7 @@ fn models_keep_to_their_memory() {
         let models = (pools.len() * recipe.evictors.len()) as u64;
         let of_ages = recipe.model.is_some_and(|model| model != "krr");
         let least = WATCHED * pools.len() as u64 * (90 + 100 * recipe.evictors.len() as u64);
-        let given = Bytes(CAUSES + least + if of_ages { models * HISTOGRAMS } else { 0 });
+        let given = Bytes(CAUSES + TAPE + least + if of_ages { models * HISTOGRAMS } else { 0 });
         println!("{text}: {bounded} of {given}, {free} without a bound");
         assert!(bounded < given, "{text}: {bounded} of {given}");
         assert!(free.0 > bounded.0 / 4 * 5, "{text}: {free} without a bound");

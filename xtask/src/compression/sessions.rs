@@ -67,7 +67,7 @@ fn contents(random: &mut Random) -> Value {
         ("email", Value::Text(format!("{first}.{last}{}@example.com", id % 100))),
         ("locale", Value::Text(locale.to_owned())),
         ("logged_in_at", Value::Number(began)),
-        ("is_admin", Value::Number(u64::from(id % 50 == 0))),
+        ("is_admin", Value::Number(u64::from(id.is_multiple_of(50)))),
         ("last_pages", list((0..pages).map(|_| page(random)))),
         ("cart", list((0..things).map(|_| thing(random)))),
         ("flash", fields([("new", list([].into_iter())), ("old", list([].into_iter()))])),

@@ -51,7 +51,17 @@ fn every_node_of_a_cluster_holds_its_budgets() {
                 used.unwrap().parse().unwrap()
             };
             let begun = std::time::Instant::now();
-            until(10, "the budget of a node", || { let u = used(client) / MAX - 1.0; println!("{recipe} {u:.4} {:?} {:?} mem {} ", begun.elapsed(), client.info("larder").remove("larder_tenant_small"), client.number("memory","used_memory")); assert!(u > -0.05, "{:?} {:?}", client.info("larder"), client.info("memory")); u.abs() < 0.02 });
+            until(10, "the budget of a node", || {
+                let u = used(client) / MAX - 1.0;
+                println!(
+                    "{recipe} {u:.4} {:?} {:?} mem {} ",
+                    begun.elapsed(),
+                    client.info("larder").remove("larder_tenant_small"),
+                    client.number("memory", "used_memory")
+                );
+                assert!(u > -0.05, "{:?} {:?}", client.info("larder"), client.info("memory"));
+                u.abs() < 0.02
+            });
             let keys: usize = client.ask("DBSIZE").parse().unwrap();
             let info = client.info("larder");
             let left = &info["larder_tenant_small"];

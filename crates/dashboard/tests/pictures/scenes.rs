@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 const MIB: u64 = 1 << 20;
 const HOUR_S: u64 = 3_600;
 
-/// What the dashboard shows.
+/// A state that the dashboard shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene {
     pub(super) name: &'static str,

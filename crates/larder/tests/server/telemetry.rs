@@ -25,7 +25,7 @@ for kind in ["receivers", "processors", "exporters"]:
 print(json.dumps(whole["receivers"]["prometheus"]["config"]))
 "#;
 
-/// What a program prints for this input; `None` if it is missing.
+/// The output of a program for this input; `None` if the program is missing.
 fn told(program: &str, args: &[&str], input: &str) -> Option<String> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -4,7 +4,7 @@ use super::PageData;
 use super::events::marks;
 use crate::Point;
 use crate::draw::{Axis, Chart, Colour, Format, Series};
-use crate::rings::Step;
+use crate::rings::RingStep;
 
 /// Tenants that have a line of their own in a chart.
 const LINES_MAX: usize = 8;
@@ -20,7 +20,7 @@ pub(super) fn points(shown: &PageData<'_>, tenant: Option<&str>) -> Vec<Point> {
 }
 
 /// The points within the shown stretch, merged into as many as a chart shows.
-pub(super) fn merged<P: Step>(shown: &PageData<'_>, mut all: Vec<P>) -> Vec<P> {
+pub(super) fn merged<P: RingStep>(shown: &PageData<'_>, mut all: Vec<P>) -> Vec<P> {
     let time = shown.time();
     all.retain(|point| time.contains(point.unix_s().into()));
     let (own, wanted) = (seconds(&all) as u32, (time.to - time.from).div_ceil(POINTS_MAX as u64));
@@ -95,7 +95,7 @@ pub(super) fn over_time(shown: &PageData<'_>, title: &str, y: Axis, series: Vec<
 }
 
 /// The places and values of points; those without a value are left out.
-pub(super) fn places<P: Step>(points: &[P], of: impl Fn(&P) -> Option<f64>) -> Vec<(f64, f64)> {
+pub(super) fn places<P: RingStep>(points: &[P], of: impl Fn(&P) -> Option<f64>) -> Vec<(f64, f64)> {
     points.iter().filter_map(|point| Some((f64::from(point.unix_s()), of(point)?))).collect()
 }
 
@@ -116,7 +116,7 @@ pub(super) fn tenants(
 }
 
 /// The seconds that a point covers.
-pub(super) fn seconds<P: Step>(points: &[P]) -> f64 {
+pub(super) fn seconds<P: RingStep>(points: &[P]) -> f64 {
     let mut steps: Vec<u32> =
         points.windows(2).map(|pair| pair[1].unix_s().saturating_sub(pair[0].unix_s())).collect();
     steps.sort_unstable();

@@ -143,8 +143,11 @@ impl Recorder {
 
     fn write(&mut self, server: &Server, view: &View, pilot: Option<&Pilot>, unix_s: u64) {
         let all = server.store.all_stats();
-        self.process.write(server, &all, small(unix_s));
         let shown = server.observed.pilot.shown();
+        let (parts, models) = (report::parts_of(server), report::models(&shown));
+        let mut history = server.observed.lock_history();
+        self.process.write(&parts, &all, models, &mut history, small(unix_s));
+        drop(history);
         self.tenants.resize(all.len(), Before::default());
         let mut points = Vec::with_capacity(all.len());
         for (at, (stats, before)) in all.iter().zip(&mut self.tenants).enumerate() {

@@ -2,9 +2,7 @@
 //! and what left the cache since then.
 
 use crate::observe::process::{Parts, memory_by_use};
-use crate::observe::report::models;
-use crate::server::Server;
-use ::report::{CommandTimes, ProcessPoint};
+use ::report::{CommandTimes, History, ProcessPoint};
 use std::collections::BTreeMap;
 use store::TenantStats;
 
@@ -18,10 +16,18 @@ pub(super) struct ProcessRecorder {
 }
 
 impl ProcessRecorder {
-    /// Writes one point. `all` has the counts of every tenant.
-    pub(super) fn write(&mut self, server: &Server, all: &[TenantStats], unix_s: u32) {
+    /// Writes one point into the history. `all` has the counts of every tenant, and the models
+    /// take `models` bytes.
+    pub(super) fn write(
+        &mut self,
+        parts: &Parts<'_>,
+        all: &[TenantStats],
+        models: u64,
+        history: &mut History,
+        unix_s: u32,
+    ) {
         let mut times = BTreeMap::new();
-        for (edge, calls) in server.stats.latencies().into_values().flatten() {
+        for (edge, calls) in parts.stats.latencies().into_values().flatten() {
             *times.entry(edge).or_default() += calls;
         }
         // Counts begin again with CONFIG RESETSTAT.
@@ -31,7 +37,7 @@ impl ProcessRecorder {
         };
         let counted: Vec<(u64, u64)> = times.iter().map(new).collect();
         let quantiles = CommandTimes::quantiles(&counted).unwrap_or_default();
-        let commands = server.stats.workers.iter().flat_map(|worker| &worker.commands);
+        let commands = parts.stats.workers.iter().flat_map(|worker| &worker.commands);
         let commands = commands.map(|command| command.calls.get()).sum();
         let sum = |of: fn(&TenantStats) -> u64| all.iter().map(of).sum();
         let left = [
@@ -40,13 +46,12 @@ impl ProcessRecorder {
             sum(|stats| stats.counters.deletes),
         ];
         let before = std::mem::replace(self, Self { commands, times, left });
-        let resident = server.stats.resident().0;
-        let mut history = server.observed.lock_history();
-        let models = models(&server.observed.pilot.shown()) + history.bytes() as u64;
-        let memory = memory_by_use(&Parts::of(server), resident, models);
+        let resident = parts.stats.resident().0;
+        let models = models + history.bytes() as u64;
+        let memory = memory_by_use(parts, resident, models);
         history.push_process(&ProcessPoint {
             unix_s,
-            clients: small(server.clients.all().len() as u64),
+            clients: small(parts.clients.all().len() as u64),
             commands: small(commands.saturating_sub(before.commands)),
             timed: small(counted.iter().map(|(_, calls)| calls).sum()),
             quantiles_us: [quantiles[0] as f32, quantiles[1] as f32],

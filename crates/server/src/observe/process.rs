@@ -2,7 +2,7 @@
 //! threads.
 
 use crate::facts::table::name_of;
-use crate::server::{Clients, Server};
+use crate::server::Clients;
 use crate::services::stats::{CommandTotals, Stats, Totals};
 use crate::services::thread_times::ThreadTimes;
 use ::report::{CommandTimes, MEMORY, MemoryUse, Process, ThreadUse};
@@ -11,18 +11,10 @@ use store::Store;
 
 /// The parts of a server that know its process.
 pub(crate) struct Parts<'a> {
-    stats: &'a Stats,
-    store: &'a Store,
-    clients: &'a Clients,
-    threads: &'a ThreadTimes,
-}
-
-impl<'a> Parts<'a> {
-    /// The parts of this server.
-    pub(crate) fn of(server: &'a Server) -> Self {
-        let Server { stats, store, clients, observed, .. } = server;
-        Self { stats, store, clients, threads: &observed.threads }
-    }
+    pub(crate) stats: &'a Stats,
+    pub(crate) store: &'a Store,
+    pub(crate) clients: &'a Clients,
+    pub(crate) threads: &'a ThreadTimes,
 }
 
 /// The facts about this process, whose `resident` bytes hold `models` bytes of models and history.

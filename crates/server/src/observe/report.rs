@@ -125,7 +125,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
     }
     let totals = server.stats.since_start(server.counters());
     let bytes = (report.server.resident, report.server.models);
-    report.process = Some(process(&Parts::of(server), &totals, view.settings.maxclients, bytes));
+    report.process = Some(process(&parts_of(server), &totals, view.settings.maxclients, bytes));
     debug_assert_eq!(report.check(), Ok(()));
     report
 }
@@ -156,7 +156,7 @@ fn server_facts(
         refused: server.stats.errors().get("OOM").copied().unwrap_or_default(),
         sampled: status.map_or(0.0, |status| status.rate),
         models: models(shown),
-            compression: settings.compression.mode.show(),
+        compression: settings.compression.mode.show(),
     }
 }
 
@@ -164,6 +164,12 @@ fn server_facts(
 pub(crate) fn models(shown: &PilotSnapshot) -> u64 {
     let status = shown.status.as_ref();
     status.map_or(0, |status| status.model_bytes.0 + status.observer_bytes.0)
+}
+
+/// The parts of a server that know its process.
+pub(crate) fn parts_of(server: &Server) -> Parts<'_> {
+    let Server { stats, store, clients, observed, .. } = server;
+    Parts { stats, store, clients, threads: &observed.threads }
 }
 
 fn tenant(view: &View, shown: &PilotSnapshot, id: TenantId, stats: &TenantStats) -> Tenant {

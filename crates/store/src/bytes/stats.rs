@@ -146,7 +146,7 @@ pub struct CompressionStats {
 pub struct ValueSamples {
     /// Sampled items.
     pub items: u64,
-    /// Those among them whose values have a length that is compressed.
+    /// Sampled items whose values have a length that is compressed.
     pub values: u64,
     /// Bytes of these values, plain.
     pub plain: f64,

@@ -21,8 +21,8 @@ pub struct Item<'a> {
     pub idle: u32,
     /// Accesses to the shard between the first and the last to the item, to the nearest thousand.
     pub in_use: u32,
-    /// Reads since it became resident, up to 255. Overwrites count as well, unless the rank in force
-    /// learns from watched keys.
+    /// Reads since it became resident, up to 255. Overwrites count as well, unless the rank in
+    /// force learns from watched keys.
     pub hits: u8,
     /// The penalty class, 1 to 16, or 0 if no fetch of the key was timed.
     pub penalty_class: u8,

@@ -70,7 +70,10 @@ impl Pilot {
             })
             .collect();
         self.causes.look(&reading.samples, &seen, reading.model_memory, reading.now);
-        let is_played = self.present().is_some();
+        // A plant that is content with few keys has no memory for the comparison of a division.
+        let is_small = reading.model_keys_min.is_some();
+        let present = self.present();
+        let is_played = present.is_some_and(|present| !is_small || present.is_shared());
         let Self { observer, pools, recipe, prices, views, replays, .. } = self;
         observer.classes = recipe.pools.class_kind();
         let mut accesses = vec![vec![]; pools.len()];

@@ -96,7 +96,7 @@ pub struct Trial {
     pub misses: f64,
 }
 
-/// What is in force while the tape is recorded.
+/// The policy or the division in force while the tape is recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Present {
     /// One pool for all tenants.
@@ -106,6 +106,10 @@ pub(super) enum Present {
 }
 
 impl Present {
+    pub(super) const fn is_shared(&self) -> bool {
+        matches!(self, Self::Shared(_))
+    }
+
     const fn evictor(&self) -> Option<Evictor> {
         match self {
             Self::Shared(evictor) => Some(*evictor),

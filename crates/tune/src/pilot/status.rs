@@ -4,7 +4,6 @@ use super::replays::{Present, Replayed};
 use super::state::{Pilot, Steered};
 use crate::Evictor;
 use crate::causes::SIZES;
-use crate::recipe::Pools;
 use crate::record::{Epoch, Status};
 use crate::snapshot::Candidate;
 use crate::watch::Watch;
@@ -66,7 +65,7 @@ impl Pilot {
         self.replays.play(&present, self.prices.in_force(), since)
     }
 
-    /// What the plays compare with other sizes and policies; `None` if nothing is played.
+    /// The policy or division that plays compare with others; `None` if nothing is played.
     pub(super) fn present(&self) -> Option<Present> {
         match &self.pools[..] {
             [pool] if self.recipe.curves.is_some() => {
@@ -86,7 +85,7 @@ impl Pilot {
 
     /// Whether each of several tenants has a budget, which the plant keeps.
     fn is_division_in_force(&self) -> bool {
-        self.recipe.pools == Pools::Tenant && self.pools.len() > 1 && !self.only_watches
+        self.recipe.divides_by_tenant() && self.pools.len() > 1 && !self.only_watches
     }
 
     /// The last completed set of plays.

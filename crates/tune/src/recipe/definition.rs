@@ -67,6 +67,11 @@ impl Recipe {
         self.planner == crate::planner::rank_balance::SPEC.name
     }
 
+    /// Whether it gives each tenant a pool of its own.
+    pub fn divides_by_tenant(&self) -> bool {
+        self.pools == Pools::Tenant
+    }
+
     /// Whether tenants that share its pool have prices: the price of a tenant's waiting is then a
     /// factor of the rank.
     pub fn has_prices(&self) -> bool {

@@ -16,7 +16,6 @@ use report::{
     Shrinks, Tenant, plans, plays, sizing,
 };
 use store::ValueSamples;
-use tune::recipe::Pools;
 use tune::{Evictor, Recipe};
 
 /// When the virtual clock begins, in seconds of Unix time.
@@ -65,7 +64,7 @@ impl Reported {
         }
     }
 
-    /// The same store, whose values have this share of bytes that do not shrink.
+    /// This store, with values of which this share of the bytes does not shrink.
     pub(crate) fn with_values(mut self, dense: f64) -> Self {
         self.simulation.plant.set_dense(dense);
         self.has_values = true;
@@ -149,7 +148,7 @@ impl Reported {
         let names: Vec<_> = self.names.iter().map(String::as_str).collect();
         let shifts = self.history.shifts(&names, now_unix_s);
         let recent_s = self.history.window_s(now_unix_s);
-        let is_divided = pilot.recipe().pools == Pools::Tenant;
+        let is_divided = pilot.recipe().divides_by_tenant();
         let tenant = |(at, (bounds, shift)): (usize, (&Bounds, Option<Shift>))| {
             let id = at as TenantId;
             let recent = self.history.recent(Some(&bounds.name), now_unix_s, recent_s);

@@ -4,9 +4,10 @@
 //! through the tenant's tables. Each walk takes the items that are idle for longer than its bound
 //! and not copied yet.
 
-use super::file::DumpFile;
+use super::file::{DumpFile, each};
 use crate::background::warm::Entry;
-use crate::background::warm::dictionaries::Written;
+use crate::background::warm::WrittenDictionaries;
+use crate::background::warm::file::encode;
 use crate::services::clock::Clock;
 use crate::services::transfers::Transfer;
 use crate::values::collection;
@@ -37,7 +38,7 @@ struct Walk {
 pub(super) struct Dumping {
     tenant: TenantId,
     file: DumpFile,
-    dictionaries: Written,
+    dictionaries: WrittenDictionaries,
     walks: VecDeque<Walk>,
     cursor: u64,
     begun: Instant,
@@ -72,7 +73,7 @@ impl Dumping {
         Ok(Self {
             tenant,
             file,
-            dictionaries: Written::default(),
+            dictionaries: WrittenDictionaries::default(),
             walks: walks.map(|(idle_min, leave)| Walk { idle_min, leave }).into(),
             cursor: 0,
             begun: Instant::now(),
@@ -120,7 +121,7 @@ impl Dumping {
 
     /// Writes the dictionaries of the next block.
     fn add_dictionaries(&mut self, store: &Store) -> io::Result<()> {
-        for (form, payload) in self.dictionaries.due(store)? {
+        for (form, payload) in self.dictionaries.due(store, |record| encode(record))? {
             self.file.add_dictionary(form, &payload)?;
         }
         Ok(())
@@ -175,23 +176,5 @@ impl Dumping {
     pub(super) fn end(mut self) -> (Transfer, Option<DumpFile>) {
         self.transfer.seconds = self.begun.elapsed().as_secs_f64();
         (self.transfer, (!self.file.is_empty()).then_some(self.file))
-    }
-}
-
-/// Shows the items of a block with their forms.
-pub(super) fn each(
-    store: &Store,
-    tenant: TenantId,
-    mut payload: &[u8],
-    mut see: impl FnMut(&store::Key, u32, &Entry),
-) {
-    while !payload.is_empty() {
-        // A block with the right checksum was encoded like this, so decoding it does not fail.
-        let Ok(((form, entry), rest)) = postcard::take_from_bytes::<(u32, Entry<'_>)>(payload)
-        else {
-            return;
-        };
-        payload = rest;
-        see(&store.key(tenant, entry.db, entry.key), form, &entry);
     }
 }

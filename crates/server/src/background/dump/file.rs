@@ -5,10 +5,13 @@
 //! server takes a foreign file for its own. A cache that starts cannot find stale data of an
 //! earlier run. The positions of the blocks are kept in memory.
 
+use crate::background::warm::Entry;
 use crate::background::warm::file::{Broken, Kind, Writer};
+use base::TenantId;
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
+use store::Store;
 
 /// A file of blocks.
 #[derive(Debug)]
@@ -67,6 +70,24 @@ impl DumpFile {
     pub(super) fn take(&mut self) -> Option<(u64, Result<Vec<u8>, Broken>)> {
         let (number, offset) = self.blocks.pop()?;
         Some((number, self.writer.read_at(number, offset)))
+    }
+}
+
+/// Shows the items of a block with their forms.
+pub(super) fn each(
+    store: &Store,
+    tenant: TenantId,
+    mut payload: &[u8],
+    mut see: impl FnMut(&store::Key, u32, &Entry),
+) {
+    while !payload.is_empty() {
+        // A block with the right checksum was encoded like this, so decoding it does not fail.
+        let Ok(((form, entry), rest)) = postcard::take_from_bytes::<(u32, Entry<'_>)>(payload)
+        else {
+            return;
+        };
+        payload = rest;
+        see(&store.key(tenant, entry.db, entry.key), form, &entry);
     }
 }
 

@@ -1,8 +1,7 @@
 //! Loading: reads the last block of the last file first, so that the warmest items return first.
 
-use super::dump::each;
-use super::file::DumpFile;
-use crate::background::warm::dictionaries::{PLAIN, Record, Restored};
+use super::file::{DumpFile, each};
+use crate::background::warm::{PLAIN, Record, Restored};
 use crate::server::Views;
 use crate::services::clock::Clock;
 use crate::services::transfers::Transfer;

@@ -11,7 +11,6 @@
 //! without a dictionary, and others are numbers of dictionaries. If a dictionary is damaged, its
 //! items are not restored.
 
-use super::file::encode;
 use base::TenantId;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -53,13 +52,13 @@ impl Record<'_> {
 
 /// The dictionaries of a file that is being written.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct WrittenDictionaries {
     forms: HashMap<SharedDictionary, u32>,
     /// Dictionaries that items name, but which the file has not yet.
     due: Vec<(u32, TenantId, SharedDictionary)>,
 }
 
-impl Written {
+impl WrittenDictionaries {
     /// The form of an item in this file.
     pub(crate) fn form(&mut self, tenant: TenantId, form: StoredForm) -> u32 {
         match form {
@@ -77,7 +76,11 @@ impl Written {
 
     /// The payloads of the dictionaries that must be in the file before the items so far, with
     /// their forms.
-    pub(crate) fn due(&mut self, store: &Store) -> io::Result<Vec<(u32, Vec<u8>)>> {
+    pub(crate) fn due(
+        &mut self,
+        store: &Store,
+        encode: impl Fn(&Record<'_>) -> io::Result<Vec<u8>>,
+    ) -> io::Result<Vec<(u32, Vec<u8>)>> {
         let payload = |(form, tenant, dictionary): (u32, TenantId, SharedDictionary)| {
             let of = store.dictionary_use(tenant, &dictionary);
             let octave = of.map(|of| (of.octave, of.ratio));

@@ -28,12 +28,13 @@
 //! as a client writes, so no start reads it. To use it, for instance to fill another machine, give
 //! it the name of that machine's file.
 
-pub(crate) mod dictionaries;
+mod dictionaries;
 pub(crate) mod file;
 mod layout;
 mod restore;
 mod save;
 
+pub(crate) use dictionaries::{PLAIN, Record, Restored, WrittenDictionaries};
 pub(crate) use layout::Entry;
 pub(crate) use restore::{open, run};
 pub(crate) use save::{copy, save};

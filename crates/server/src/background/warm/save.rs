@@ -1,6 +1,6 @@
 //! Writing: all items of the store, in the order of a walk.
 
-use super::dictionaries::{PLAIN, Written};
+use super::dictionaries::{PLAIN, WrittenDictionaries};
 use super::file::{Kind, Writer, encode};
 use super::layout::{Entry, Head, Libraries, Tail, TenantHead, beside};
 use crate::server::Server;
@@ -153,7 +153,7 @@ fn write_all(
 struct Gathered {
     plain: Vec<u8>,
     compressed: Vec<u8>,
-    dictionaries: Written,
+    dictionaries: WrittenDictionaries,
     /// The number of items so far.
     items: u64,
     failed: Option<postcard::Error>,
@@ -186,7 +186,7 @@ impl Gathered {
         if let Some(error) = self.failed.take() {
             return Err(io::Error::other(error));
         }
-        for (_, payload) in self.dictionaries.due(&server.store)? {
+        for (_, payload) in self.dictionaries.due(&server.store, |record| encode(record))? {
             writer.block(Kind::Dictionary, &payload)?;
         }
         let mut has_written = false;
