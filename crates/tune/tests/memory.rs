@@ -86,9 +86,8 @@ const HISTOGRAMS: u64 = 300 << 10;
 /// Bytes of the keys remembered for the causes of misses, at the bound of this test.
 const CAUSES: u64 = 160 << 10;
 
-/// Bytes of the tape from which a division of memory is compared with one pool, and of its copy while
-/// that is played, at the bound of this
-/// test.
+/// Bytes of the tape from which a division of memory is compared with one pool, and of its copy
+/// while that is played, at the bound of this test.
 const TAPE: u64 = 1 << 20;
 
 /// Bytes of models and observer after two minutes.
