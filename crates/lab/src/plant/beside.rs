@@ -1,10 +1,10 @@
 //! The live store beside its simulation, at equal contents.
 //!
 //! A store spends a part of its memory on tables and on the rest of its pages, so at equal memory
-//! it holds less than the simulation. What both decide can only be compared if both hold as much: the
-//! simulation gets the bytes that the live store's items took on average. A read does not change
-//! the size of its key, as it may in a trace. All else differs as in production: the rank in few
-//! bits, candidates by the layout of the table, and what the pilot learns by looking.
+//! it holds less than the simulation. What both decide can only be compared if both hold as much:
+//! the simulation gets the bytes that the live store's items took on average. A read does not
+//! change the size of its key, as it may in a trace. All else differs as in production: the rank in
+//! few bits, candidates by the layout of the table, and what the pilot learns by looking.
 
 use super::{Bounds, LivePlant, SampledPlant, SimulatedStore};
 use base::hash::KeyMap;
