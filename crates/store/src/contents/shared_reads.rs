@@ -167,7 +167,8 @@ impl Contents {
         }
         let tenant = &self.tenants[usize::from(key.tenant)];
         let Some(item) = tenant.table.look_up(key.hash, key.db, key.bytes) else {
-            if self.stopwatch.is_on() {
+            // A miss starts a stopwatch, and counts for the past of an evicted key.
+            if self.stopwatch.is_on() || self.ghosts.is_some() {
                 return SharedRead::NeedsExclusive;
             }
             buffer.push(Record { tenant: key.tenant, ..Record::default() });
