@@ -55,7 +55,10 @@ impl Pipe {
     pub fn connect(to: &Address, bounds: Bounds) -> anyhow::Result<Self> {
         let place = format!("{}:{}", to.host, to.port);
         let stream = reach(to, bounds.time).with_context(|| {
-            format!("cannot connect to {place}: check that a server is running there")
+            format!(
+                "cannot connect to {place}: check that a server is running there, or name the \
+                 address of another one"
+            )
         })?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(SILENCE_MAX))?;

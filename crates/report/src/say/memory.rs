@@ -80,9 +80,15 @@ fn price(report: &Report, tenant: &Tenant, bytes: u64) -> String {
         );
     }
     if bytes >= memory {
-        let more = (bytes + bytes / 8).div_ceil(1 << 20);
+        // The others keep what they have, and tables and reserve their share.
+        let all = (bytes + memory - tenant.used.min(memory)) as f64;
+        let more =
+            (all * report.server.maxmemory as f64 / memory.max(1) as f64 / f64::from(1 << 20))
+                .ceil();
         return format!(
-            "That is more than all the memory: CONFIG SET maxmemory {more}mb, or more."
+            "All tenants together have {}: CONFIG SET maxmemory {more}mb, and `min {floor}mb` in \
+             its tenant line, give it that much.",
+            size(memory)
         );
     }
     let claims = claim::floor(report, tenant, floor << 20);

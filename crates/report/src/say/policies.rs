@@ -29,7 +29,16 @@ pub fn policies(report: &Report) -> Vec<String> {
         return wrap(text, COLUMNS, 0);
     };
     let gain = 1.0 - best.waits;
-    let first = if best.is_present || gain <= best.band {
+    let next = trials.get(1).filter(|next| best.is_present && next.waits - next.band > 1.0);
+    let first = if let Some(next) = next {
+        format!(
+            "{} is in force, and clients wait least with it. With the next best, {}, they would \
+             wait {} longer.",
+            present.policy,
+            next.policy,
+            percent(next.waits - 1.0)
+        )
+    } else if best.is_present || gain <= best.band {
         format!("{} is in force, and no other policy clearly waits less.", present.policy)
     } else {
         format!(
