@@ -19,7 +19,9 @@ const WITHOUT: usize = (16usize << 10).ilog2() as usize - PLAIN_MIN.ilog2() as u
 
 /// Samples for a dictionary, and most bytes of them.
 pub(crate) const SAMPLES: usize = 400;
-pub(crate) const SAMPLES_BYTES: usize = 256 << 10;
+pub(crate) const SAMPLES_BYTES: usize = 1 << 20;
+/// Fewer samples tell nothing.
+pub(crate) const SAMPLES_MIN: usize = 16;
 /// One sample in this many does not train.
 const HELD_OUT: usize = 4;
 
@@ -30,24 +32,17 @@ pub(crate) const DICTIONARY_MAX: usize = 32 << 10;
 const SAMPLED: usize = 8;
 /// All dictionaries of a tenant take at most this part of its memory.
 pub(crate) const PART: u64 = 20;
-/// A dictionary must save this many times its own memory to be kept.
-const SAVES: f32 = 2.0;
+/// A dictionary must make values shorter by this factor to be kept.
+const GAIN: f64 = 0.95;
 
 /// Values that shrink to more than this are left alone.
 pub(crate) const RATIO_MAX: f32 = 0.85;
-/// An octave is sampled anew when its ratio is this many times that of its samples, and this much
-/// above it.
+/// An octave is sampled anew when its ratio is this many times that of its samples.
 const DECAY: f32 = 1.25;
-const DECAY_LEAST: f32 = 0.1;
-/// Weight of a value in the mean times, and in the ratio, which differs more from value to value.
+/// Weight of a value in the means.
 const WEIGHT: f32 = 1.0 / 64.0;
-const WEIGHT_OF_RATIO: f32 = 1.0 / 256.0;
-/// A time that is this many times the mean counts as no more than that.
-const OUTLIER: f32 = 2.0;
-/// The time until an octave without a dictionary is sampled again doubles this many times.
-const TRIES_MAX: u32 = 10;
 /// Values from which on the ratio may be called decayed.
-const SEEN_MIN: u32 = 512;
+const SEEN_MIN: u32 = 256;
 
 /// The octave of a length, if values of that length are compressed at all.
 pub(crate) fn octave(len: usize) -> Option<usize> {
@@ -61,8 +56,8 @@ pub(crate) enum State {
     Unknown,
     /// Its values shrink, with this dictionary, or with none if that is 0.
     Ready(u16),
-    /// Its values hardly shrink.
-    Dense,
+    /// Its values hardly shrink. It is left alone until the tenant has made this many writes.
+    Dense(u64),
 }
 
 /// The values of one tenant in one octave.
@@ -76,18 +71,13 @@ pub(crate) struct Octave {
     pub(crate) compress: f32,
     pub(crate) decompress: f32,
     seen: u32,
-    /// Without a dictionary: the count of the tenant's writes at which it is sampled again.
-    pub(crate) again: u64,
-    /// Samplings so far that found no dictionary.
-    tries: u32,
 }
 
 impl Default for Octave {
     /// The times are those of an ordinary processor, until they are measured.
     fn default() -> Self {
         let (ratio, compress, decompress) = (0.5, 3.0, 1.5);
-        let (state, sampled) = (State::Unknown, ratio);
-        Self { state, ratio, sampled, compress, decompress, seen: 0, again: 0, tries: 0 }
+        Self { state: State::Unknown, ratio, sampled: ratio, compress, decompress, seen: 0 }
     }
 }
 
@@ -100,9 +90,8 @@ pub(crate) struct Sampled {
     pub(crate) ratio: f32,
 }
 
-/// Trains on samples of one octave, whose values have `bytes` bytes in all. A dictionary may take
-/// `most` bytes of memory, and must save more than it takes.
-pub(crate) fn train(octave: usize, samples: &[Vec<u8>], bytes: u64, most: u64) -> Sampled {
+/// Trains on samples of one octave. A dictionary may take `most` bytes of memory.
+pub(crate) fn train(octave: usize, samples: &[Vec<u8>], most: u64) -> Sampled {
     let (mut trained, mut tests) = (vec![], vec![]);
     for (at, sample) in samples.iter().enumerate() {
         let into = if at % HELD_OUT == 0 { &mut tests } else { &mut trained };
@@ -125,42 +114,38 @@ pub(crate) fn train(octave: usize, samples: &[Vec<u8>], bytes: u64, most: u64) -
         .filter(|dictionary| dictionary.bytes() <= most);
     let with = dictionary.as_ref().map(|known| stored(Some(known)));
     let share = |bytes: usize| bytes as f32 / plain.max(1) as f32;
-    let saves = |with: usize| bytes as f32 * (share(without) - share(with));
-    let takes = dictionary.as_ref().map_or(0, Dictionary::bytes) as f32;
-    match with.filter(|&with| saves(with) > SAVES * takes) {
+    match with.filter(|&with| (with as f64) < GAIN * without as f64) {
         Some(with) => Sampled { dictionary, ratio: share(with) },
         None => Sampled { dictionary: None, ratio: share(without) },
     }
 }
 
 impl Octave {
-    /// Takes over what samples showed. `dictionary` is the number of their dictionary. The tenant
-    /// has made this many writes, and has this many items.
-    pub(crate) fn learn(&mut self, ratio: f32, dictionary: u16, writes: u64, items: u64) {
+    /// Takes over what samples showed. `dictionary` is the number of their dictionary; `writes` is
+    /// the count of the tenant's writes at which a dense octave is tried again.
+    pub(crate) fn learn(&mut self, ratio: f32, dictionary: u16, writes: u64) {
         (self.ratio, self.sampled, self.seen) = (ratio, ratio, 0);
-        self.state = if ratio > RATIO_MAX { State::Dense } else { State::Ready(dictionary) };
-        self.again = writes + (items << self.tries);
-        self.tries = if dictionary > 0 { 0 } else { TRIES_MAX.min(self.tries + 1) };
+        self.state =
+            if ratio > RATIO_MAX { State::Dense(writes) } else { State::Ready(dictionary) };
     }
 
     /// Counts a value: its length, that of its stored form, and the nanoseconds of both directions.
     pub(crate) fn saw(&mut self, plain: usize, stored: usize, nanos: [u64; 2]) {
         let len = plain.max(1) as f32;
-        self.ratio += WEIGHT_OF_RATIO * (stored as f32 / len - self.ratio);
+        let follow = |mean: &mut f32, value: f32| *mean += WEIGHT * (value - *mean);
+        follow(&mut self.ratio, stored as f32 / len);
         self.seen = self.seen.saturating_add(1);
         for (mean, nanos) in [&mut self.compress, &mut self.decompress].into_iter().zip(nanos) {
-            // A clock that stands still measures nothing, and a thread that had to wait for a
-            // processor measures too much.
+            // A clock that stands still measures nothing.
             if nanos > 0 {
-                *mean += WEIGHT * ((nanos as f32 / len).min(OUTLIER * *mean) - *mean);
+                follow(mean, nanos as f32 / len);
             }
         }
     }
 
     /// Whether the values have changed, so that new samples are due.
     pub(crate) fn has_decayed(&self) -> bool {
-        let most = (self.sampled * DECAY).max(self.sampled + DECAY_LEAST);
-        matches!(self.state, State::Ready(_)) && self.seen >= SEEN_MIN && self.ratio > most
+        self.seen >= SEEN_MIN && self.ratio > self.sampled * DECAY
     }
 }
 
@@ -190,30 +175,26 @@ mod tests {
 
     #[test]
     fn documents_get_a_dictionary_and_noise_gets_none() {
-        let shown = train(0, &documents(0), 10 << 20, 100 << 20);
+        let shown = train(0, &documents(0), 100 << 20);
         assert!(shown.dictionary.is_some() && shown.ratio < 0.5, "{shown:?}");
-        for (bytes, most) in [(10 << 20, 10 << 10), (40 << 10, 100 << 20)] {
-            let shown = train(0, &documents(0), bytes, most);
-            assert!(shown.dictionary.is_none(), "a small tenant pays for none");
-        }
+        let shown = train(0, &documents(0), 10 << 10);
+        assert!(shown.dictionary.is_none(), "a small tenant pays for none");
         let mut prng = Prng::new(1);
         let noise = |_| (0..200).map(|_| prng.below(256) as u8).collect();
-        let shown = train(1, &(0..SAMPLES).map(noise).collect::<Vec<_>>(), 10 << 20, 100 << 20);
+        let shown = train(1, &(0..SAMPLES).map(noise).collect::<Vec<_>>(), 100 << 20);
         assert!(shown.dictionary.is_none() && shown.ratio > RATIO_MAX, "{shown:?}");
     }
 
     #[test]
     fn a_decayed_ratio_asks_for_new_samples() {
         let mut octave = Octave::default();
-        octave.learn(0.3, 1, 0, 100);
+        octave.learn(0.3, 1, 0);
         (0..1_000).for_each(|_| octave.saw(1_000, 310, [0, 0]));
         assert!(!octave.has_decayed() && octave.state == State::Ready(1));
         (0..1_000).for_each(|_| octave.saw(1_000, 600, [2_000, 1_000]));
         assert!(octave.has_decayed());
         assert!((octave.compress - 2.0).abs() < 0.1 && (octave.decompress - 1.0).abs() < 0.1);
-        octave.learn(0.9, 0, 77, 100);
-        assert_eq!((octave.state, octave.again), (State::Dense, 177));
-        octave.learn(0.9, 0, 177, 100);
-        assert_eq!(octave.again, 377, "twice as many writes later");
+        octave.learn(0.9, 0, 77);
+        assert_eq!(octave.state, State::Dense(77));
     }
 }

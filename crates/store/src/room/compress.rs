@@ -12,7 +12,6 @@
 
 use crate::Now;
 use crate::bytes::freed::Freed;
-use crate::bytes::stats::Counters;
 use crate::compression::decision::Facts;
 use crate::compression::form::plain_len;
 use crate::contents::contents::Contents;
@@ -23,7 +22,6 @@ use crate::items::trees::trees::has_tree;
 use crate::room::compression_state::Position;
 use crate::room::room::Room;
 use crate::sync::shim::lock;
-use crate::tenant::tenant::TenantShard;
 use crate::victims::budget::{Around, RoomRequest};
 use base::TenantId;
 use std::ops::Range;
@@ -290,7 +288,7 @@ fn lot(
         price,
         saved: 0,
         reads: 0.0,
-        writes_per_read: overwrites(tenant) as f64 / reads as f64,
+        writes_per_read: tenant.counters.sets as f64 / reads as f64,
         compress_us: 0.0,
         decompress_us: 0.0,
         items: tenant.table.len(),
@@ -326,12 +324,6 @@ fn lot(
         }
     }
     lot
-}
-
-/// Writes of items that were there. The others made an item: one that is there, or that has left.
-fn overwrites(tenant: &TenantShard) -> u64 {
-    let Counters { sets, evicted, expired, deletes, not_admitted, .. } = tenant.counters;
-    sets.saturating_sub(evicted + expired + deletes + not_admitted + tenant.table.len() as u64)
 }
 
 /// The place of an item of a lot, if it is still as it was when it was copied.

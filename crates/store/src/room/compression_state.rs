@@ -11,14 +11,6 @@ use std::sync::{Arc, Weak};
 /// Pages after which the samples are those that there are.
 const SAMPLED_LOTS: usize = 256;
 
-/// A walk that changed fewer items than one in this many of the shard rests longer than the last
-/// one, and another one rests less.
-const FEW: u64 = 32;
-/// The shortest rest is one access for each of this many items, and the longest one this many
-/// accesses for each item.
-const REST: u64 = 2;
-const REST_MOST: u64 = 8;
-
 /// The state of compression, beside the shards.
 #[derive(Debug, Default)]
 pub(crate) struct CompressionState {
@@ -42,13 +34,12 @@ pub(crate) struct Worker {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Walk {
     pub(crate) position: Position,
-    /// Items that changed their form in this walk, or became samples.
+    /// Items that changed their form in this walk.
     pub(crate) changed: usize,
-    /// Bytes that compressed items saved in this walk, without those evicted for them.
+    /// Bytes that compressed items saved, without those evicted for them.
     pub(crate) credit: i64,
-    /// The shard's count of accesses before which no walk begins, and the accesses until then.
+    /// The shard's count of accesses before which no walk begins.
     pub(crate) rests_until: u64,
-    pub(crate) rest: u64,
 }
 
 /// The knowledge about a tenant's values.
@@ -62,22 +53,14 @@ pub(crate) struct Known {
     pub(crate) held: Vec<(u16, Weak<()>)>,
 }
 
-/// Values of one tenant that become samples.
+/// Values of one octave that become samples.
 #[derive(Debug)]
 pub(crate) struct Sampling {
     pub(crate) tenant: TenantId,
-    /// Pages looked at.
-    pub(crate) lots: usize,
-    pub(crate) octaves: [Samples; OCTAVES],
-}
-
-/// Samples of one octave.
-#[derive(Debug, Default)]
-pub(crate) struct Samples {
+    pub(crate) octave: usize,
     pub(crate) values: Vec<Vec<u8>>,
     pub(crate) bytes: usize,
-    /// Bytes of all values that could be samples.
-    pub(crate) seen: u64,
+    pub(crate) lots: usize,
 }
 
 /// The next page of a walk through the pages of a shard.
@@ -88,52 +71,9 @@ pub(crate) struct Position {
     pub(crate) page: usize,
 }
 
-impl Walk {
-    /// Ends the walk through a shard with this many items and accesses: the next one begins at
-    /// once or, the longer the fewer items change, some accesses later.
-    pub(crate) fn end(&mut self, items: u64, tick: u64) {
-        let is_few = (self.changed as u64) < items / FEW + 1;
-        let rest = if is_few { self.rest * 2 } else { self.rest / 2 };
-        let least = items / REST + 1;
-        let rest = if is_few { rest.clamp(least, items * REST_MOST + 1) } else { rest };
-        let rest = if rest < least { 0 } else { rest };
-        *self = Self { rests_until: tick + rest, rest, ..Self::default() };
-    }
-}
-
 impl Sampling {
-    /// No samples of a tenant.
-    pub(crate) fn of(tenant: TenantId) -> Self {
-        Self { tenant, lots: 0, octaves: Default::default() }
-    }
-
-    /// Whether the samples are those that there are.
-    pub(crate) const fn is_over(&self) -> bool {
-        self.lots >= SAMPLED_LOTS
-    }
-}
-
-impl Samples {
-    /// Whether there are enough samples, if they may take `most` bytes.
-    pub(crate) fn are_enough(&self, most: usize) -> bool {
-        self.values.len() >= SAMPLES || self.bytes >= most.min(SAMPLES_BYTES)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_walk_rests_the_longer_the_less_it_finds() {
-        let mut walk = Walk::default();
-        let mut rests = vec![];
-        for changed in [500, 0, 0, 0, 0, 0, 0, 500, 500, 500, 500, 500, 500] {
-            walk.changed = changed;
-            walk.end(1_000, 7);
-            rests.push(walk.rests_until - 7);
-        }
-        assert_eq!(rests[..7], [0, 501, 1_002, 2_004, 4_008, 8_001, 8_001]);
-        assert_eq!(rests[7..], [4_000, 2_000, 1_000, 0, 0, 0]);
+    /// Whether there are enough samples.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.values.len() >= SAMPLES || self.bytes >= SAMPLES_BYTES || self.lots >= SAMPLED_LOTS
     }
 }

@@ -10,9 +10,9 @@ use crate::bytes::config::{Compression, CompressionSettings};
 use crate::compression::codec::{compress, decompress};
 use crate::compression::decision::Facts;
 use crate::compression::dictionary::{Dictionaries, Dictionary};
-use crate::compression::octaves::{OCTAVES, Octave, PART, State, octave, train};
+use crate::compression::octaves::{Octave, PART, SAMPLES_MIN, State, octave, train};
 use crate::room::compress::{Judge, Lot, Offer, Picked, Shrunk};
-use crate::room::compression_state::{Known, Samples, Sampling, Walk, Worker};
+use crate::room::compression_state::{Known, Position, Sampling, Walk, Worker};
 use crate::sync::shim::lock;
 use crate::tenant::tenant::TenantShard;
 use crate::{Now, Store};
@@ -28,8 +28,10 @@ const HEADROOM_MOST: u64 = 16;
 
 /// Most pages that a call looks at, if its clock stands still.
 const LOTS_MAX: usize = 256;
-/// The samples of an octave take at most this part of the tenant's memory.
-const SAMPLED_PART: u64 = 128;
+/// A walk that compressed fewer items than one in this many of the shard rests.
+const FEW: usize = 100;
+/// A resting shard waits for one access for each of this many of its items.
+const REST: u64 = 2;
 /// Most values of one page that become samples, so that samples come from many pages.
 const SAMPLES_OF_LOT: usize = 24;
 /// An item must become shorter by one part in this many of its charge.
@@ -71,26 +73,29 @@ impl Judge for LotJudge<'_> {
         }
         match octave.state {
             State::Ready(_) => Some(facts),
-            State::Dense => None,
+            State::Dense(_) => None,
             State::Unknown => {
-                let sampling = self.sampling.get_or_insert_with(|| Sampling::of(offer.tenant));
-                if sampling.tenant != offer.tenant {
-                    return None;
-                }
-                sampling.octaves[at].seen += offer.len as u64;
-                self.sampled += 1;
-                (self.sampled <= SAMPLES_OF_LOT).then_some(facts)
+                let (tenant, octave) = (offer.tenant, at);
+                let sampling = self.sampling.get_or_insert_with(|| Sampling {
+                    tenant,
+                    octave,
+                    values: vec![],
+                    bytes: 0,
+                    lots: 0,
+                });
+                let is_it = sampling.tenant == tenant && sampling.octave == octave;
+                self.sampled += usize::from(is_it);
+                (is_it && self.sampled <= SAMPLES_OF_LOT).then_some(facts)
             }
         }
     }
 }
 
-/// Forgets what is known of octaves without a dictionary, for tenants that have made many writes
-/// since.
+/// Forgets which octaves were dense, for tenants that have made many writes since.
 fn try_again(known: &mut [Known], writes: impl Iterator<Item = u64>) {
     for (known, writes) in known.iter_mut().zip(writes) {
         for octave in &mut known.octaves {
-            if matches!(octave.state, State::Dense | State::Ready(0)) && writes >= octave.again {
+            if matches!(octave.state, State::Dense(until) if writes >= until) {
                 octave.state = State::Unknown;
             }
         }
@@ -176,7 +181,11 @@ impl Store {
             let lot = room.next_lot(contents, &mut walk.position, now, &mut judge);
             if lot.is_none() {
                 let items: usize = contents.tenants.iter().map(|of| of.table.len()).sum();
-                walk.end(items as u64, contents.clock.tick);
+                let is_few = walk.changed < items / FEW + 1;
+                let rests = if is_few { items as u64 / REST } else { 0 };
+                let rests_until = contents.clock.tick + rests;
+                let credit = walk.credit.min(0);
+                *walk = Walk { position: Position::default(), changed: 0, credit, rests_until };
                 let sets = |of: &TenantShard| of.counters.sets * self.shards.len() as u64;
                 try_again(known, contents.tenants.iter().map(sets));
             }
@@ -188,7 +197,6 @@ impl Store {
             let mut shard = self.shards[at].write_drained();
             let (contents, room) = shard.parts();
             let Walk { changed, credit, .. } = &mut worker.walks[at];
-            *changed += shrunk.iter().filter(|one| matches!(one, Shrunk::Sample)).count();
             *changed += room.put_lot(contents, &self.around(), &lot, &shrunk, credit, now);
         }
         self.end_sampling(worker, now);
@@ -208,9 +216,8 @@ impl Store {
             let Some(at) = octave(value.len()) else { return Shrunk::Not };
             let State::Ready(number) = known.octaves[at].state else {
                 if let Some(sampling) = sampling {
-                    let samples = &mut sampling.octaves[at];
-                    samples.bytes += value.len();
-                    samples.values.push(value.to_vec());
+                    sampling.bytes += value.len();
+                    sampling.values.push(value.to_vec());
                 }
                 return Shrunk::Sample;
             };
@@ -250,47 +257,23 @@ impl Store {
         shrunk
     }
 
-    /// Trains for the octaves that have enough samples, or all that a walk found.
+    /// Trains when there are enough samples.
     fn end_sampling(&self, worker: &mut Worker, now: Now) {
-        let Some(mut sampling) = worker.sampling.take() else { return };
-        let used = self.tenant_stats(sampling.tenant).used.0;
-        let most = (used / SAMPLED_PART) as usize;
-        let is_over = sampling.is_over();
-        for octave in 0..OCTAVES {
-            let samples = &mut sampling.octaves[octave];
-            if is_over && !samples.values.is_empty() || samples.are_enough(most) {
-                let samples = std::mem::take(samples);
-                self.train(worker, (sampling.tenant, octave), &samples, sampling.lots, now);
-            }
-        }
-        worker.sampling = (!is_over).then_some(sampling);
-    }
-
-    /// Learns from samples of this many pages what compression gains in an octave, unless a
-    /// dictionary came with restored items meanwhile.
-    fn train(
-        &self,
-        worker: &mut Worker,
-        (tenant, octave): (TenantId, usize),
-        samples: &Samples,
-        lots: usize,
-        now: Now,
-    ) {
-        let state = worker.tenants[usize::from(tenant)].octaves[octave].state;
-        if matches!(state, State::Ready(number) if number > 0) {
+        let Some(done) = worker.sampling.take_if(|sampling| sampling.is_complete()) else { return };
+        let known = &worker.tenants[usize::from(done.tenant)];
+        if done.values.len() < SAMPLES_MIN || known.octaves[done.octave].state != State::Unknown {
             return;
         }
-        let stats = self.tenant_stats(tenant);
-        let held = worker.tenants[usize::from(tenant)].dictionaries.bytes();
+        let stats = self.tenant_stats(done.tenant);
+        let held = worker.tenants[usize::from(done.tenant)].dictionaries.bytes();
         let most = (stats.used.0 / PART).saturating_sub(held);
-        let pages = (stats.used.0 / self.budget.page()).max(1);
-        let bytes = samples.seen * pages / (lots as u64).clamp(1, pages);
-        let sampled = train(octave, &samples.values, bytes, most);
+        let sampled = train(done.octave, &done.values, most);
         let number = sampled
             .dictionary
-            .and_then(|dictionary| self.add_dictionary(worker, tenant, dictionary, now));
-        let known = &mut worker.tenants[usize::from(tenant)].octaves[octave];
-        known.learn(sampled.ratio, number.unwrap_or(0), stats.counters.sets, stats.len.items);
+            .and_then(|dictionary| self.add_dictionary(worker, done.tenant, dictionary, now));
+        let known = &mut worker.tenants[usize::from(done.tenant)];
+        let again = stats.counters.sets + stats.len.items;
+        known.octaves[done.octave].learn(sampled.ratio, number.unwrap_or(0), again);
     }
 
     /// Gives a tenant one more dictionary. Its memory is charged.

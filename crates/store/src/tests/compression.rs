@@ -131,8 +131,8 @@ fn a_high_weight_of_processor_time_compresses_less() {
         misses(&store, 12_000, document);
         store.compression_stats(0).items
     };
-    let [cheap, dear] = [0.0, 1e9].map(items);
-    assert!(cheap > 0 && dear == 0, "{cheap} and {dear}");
+    let [cheap, dear, too_dear] = [0.0, 1_000.0, 1e9].map(items);
+    assert!(cheap > dear && dear > too_dear && too_dear == 0, "{cheap} {dear} {too_dear}");
 }
 
 /// Every kind of write and read, while walks compress with no regard to cost.
