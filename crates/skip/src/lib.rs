@@ -14,6 +14,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Environment variable that makes every missing need fail its test.
 pub const STRICT: &str = "MISSING_FAILS";
@@ -50,6 +51,27 @@ pub fn skip(need: &str, remedy: &str) {
     if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
         println!("it is not listed: {error}");
     }
+}
+
+/// The path of a browser that Playwright drives, if Python has Playwright and these modules. If one
+/// of them is missing, the calling thread's test is skipped, and the path is `None`.
+///
+/// # Panics
+/// Panics as [`skip`] does.
+pub fn browser(modules: &[&str]) -> Option<&'static str> {
+    let modules = [&["playwright"], modules].concat();
+    let code = format!("import {}", modules.join(", "));
+    let out = Command::new("python3").args(["-c", &code]).output();
+    if !out.is_ok_and(|out| out.status.success()) {
+        skip("playwright", &format!("pip install {}", modules.join(" ")));
+        return None;
+    }
+    let browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+    let found = browsers.into_iter().find(|path| Path::new(path).exists());
+    if found.is_none() {
+        skip("chromium", "apt-get install chromium");
+    }
+    found
 }
 
 fn may_miss(need: &str, strict: &str, allowed: &str) -> bool {

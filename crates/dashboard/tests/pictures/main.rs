@@ -52,27 +52,12 @@ impl Source for Shown {
     }
 }
 
-/// The path of a browser that Playwright drives; `None` if one of them is missing.
-fn browser() -> Option<&'static str> {
-    let out = Command::new("python3").args(["-c", "import playwright"]).output();
-    if !out.is_ok_and(|out| out.status.success()) {
-        skip::skip("playwright", "pip install playwright");
-        return None;
-    }
-    let browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-    let found = browsers.into_iter().find(|path| Path::new(path).exists());
-    if found.is_none() {
-        skip::skip("chromium", "apt-get install chromium");
-    }
-    found
-}
-
 /// Every page of every scene fits its window, and the book has a picture of a month.
 /// `LARDER_WRITE=1` takes that picture anew.
 #[test]
 fn pages_fit_their_windows() {
     const BYTES_MAX: usize = 160_000;
-    let Some(browser) = browser() else { return };
+    let Some(browser) = skip::browser(&[]) else { return };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let book = root.join("../../docs/book");
     let is_written = env::var_os("LARDER_WRITE").is_some();

@@ -129,23 +129,6 @@ fn pages_are_behind_the_rules_of_metrics() {
     }
 }
 
-/// The path of a browser that Playwright drives; `None` if one of them is missing.
-fn browser() -> Option<&'static str> {
-    let python = |code: &str| {
-        Command::new("python3").args(["-c", code]).output().is_ok_and(|out| out.status.success())
-    };
-    if !python("import playwright, redis") {
-        skip::skip("playwright", "pip install playwright redis");
-        return None;
-    }
-    let browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-    let found = browsers.into_iter().find(|path| Path::new(path).exists());
-    if found.is_none() {
-        skip::skip("chromium", "apt-get install chromium");
-    }
-    found
-}
-
 /// Runs a script of `tests/clients` with the ports of a server and a browser.
 fn drive(script: &str, server: &Server, browser: &str, more: &[&Path]) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
@@ -167,7 +150,7 @@ fn the_book_has_pictures_of_all_pages() {
     const BYTES_MAX: usize = 160_000;
     let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book");
     if std::env::var_os("LARDER_WRITE").is_some() {
-        let Some(browser) = browser() else { return };
+        let Some(browser) = skip::browser(&["redis"]) else { return };
         let tenants = ["web", "jobs", "search"]
             .map(|name| format!("--tenant '{name} match prefix {name}:'"))
             .join(" ");
@@ -184,7 +167,7 @@ fn the_book_has_pictures_of_all_pages() {
 
 #[test]
 fn a_browser_shows_what_the_report_says() {
-    let Some(browser) = browser() else { return };
+    let Some(browser) = skip::browser(&["redis"]) else { return };
     let lines: Vec<_> =
         (0..200).map(|at| format!("--tenant 't{at} match prefix t{at}:'")).collect();
     let server = serve(&format!("--maxmemory 100mb {}", lines.join(" ")));

@@ -1,7 +1,7 @@
 //! Compressed items leave a store and come back as they are, with their dictionaries.
 
 use super::compression::{document, misses, store};
-use super::{at, audit, key};
+use super::{at, audit, key, saved};
 use crate::compression::dictionary::Dictionary;
 use crate::compression::octaves::octave;
 use crate::{
@@ -39,20 +39,6 @@ fn leave(store: &Store) -> Vec<Outside> {
     all
 }
 
-fn saved(value: &[u8], is_compressed: bool) -> Saved<'_> {
-    Saved {
-        value,
-        is_compressed,
-        kind: 0,
-        expires: None,
-        idle: 0,
-        in_use: 0,
-        hits: 0,
-        penalty_class: 0,
-        beside: 0,
-    }
-}
-
 /// Restores items. Returns the dictionaries, still held.
 fn come_back(
     from: &Store,
@@ -73,7 +59,8 @@ fn come_back(
             }
         };
         let value = back.as_ref().unwrap_or(&item.value);
-        let done = to.restore(&key(to, 0, &item.key), &saved(value, back.is_some()), at(0));
+        let saved = Saved { is_compressed: back.is_some(), ..saved(value) };
+        let done = to.restore(&key(to, 0, &item.key), &saved, at(0));
         assert_eq!(done, Ok(true));
     }
     held

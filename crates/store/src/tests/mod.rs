@@ -26,7 +26,7 @@ use crate::items::table::item_table::END;
 use crate::learning::watching::Watching;
 use crate::sync::shim::lock;
 use crate::tenant::tenant::TenantShard;
-use crate::{Config, Key, Now, Store};
+use crate::{Config, Key, Now, Saved, Store};
 use base::{Bytes, Micros, TenantId};
 use std::collections::HashMap;
 
@@ -37,6 +37,21 @@ fn at(ms: u64) -> Now {
 
 fn key<'a>(store: &Store, tenant: TenantId, bytes: &'a [u8]) -> Key<'a> {
     store.key(tenant, 0, bytes)
+}
+
+/// A plain item without a past, as a file has it.
+fn saved(value: &[u8]) -> Saved<'_> {
+    Saved {
+        value,
+        is_compressed: false,
+        kind: 0,
+        expires: None,
+        idle: 0,
+        in_use: 0,
+        hits: 0,
+        penalty_class: 0,
+        beside: 0,
+    }
 }
 
 fn limited(maxmemory: u64, shards: usize) -> Store {

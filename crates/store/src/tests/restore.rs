@@ -1,23 +1,9 @@
 //! Items of an earlier run come back, unless they are outdated.
 
-use super::{at, audit, key, limited};
+use super::{at, audit, key, limited, saved};
 use crate::{Change, Config, Saved, Scope, Store};
 use base::{Bytes, Micros, Prng};
 use std::collections::{HashMap, HashSet};
-
-fn saved(value: &[u8]) -> Saved<'_> {
-    Saved {
-        value,
-        is_compressed: false,
-        kind: 0,
-        expires: None,
-        idle: 0,
-        in_use: 0,
-        hits: 0,
-        penalty_class: 0,
-        beside: 0,
-    }
-}
 
 fn value(store: &Store, name: &[u8]) -> Option<Vec<u8>> {
     store.peek(&key(store, 0, name), at(0), |item| item.value.to_vec())
