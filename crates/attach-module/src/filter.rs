@@ -187,8 +187,7 @@ impl Eye {
         let client = || command.client().unwrap_or_default();
         let is_one = verb.places(count).nth(1).is_none();
         if self.keys.is_on() && !is_one {
-            let hash = |place| hash_of(command.bytes(place));
-            self.keys.see_all(verb.places(count).map(hash), verb.deed, client);
+            self.keys.begin_several();
         }
         for place in verb.places(count) {
             let name = command.word(place);
@@ -199,6 +198,8 @@ impl Eye {
             let fetched = if self.keys.is_on() {
                 if is_one {
                     self.keys.see(hash, verb.deed, client);
+                } else {
+                    self.keys.see_one_of_several(hash, verb.deed, client);
                 }
                 self.end_fetch(verb, place, hash, name, command, sight)
             } else {

@@ -118,30 +118,25 @@ impl SeenKeys {
         }
     }
 
-    /// Notes requests of a command to several keys, before its execution.
-    pub(crate) fn see_all(
-        &self,
-        hashes: impl Iterator<Item = u64>,
-        deed: Deed,
-        client: impl FnOnce() -> u64,
-    ) {
+    /// Ends the commands before one with several keys.
+    pub(crate) fn begin_several(&self) {
         self.catch_up();
         self.settle();
+    }
+
+    /// Notes a request of a command with several keys, before its execution.
+    pub(crate) fn see_one_of_several(&self, hash: u64, deed: Deed, client: impl FnOnce() -> u64) {
         let mut table = self.table.borrow_mut();
         let Some(table) = table.as_mut() else {
-            self.tick.set(self.tick.get() + hashes.count() as u64);
+            self.tick.set(self.tick.get() + 1);
             return;
         };
-        let mut waiting = self.waiting.borrow_mut();
-        let client = client();
-        for hash in hashes {
-            table.pass();
-            self.wrote.set(self.wrote.get() || matches!(deed, Deed::Write(_) | Deed::Change));
-            if deed != Deed::Remove && !note(table, hash, deed == Deed::Read) {
-                waiting.push((hash, client));
-            }
+        table.pass();
+        self.wrote.set(self.wrote.get() || matches!(deed, Deed::Write(_) | Deed::Change));
+        if deed != Deed::Remove && !note(table, hash, deed == Deed::Read) {
+            self.waiting.borrow_mut().push((hash, client()));
+            self.waits.set(true);
         }
-        self.waits.set(!waiting.is_empty());
     }
 
     /// Tells the table of all requests. The last one may not be executed yet: without an entry its

@@ -25,7 +25,7 @@ pub(crate) const OVERHEAD: u64 = 72;
 /// Bytes of data from which on the factor of sizes is measured rather than assumed to be 1: where
 /// keys hold less, buffers of clients decide what the server has in use, and a burst of requests
 /// would look like large keys.
-const MEASURED: f64 = (4 << 20) as f64;
+const DATA_KNOWN: f64 = (4 << 20) as f64;
 
 /// A tenant with a smaller share of the keys is drawn from its ring, for random keys of the server
 /// rarely belong to it.
@@ -273,7 +273,7 @@ impl Tenants {
     pub(crate) fn weigh(&mut self, data: u64) {
         let plain: f64 =
             (0..self.all.len()).map(|at| self.mean(at) * self.all[at].items as f64).sum();
-        self.scale = ((data as f64 + MEASURED) / (plain + MEASURED)).clamp(0.25, 8.0);
+        self.scale = ((data as f64 + DATA_KNOWN) / (plain + DATA_KNOWN)).clamp(0.25, 8.0);
     }
 
     /// Notes the size of a key that was drawn at random.

@@ -106,8 +106,8 @@ pub fn memory_to(report: &Report) -> Option<f64> {
         known += shrinks.map_or(0, |shrinks| shrinks.values);
         tenant.used as f64 * shrinks.map_or(1.0, |shrinks| shrinks.memory_to)
     });
-    let (with, used) = (with.sum::<f64>(), report.tenants.iter().map(|tenant| tenant.used).sum());
-    let used: u64 = used;
+    let with: f64 = with.sum();
+    let used: u64 = report.tenants.iter().map(|tenant| tenant.used).sum();
     (known >= SAMPLES_MIN && with > 0.0).then(|| with / used as f64)
 }
 

@@ -107,3 +107,19 @@ fn price(report: &Report, tenant: &Tenant, bytes: u64) -> String {
     };
     format!("`min {floor}mb` in its tenant line gives it that much: {others}.")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::tests::healthy;
+
+    /// A tenant has 50 of 60 MiB and wants 80: the data then take 90 MiB, and `maxmemory` is 96.
+    #[test]
+    fn more_than_all_have_takes_two_settings() {
+        let mut report = healthy();
+        (report.server.divided, report.server.maxmemory) = (60 << 20, 64 << 20);
+        report.tenants[0].used = 50 << 20;
+        let says = price(&report, &report.tenants[0], 80 << 20);
+        assert!(says.contains("CONFIG SET maxmemory 96mb, and `min 80mb`"), "{says}");
+    }
+}

@@ -63,7 +63,7 @@ pub(crate) const OVERFLOW: &str = "ERR the reply is above client-output-buffer-l
 pub(crate) const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
 
 pub(crate) fn wrong_number(name: &str) -> Failure {
-    // The family is not in the manuals that clients' users know.
+    // No manual of another server has this family.
     let help = if name.starts_with("larder|") { ": LARDER HELP shows its arguments" } else { "" };
     Failure::err(&format!("wrong number of arguments for '{name}' command{help}"))
 }
