@@ -5,8 +5,8 @@
 //! No command is timed here. The server times the first batches of each second, so a busy machine,
 //! which serves fewer requests a second, would count more instructions.
 //! The count depends on the build of the binary. The budget holds for the build that `.ci/run`
-//! tests, with the compiler [`COMPILER`]; with another compiler the test is skipped. It holds for the
-//! recipe `static`; `LARDER_SPEED_RECIPE` counts under another one.
+//! tests, with the compiler [`COMPILER`]; with another compiler the test is skipped. It holds for
+//! the recipe `static`; `LARDER_SPEED_RECIPE` counts under another one.
 
 use super::client::Client;
 use super::process::{free_port, larder};
