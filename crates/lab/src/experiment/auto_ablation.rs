@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const WHOLE: &str = "whole";
 
-const PARTS: [(&str, &str); 17] = [
+const PARTS: [(&str, &str); 18] = [
     (WHOLE, "gittins"),
     ("only residents watched", "gittins:watch=0"),
     ("2 % of the keys watched", "gittins:watch=0.02"),
@@ -36,6 +36,7 @@ const PARTS: [(&str, &str); 17] = [
     ("no profile", "gittins:profile=0"),
     ("one rate", "gittins:fast=0"),
     ("no recency at the start", "gittins:recency=0"),
+    ("all items age alike", "gittins:steady=0"),
 ];
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {

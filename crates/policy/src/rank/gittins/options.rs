@@ -21,6 +21,8 @@ pub struct LearnerOptions {
     pub fast: bool,
     /// Whether young items get a bonus while nothing is known.
     pub recency: bool,
+    /// Whether items that were hit at least twice age slowly.
+    pub steady: bool,
 }
 
 /// Bytes that a tenant takes in full detail, and without the fast rate.
@@ -51,6 +53,14 @@ impl LearnerOptions {
 
 impl Default for LearnerOptions {
     fn default() -> Self {
-        Self { tail: true, stops: true, parts: true, profile: true, fast: true, recency: true }
+        Self {
+            tail: true,
+            stops: true,
+            parts: true,
+            profile: true,
+            fast: true,
+            recency: true,
+            steady: true,
+        }
     }
 }

@@ -124,6 +124,7 @@ impl Gittins {
             profile: is("profile"),
             fast: is("fast"),
             recency: is("recency"),
+            steady: is("steady"),
         };
         Self {
             table: IndexTable::default(),

@@ -7,7 +7,7 @@
 //! `newest` and `memory` are the numbers of newest candidates and, by residents, of remembered
 //! keys. `compete=0` lets every newcomer in. `parts=0` has one class an octave. With `profile=0`
 //! octaves learn only from their neighbours. `fast=0` has only the slow rate of forgetting.
-//! `recency=0` adds nothing to the indices at the start.
+//! `recency=0` adds nothing to the indices at the start. With `steady=0` all items age alike.
 
 use super::live::LiveRank;
 use super::simulated::Gittins;
@@ -32,6 +32,7 @@ pub const SPEC: Spec = Spec {
         Param::switch("profile", 1),
         Param::switch("fast", 1),
         Param::switch("recency", 1),
+        Param::switch("steady", 1),
     ],
     build: |params| Box::new(Gittins::new(params)),
     live: Some(|params| {
