@@ -97,11 +97,16 @@ pub(crate) fn note_write(lessons: Option<Lessons>, stamps: &mut Stamps, tick: u6
     }
 }
 
+/// Hits from which on an item gets its class at every fourth hit only: one more changes the mean
+/// interval little, and a class spans two octaves.
+const MANY: u8 = 4;
+
 /// Sets the class of an item after a use at this age; `items` is the number of items.
 #[inline]
 pub(crate) fn classify(lessons: Option<Lessons>, stamps: &mut Stamps, age: u32, items: usize) {
     match lessons {
         None => {}
+        Some(Lessons::Watched) if stamps.hits > MANY && !stamps.hits.is_multiple_of(MANY) => {}
         Some(Lessons::Lifetimes) => stamps.set_hit_class(hit_class(age, items)),
         Some(Lessons::Watched) => stamps.set_hit_class(match stamps.interval_octave() {
             None => 0,

@@ -40,7 +40,7 @@ const BYTES_OF_A_KEY: u64 = 32;
 /// Number of keys that may be watched in any case, because fewer give too little to learn from.
 const WATCHED_MIN: u64 = 4_000;
 /// Watched requests per second above which fewer keys are watched.
-const PACE_MAX: f64 = 10_000.0;
+const PACE_MAX: f64 = 6_000.0;
 /// Least time between two looks, for each tenant with a table.
 pub(crate) const LOOKS_APART: Micros = Micros::from_millis(50);
 /// Memory for tables and counts: at least this much, or this part of the limit.
