@@ -102,6 +102,36 @@ fn tail_words(rest: &[u8]) -> (u64, u64) {
     }
 }
 
+/// The hash under seed 0 of a text of 1 to 24 bytes that ends with the last of three words. It is
+/// that of [`bytes`], for a text that is still in registers: a processor waits when it reads words
+/// from memory that were just written in other words.
+#[inline]
+pub fn last_bytes(words: [u64; 3], len: usize) -> u64 {
+    let start = 24 - len;
+    let all = [words[0], words[1], words[2], 0];
+    let word_at = |at: usize| {
+        let pair = u128::from(all[at / 8 % 4]) | u128::from(all[(at / 8 + 1) % 4]) << 64;
+        (pair >> (8 * (at % 8))) as u64
+    };
+    let mut state = A;
+    let mut rest = len;
+    if len > 16 {
+        state = fold(word_at(start) ^ state ^ B, word_at(start + 8) ^ C);
+        rest -= 16;
+    }
+    let last = words[2];
+    let (low, high) = match rest {
+        8.. => (word_at(24 - rest), last),
+        4..8 => (last >> (8 * (8 - rest)) & 0xffff_ffff, last >> 32),
+        _ => {
+            let text = last >> (8 * (8 - rest)) % 64;
+            let middle = text >> (8 * (rest / 2)) & 0xff;
+            ((text & 0xff) << 16 | middle << 8 | last >> 56, 0)
+        }
+    };
+    mix(fold(low ^ state ^ B, high ^ A) ^ (len as u64).wrapping_mul(C))
+}
+
 /// Mixes a number: every bit of the result depends on every bit of `x`, and no two numbers give
 /// the same result (the finaliser of SplitMix64).
 #[inline]
@@ -116,6 +146,18 @@ pub const fn mix(x: u64) -> u64 {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn the_last_bytes_of_words_have_the_hash_of_the_text() {
+        let mut text = [0u8; 24];
+        for (at, byte) in text.iter_mut().enumerate() {
+            *byte = mix(at as u64) as u8;
+        }
+        let words = [0, 8, 16].map(|at| word(&text[at..at + 8]));
+        for len in 1..=24 {
+            assert_eq!(last_bytes(words, len), bytes(0, &text[24 - len..]), "{len}");
+        }
+    }
 
     /// All users of the hash rely on each of its bits being fair, whatever the keys look like.
     #[test]

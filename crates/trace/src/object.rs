@@ -1,6 +1,6 @@
 //! Objects that are numbers, for formats without other keys.
 
-use base::{Access, Tick};
+use base::{Access, Tick, hash};
 
 /// The decimal text of an object's number.
 #[derive(Clone, Copy, Debug)]
@@ -30,25 +30,69 @@ const fn eight(number: u64) -> u64 {
 }
 
 impl Number {
-    /// Writes `object` and returns its text.
+    /// Writes `object`, and returns the hash and the length of its text.
     #[inline]
+    pub(crate) fn hash(&mut self, object: u64) -> (u64, u32) {
+        let words = self.put(object);
+        let len = self.digits.len() - self.start;
+        (hash::last_bytes(words, len), len as u32)
+    }
+
+    /// Writes `object` and returns its text.
     pub(crate) fn write(&mut self, object: u64) -> &[u8] {
+        self.put(object);
+        self.text()
+    }
+
+    /// Writes `object`, and returns the words whose last bytes are its text.
+    #[inline]
+    fn put(&mut self, object: u64) -> [u64; 3] {
         let high = object / EIGHT_DIGITS;
         let parts = [high / EIGHT_DIGITS, high % EIGHT_DIGITS, object % EIGHT_DIGITS].map(eight);
-        for (text, part) in self.digits.as_chunks_mut::<8>().0.iter_mut().zip(parts) {
-            *text = (part | u64::from_le_bytes([b'0'; 8])).to_le_bytes();
+        let words = parts.map(|part| part | u64::from_le_bytes([b'0'; 8]));
+        for (text, word) in self.digits.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *text = word.to_le_bytes();
         }
         let first = parts[..2].iter().position(|&part| part > 0).unwrap_or(2);
         // The last digit is shown, even if it is a zero.
         let zeros = (parts[first] | (1 << 56)).trailing_zeros() / 8;
         self.start = 8 * first + zeros as usize;
-        self.text()
+        words
     }
 
     /// The last written text, empty before the first.
     #[inline]
     pub(crate) fn text(&self) -> &[u8] {
         &self.digits[self.start..]
+    }
+}
+
+/// Objects whose hashes are known, in a table by their last bits: 48 KiB, which fit the
+/// processor's second cache.
+const RECENT: usize = 1 << 11;
+
+/// The hashes and the lengths of the texts of recent objects: a request repeats a recent object
+/// more often than not, and its text takes as long as a simulated hit.
+#[derive(Debug)]
+pub(crate) struct RecentHashes(Box<[(u64, u64, u32)]>);
+
+impl Default for RecentHashes {
+    fn default() -> Self {
+        // No place is for the number that it holds here.
+        Self((0..RECENT as u64).map(|at| (!at, 0, 0)).collect())
+    }
+}
+
+impl RecentHashes {
+    /// The hash and the length of the text of `object`.
+    #[inline]
+    pub(crate) fn of(&mut self, object: u64, number: &mut Number) -> (u64, u32) {
+        let known = &mut self.0[object as usize % RECENT];
+        if known.0 != object {
+            let (hash, len) = number.hash(object);
+            *known = (object, hash, len);
+        }
+        (known.1, known.2)
     }
 }
 
@@ -85,13 +129,18 @@ mod tests {
 
     #[test]
     fn numbers_are_written_in_decimal() {
-        let mut number = Number::default();
+        let (mut number, mut recent) = (Number::default(), RecentHashes::default());
         assert_eq!(number.text(), b"");
         let powers = (0..20).map(|power| 10u64.pow(power));
         let near = powers.flat_map(|power| [power - 1, power, power + 1, power.wrapping_mul(7)]);
         for object in near.chain([u64::MAX]) {
             assert_eq!(number.write(object), object.to_string().as_bytes());
-            assert_eq!(number.text(), object.to_string().as_bytes());
+            let text = object.to_string();
+            assert_eq!(number.hash(object), (hash::bytes(0, text.as_bytes()), text.len() as u32));
+            assert_eq!(number.text(), text.as_bytes());
+            for _ in 0..2 {
+                assert_eq!(recent.of(object, &mut number), number.hash(object));
+            }
         }
     }
 }

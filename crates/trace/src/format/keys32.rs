@@ -9,7 +9,7 @@ use crate::object::Number;
 use crate::records::Records;
 use crate::text::MADE_GAP_US;
 use crate::{Charge, Error, ReadOptions, Source};
-use base::{Access, Micros, hash};
+use base::{Access, Micros};
 use std::io::BufRead;
 
 /// The registry entry.
@@ -48,14 +48,13 @@ impl<const N: usize> Source for KeyList<N> {
         };
         let mut number = [0; 8];
         number[..N].copy_from_slice(&record);
-        let key = self.key.write(u64::from_le_bytes(number));
-        let key_size = key.len() as u32;
+        let (key, key_size) = self.key.hash(u64::from_le_bytes(number));
         Some(Ok(Access {
             time: Micros((self.records.at() - 1).saturating_mul(MADE_GAP_US)),
             key_size,
             size: self.charge.size(key_size, self.size),
             value_size: self.size,
-            ..Access::get(hash::bytes(0, key), 0)
+            ..Access::get(key, 0)
         }))
     }
 

@@ -23,7 +23,7 @@ use crate::tenants::tenant;
 use crate::text::SIZE_MAX;
 use crate::timeline::Timeline;
 use crate::{Charge, Error, Sink, Source, Totals, Unit};
-use base::{Access, Micros, Op, TenantId, hash};
+use base::{Access, Micros, Op, TenantId};
 use std::io::{BufWriter, Write};
 
 /// The registry entry.
@@ -150,12 +150,11 @@ impl Source for Lcs {
         let Some(op) = op(record.op) else {
             return wrong(format!("operation {}: expected 0 to 14", record.op));
         };
-        let key = self.key.write(record.object);
-        let key_size = key.len() as u32;
+        let (key, key_size) = self.key.hash(record.object);
         let ttl = if record.ttl >= NO_TTL { 0 } else { u64::from(record.ttl) };
         Some(Ok(Access {
             time: self.timeline.at(Micros::from_secs(u64::from(record.seconds)).0),
-            key: hash::bytes(0, key),
+            key,
             op,
             tenant: tenant(u64::from(record.tenant)),
             key_size,

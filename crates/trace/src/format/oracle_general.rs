@@ -15,11 +15,11 @@
 //! It writes `next` where the source of the accesses knows it, and -1 elsewhere.
 
 use super::{FormatSpec, Loss};
-use crate::object::{Number, next_field, next_request, number_of};
+use crate::object::{Number, RecentHashes, next_field, next_request, number_of};
 use crate::records::{Fields, Records};
 use crate::timeline::Timeline;
 use crate::{Charge, Error, Sink, Source, Unit};
-use base::{Access, Micros, hash};
+use base::{Access, Micros};
 use std::io::{BufWriter, Write};
 
 /// The registry entry.
@@ -35,6 +35,7 @@ pub const SPEC: FormatSpec = FormatSpec {
             timeline: Timeline::default(),
             charge: options.charge,
             key: Number::default(),
+            recent: RecentHashes::default(),
         }))
     },
     create: Some(|writer, _| {
@@ -60,19 +61,23 @@ struct Oracle {
     timeline: Timeline,
     charge: Charge,
     key: Number,
+    recent: RecentHashes,
 }
 
 impl Oracle {
     #[inline]
-    fn access(&mut self, record: &[u8; 24]) -> Access {
+    fn access(
+        &mut self,
+        record: &[u8; 24],
+        hash: impl FnOnce(&mut Self, u64) -> (u64, u32),
+    ) -> Access {
         let mut fields = Fields(record);
         let (seconds, object) = (fields.u32(), fields.u64());
         let (value_size, next) = (u64::from(fields.u32()), fields.i64());
-        let key = self.key.write(object);
-        let key_size = key.len() as u32;
+        let (key, key_size) = hash(self, object);
         Access {
             time: self.timeline.at(Micros::from_secs(u64::from(seconds)).0),
-            key: hash::bytes(0, key),
+            key,
             key_size,
             value_size,
             size: self.charge.size(key_size, value_size),
@@ -85,7 +90,7 @@ impl Oracle {
 impl Source for Oracle {
     fn next(&mut self) -> Option<Result<Access, Error>> {
         match self.records.take::<24>() {
-            Ok(record) => Some(Ok(self.access(&record?))),
+            Ok(record) => Some(Ok(self.access(&record?, |own, object| own.key.hash(object)))),
             Err(error) => Some(Err(error)),
         }
     }
@@ -93,7 +98,7 @@ impl Source for Oracle {
     fn read(&mut self, block: &mut Vec<Access>, count: usize) -> Result<(), Error> {
         for _ in 0..count {
             let Some(record) = self.records.take::<24>()? else { break };
-            let access = self.access(&record);
+            let access = self.access(&record, |own, object| own.recent.of(object, &mut own.key));
             block.push(access);
         }
         Ok(())

@@ -27,7 +27,7 @@ use crate::ranges::Ranges;
 use crate::records::{Fields, Records};
 use crate::timeline::Timeline;
 use crate::{Charge, Error, Source};
-use base::{Access, Micros, Op, hash};
+use base::{Access, Micros, Op};
 use std::ops::Range;
 
 /// The registry entry.
@@ -154,10 +154,9 @@ impl Vscsi {
             return None;
         };
         let (size, access) = (*size, *access);
-        let key = self.key.write(block * size / SECTOR);
-        let key_size = key.len() as u32;
+        let (key, key_size) = self.key.hash(block * size / SECTOR);
         Some(Access {
-            key: hash::bytes(0, key),
+            key,
             key_size,
             value_size: size,
             size: self.charge.size(key_size, size),
@@ -189,11 +188,10 @@ impl Source for Vscsi {
                 return Some(Err(Error::record(self.records.at(), problem)));
             }
             let Some(op) = op(record.command) else { continue };
-            let key = self.key.write(record.block);
-            let key_size = key.len() as u32;
+            let (key, key_size) = self.key.hash(record.block);
             let access = Access {
                 time: self.timeline.at(record.micros),
-                key: hash::bytes(0, key),
+                key,
                 op,
                 key_size,
                 value_size: record.bytes.into(),
