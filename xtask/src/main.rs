@@ -96,10 +96,13 @@ Usage: cargo x <chore>
            mutated requests for each of the server's parsers, all at once, until each had S seconds
            (1800) of CPU time
   crowd    10 000 idle and 1 000 busy connections (after `ulimit -n 20000`), a value of 512 MB
-  dist [--musl]
+  dist [--musl|--arm64]
            builds the binaries to ship, with separate symbols, manual pages and completions, and
            sends a PING to the server; --musl: static
-           (rustup target add x86_64-unknown-linux-musl, apt-get install musl-tools)
+           (rustup target add x86_64-unknown-linux-musl, apt-get install musl-tools);
+           --arm64: built across, and tried in an emulator (rustup target add
+           aarch64-unknown-linux-gnu, apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+           qemu-user-static)
   deb [try]
            builds the Debian package (cargo install cargo-deb); `try` installs, starts, upgrades and
            purges it in a clean Debian (debootstrap, as root)

@@ -122,11 +122,11 @@ pub fn last_bytes(words: [u64; 3], len: usize) -> u64 {
     let last = words[2];
     let (low, high) = match rest {
         8.. => (word_at(24 - rest), last),
-        4..8 => (last >> (8 * (8 - rest)) & 0xffff_ffff, last >> 32),
+        4..8 => ((last >> (8 * (8 - rest))) & 0xffff_ffff, last >> 32),
         _ => {
-            let text = last >> (8 * (8 - rest)) % 64;
-            let middle = text >> (8 * (rest / 2)) & 0xff;
-            ((text & 0xff) << 16 | middle << 8 | last >> 56, 0)
+            let text = last >> ((8 * (8 - rest)) % 64);
+            let middle = (text >> (8 * (rest / 2))) & 0xff;
+            (((text & 0xff) << 16) | (middle << 8) | (last >> 56), 0)
         }
     };
     mix(fold(low ^ state ^ B, high ^ A) ^ (len as u64).wrapping_mul(C))

@@ -117,7 +117,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     let server = Arc::new(Server::new(settings, mailboxes, Opened { listening, sockets, file })?);
     announce(&server);
     let opened = warm::open(&server);
-    let (acceptor, bell) = Acceptor::new(listeners, server.clone()).map_err(failed)?;
+    let (mut acceptor, bell) = Acceptor::new(listeners, server.clone()).map_err(failed)?;
     let mut handle = Handle {
         server,
         bell: Arc::new(bell),
@@ -125,11 +125,6 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
         http: http.as_ref().map(|http| http.address),
         threads: vec![],
     };
-    for (number, poll) in polls.into_iter().enumerate() {
-        let server = handle.server.clone();
-        let name = format!("worker-{number}");
-        handle.spawn(&name, move || Worker::new(number, poll, server).run())?;
-    }
     if let Some(opened) = opened {
         let server = handle.server.clone();
         handle.spawn("restore", move || warm::run(&server, opened))?;
@@ -152,7 +147,20 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
         let server = handle.server.clone();
         handle.spawn("http", move || dashboard::run(&server, http))?;
     }
-    handle.spawn("acceptor", move || acceptor.run())?;
+    let mut of_worker = None;
+    if let [poll] = &polls[..] {
+        acceptor.join(poll.registry()).map_err(failed)?;
+        of_worker = Some(acceptor);
+    } else {
+        handle.spawn("acceptor", move || acceptor.run())?;
+    }
+    for (number, poll) in polls.into_iter().enumerate() {
+        let (server, acceptor) = (handle.server.clone(), of_worker.take());
+        let name = format!("worker-{number}");
+        handle.spawn(&name, move || {
+            Worker::new(number, poll, server).accepting(acceptor).run();
+        })?;
+    }
     Ok(handle)
 }
 

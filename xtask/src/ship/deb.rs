@@ -5,6 +5,7 @@
 //! purges the package in it (`packaging/debian/try` has the steps). The root is kept for the next
 //! time, and each trial uses a copy.
 
+use super::platform::OWN;
 use super::{dist, pages, root, target};
 use crate::answers;
 use crate::process::free_port;
@@ -27,7 +28,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
         eprintln!("skipped: cargo-deb is not installed (cargo install cargo-deb --locked)");
         return Ok(());
     }
-    dist::build(false)?;
+    dist::build(&OWN)?;
     pages()?;
     let package = package("1")?;
     println!("{}: {:.1} MB", package.display(), fs::metadata(&package)?.len() as f64 / 1e6);

@@ -1,10 +1,11 @@
-//! `cargo x dist [--musl]`: the shipped binaries, their symbols in files beside them, and the
+//! `cargo x dist [--musl|--arm64]`: the shipped binaries, their symbols in files beside them, and the
 //! manual pages and completions.
 //!
 //! The build has line tables, which then go to `larder.debug` and `larder-lab.debug`. gdb, perf and
 //! addr2line find them there through a link in the binary. The chore asks the built binary for its
 //! version, for a PONG, and for a command of the lab.
 
+use super::platform::Platform;
 use super::{pages, root, target};
 use crate::process::{Process, free_port};
 use crate::run as run_line;
@@ -36,25 +37,11 @@ pub(super) const WHOLE: &[(&str, &str)] = &[
     ),
 ];
 
-/// Packs the relocations, a twentieth of the binary. The first glibc that applies packed
-/// relocations is version 2.36, of 2022.
-const PACKED: &str = "-C link-arg=-Wl,-z,pack-relative-relocs";
-
-/// Merges identical code. Rust's own linker does that.
-const FOLDED: &str = "-C link-arg=-Wl,--icf=all";
-
-/// The target of static binaries, which link no library of the system.
-const MUSL: &str = "x86_64-unknown-linux-musl";
-
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
-    let is_static = match words.next().as_deref() {
-        None => false,
-        Some("--musl") => true,
-        Some(other) => bail!("'{other}' is unknown: write --musl or nothing"),
-    };
-    let folder = target()?.join("shipped").join(if is_static { "musl" } else { "gnu" });
-    let binaries = parted(&build(is_static)?, &folder)?;
-    asked(&binaries[0])?;
+    let platform = Platform::of(words.next().as_deref())?;
+    let folder = target()?.join("shipped").join(platform.folder());
+    let binaries = parted(platform, &build(platform)?, &folder)?;
+    asked(platform, &binaries)?;
     for (binary, (.., most)) in binaries.iter().zip(PROGRAMS) {
         let bytes = fs::metadata(binary)?.len();
         println!("{}: {:.1} MB", binary.display(), bytes as f64 / 1e6);
@@ -68,54 +55,30 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
 }
 
 /// Builds the programs with their symbols in them; returns their folder.
-pub(super) fn build(is_static: bool) -> Result<PathBuf> {
+pub(super) fn build(platform: &Platform) -> Result<PathBuf> {
+    let variables = [WHOLE, platform.variables].concat();
     for (package, features, name, _) in PROGRAMS {
         let line = format!("cargo rustc -p {package} --bin {name} --profile dist{features}");
-        build_one(&line, is_static)?;
+        run_line(&format!("{line}{}", platform.arguments()?), &variables)
+            .with_context(|| format!("the build needs {}", platform.needs))?;
     }
-    let folder = if is_static { target()?.join(MUSL) } else { target()? };
-    Ok(folder.join("dist"))
-}
-
-fn build_one(line: &str, is_static: bool) -> Result<()> {
-    if is_static {
-        let linked = format!("{PACKED} {} {FOLDED}", own_linker()?);
-        run_line(&format!("{line} --target {MUSL} -- {linked}"), WHOLE).with_context(|| {
-            format!("a static build needs `rustup target add {MUSL}` and Debian's musl-tools")
-        })?;
-    } else if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        run_line(&format!("{line} -- {PACKED} {FOLDED}"), WHOLE)?;
-    } else {
-        run_line(line, WHOLE)?;
-    }
-    Ok(())
-}
-
-/// Arguments that make the C compiler link with Rust's own linker, where that is not the default.
-fn own_linker() -> Result<String> {
-    let told = Command::new("rustc").args(["--print", "sysroot", "--print", "host-tuple"]).output();
-    let told = String::from_utf8(told.context("rustc is not installed")?.stdout)?;
-    let Some((sysroot, host)) = told.trim().split_once('\n') else {
-        bail!("rustc does not print its folder: {told:?}");
-    };
-    let folder = Path::new(sysroot).join("lib/rustlib").join(host).join("bin/gcc-ld");
-    ensure!(folder.join("ld.lld").exists(), "there is no linker in {}", folder.display());
-    Ok(format!("-C link-arg=-B{} -C link-arg=-fuse-ld=lld", folder.display()))
+    Ok(target()?.join(platform.target.unwrap_or_default()).join("dist"))
 }
 
 /// Separates the symbols from the programs built in a folder, and writes both files of each program
 /// to `folder`. Returns the paths of the programs, the server first.
-pub(super) fn parted(built: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
-    PROGRAMS.iter().map(|(_, _, name, _)| part(&built.join(name), folder, name)).collect()
+pub(super) fn parted(platform: &Platform, built: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
+    let part = |name| part(platform, &built.join(name), folder, name);
+    PROGRAMS.iter().map(|(_, _, name, _)| part(name)).collect()
 }
 
-fn part(built: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
+fn part(platform: &Platform, built: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let symbols = folder.join(name).with_extension("debug");
     let binary = folder.join(name);
     let objcopy = |args: &[&str], files: &[&Path]| -> Result<()> {
         // The link to the symbols is a file name without a folder.
-        let mut command = Command::new("objcopy");
+        let mut command = Command::new(format!("{}objcopy", platform.tools));
         let status = command.current_dir(folder).args(args).args(files).status();
         ensure!(status.context("objcopy is not installed (binutils)")?.success(), "objcopy failed");
         Ok(())
@@ -128,19 +91,23 @@ fn part(built: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
 }
 
 /// Checks that the program starts, serves, and answers its own probe.
-fn asked(binary: &Path) -> Result<()> {
-    let told = Command::new(binary).arg("--version").output()?;
+fn asked(platform: &Platform, binaries: &[PathBuf]) -> Result<()> {
+    let [server, lab] = binaries else { bail!("a server and a lab are shipped") };
+    let told = platform.command(server).arg("--version").output()?;
     print!("{}", String::from_utf8_lossy(&told.stdout));
-    ensure!(told.status.success(), "{} --version: {}", binary.display(), told.status);
-    let lab = Command::new(binary).args(["simulate", "synth:zipf", "--size", "10%"]).output()?;
-    ensure!(lab.status.success(), "larder simulate: {}", String::from_utf8_lossy(&lab.stderr));
+    ensure!(told.status.success(), "{} --version: {}", server.display(), told.status);
+    // An emulated program cannot start another one.
+    let simulates = if platform.emulator.is_empty() { server } else { lab };
+    let asked = ["simulate", "synth:zipf", "--size", "10%"];
+    let told = platform.command(simulates).args(asked).output()?;
+    ensure!(told.status.success(), "simulate: {}", String::from_utf8_lossy(&told.stderr));
     let port = free_port()?;
     let text = port.to_string();
-    let mut serve = Command::new(binary);
+    let mut serve = platform.command(server);
     serve.args(["serve", "--port", &text, "--http-port", "0", "--loglevel", "warning"]);
-    let server = Process::start(&mut serve, port)?;
-    let pong = Command::new(binary).args(["ping", "--port", &text]).output()?;
-    drop(server);
+    let process = Process::start(&mut serve, port)?;
+    let pong = platform.command(server).args(["ping", "--port", &text]).output()?;
+    drop(process);
     ensure!(pong.stdout == b"PONG\n", "the server does not answer PING: {pong:?}");
     Ok(())
 }

@@ -11,6 +11,7 @@ mod stage;
 mod tests;
 
 use super::archive::{Member, digest, packed, tarred};
+use super::platform::MUSL;
 use super::{dist, root, target};
 use anyhow::{Context, Result};
 use oci_spec::image::{
@@ -29,7 +30,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let folder = target()?.join("shipped/musl");
     let folder = match words.next() {
         Some(path) => PathBuf::from(path),
-        None => dist::parted(&dist::build(true)?, &folder).map(|_| folder)?,
+        None => dist::parted(&MUSL, &dist::build(&MUSL)?, &folder).map(|_| folder)?,
     };
     let archive = target()?.join("shipped/larder-oci.tar");
     fs::create_dir_all(target()?.join("shipped"))?;

@@ -5,6 +5,7 @@ mod archive;
 mod deb;
 mod dist;
 mod image;
+mod platform;
 mod release;
 mod sbom;
 

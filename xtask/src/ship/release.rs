@@ -1,12 +1,13 @@
 //! `cargo x release [--sign KEY]`: everything that a release consists of, in one folder.
 //!
-//! The folder `target/release-VERSION` gets an archive of the programs for this machine's glibc and
-//! another with static programs, their symbols, the Debian package, the image, the chart, the bill
+//! The folder `target/release-VERSION` gets archives of the programs for this machine's glibc, of
+//! static ones, and of those for arm64, their symbols, the Debian package, the image, the chart, the bill
 //! of materials, and the checksums of all of them. gpg signs the checksums with the key that is
 //! named; without a name they stay unsigned. A part whose tool is absent is skipped, with the
 //! command that installs the tool. The changelog must have a section for the version.
 
 use super::archive::{Member, digest, packed};
+use super::platform::{ARM64, MUSL, OWN, Platform};
 use super::{deb, dist, image, pages, root, sbom, target};
 use crate::{answers, run as run_line};
 use anyhow::{Context, Result, bail, ensure};
@@ -14,8 +15,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The platform of this machine, as names of archives have it.
-const MACHINE: &str = std::env::consts::ARCH;
 /// Files of the root that every archive has.
 const TEXTS: [&str; 3] = ["LICENSE", "README.md", "CHANGELOG.md"];
 
@@ -32,18 +31,13 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     fs::create_dir_all(&folder)?;
     let pages = pages()?;
     dist::run(std::iter::empty())?;
-    programs(&folder, "gnu", &pages)?;
-    let musl = format!("{MACHINE}-unknown-linux-musl");
-    if answers(&format!("rustc --print target-libdir --target {musl}"))
-        && dist::run(std::iter::once("--musl".to_owned())).is_ok()
-    {
-        programs(&folder, "musl", &pages)?;
+    programs(&folder, &OWN, &pages)?;
+    if across(&folder, &MUSL, &pages)? {
         let shipped = target()?.join("shipped");
         image::run(std::iter::once(shipped.join("musl").display().to_string()))?;
         fs::copy(shipped.join("larder-oci.tar"), folder.join(format!("larder-{VERSION}-oci.tar")))?;
-    } else {
-        eprintln!("skipped: static programs and the image (rustup target add {musl}, musl-tools)");
     }
+    across(&folder, &ARM64, &pages)?;
     deb::run(std::iter::empty())?;
     let package = target()?.join("debian/larder_1.deb");
     if answers("cargo deb --version") {
@@ -51,7 +45,8 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     }
     let chart = root().join("packaging/helm/larder");
     write_packed(&folder.join(format!("larder-chart-{VERSION}.tgz")), &under(&chart, "larder")?)?;
-    let bill = serde_json::to_vec_pretty(&sbom::sbom(&format!("{MACHINE}-unknown-linux-gnu"))?)?;
+    let bill =
+        serde_json::to_vec_pretty(&sbom::sbom(&format!("{}-unknown-linux-gnu", OWN.machine))?)?;
     fs::write(folder.join(format!("larder-{VERSION}.cdx.json")), bill)?;
     fs::write(folder.join("SHA256SUMS"), sums(&folder)?)?;
     if let Some(key) = key {
@@ -80,10 +75,20 @@ fn is_described(changelog: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes the archives of one kind of programs: the programs with their texts, and the symbols.
-fn programs(folder: &Path, kind: &str, pages: &Path) -> Result<()> {
-    let name = format!("larder-{VERSION}-{MACHINE}-linux-{kind}");
-    let shipped = target()?.join("shipped").join(kind);
+/// Builds the programs of another platform and writes their archives, if the tools for it are here.
+fn across(folder: &Path, platform: &Platform, pages: &Path) -> Result<bool> {
+    if dist::run(std::iter::once(platform.flag.to_owned())).is_err() {
+        eprintln!("skipped: programs for {} (they need {})", platform.machine, platform.needs);
+        return Ok(false);
+    }
+    programs(folder, platform, pages)?;
+    Ok(true)
+}
+
+/// Writes the archives of one platform: the programs with their texts, and the symbols.
+fn programs(folder: &Path, platform: &Platform, pages: &Path) -> Result<()> {
+    let name = format!("larder-{VERSION}-{}-linux-{}", platform.machine, platform.name);
+    let shipped = target()?.join("shipped").join(platform.folder());
     let (symbols, mut files): (Vec<_>, Vec<_>) =
         under(&shipped, &name)?.into_iter().partition(File::is_symbols);
     files.extend(under(pages, &name)?);

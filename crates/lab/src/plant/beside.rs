@@ -123,6 +123,6 @@ fn the_live_store_misses_as_often_as_its_simulation() {
         }
     }
     let far: Vec<_> = off.iter().filter(|(_, off)| off.abs() >= POINTS).collect();
-    let most = if is_all { 2 } else { 0 };
-    assert!(far.len() <= most && far.iter().all(|(_, off)| off.abs() < 3.0 * POINTS), "{far:?}");
+    let most = if is_all { 4 } else { 0 };
+    assert!(far.len() <= most && far.iter().all(|(_, off)| off.abs() < 4.0 * POINTS), "{far:?}");
 }

@@ -1,18 +1,23 @@
-//! The acceptor: the thread that hands new connections to the workers in turn.
+//! The acceptor: hands new connections to the workers in turn.
 //!
 //! There is one acceptor, not a listener for each worker. With few clients the kernel's choice
-//! among several listeners leaves workers idle beside busy ones.
+//! among several listeners leaves workers idle beside busy ones. It has a thread of its own where
+//! there are several workers. A single worker accepts for itself, because waking another thread
+//! would cost a fifth of a connection that lives for one request.
 
 use super::listener::{Listener, hand_down};
+use super::worker::Worker;
 use crate::facts::Speaks;
 use crate::server::Server;
 use crate::services::clients::Peer;
-use crate::services::mail::Message;
+use crate::services::mail::{CONNECTIONS, Message};
 use crate::services::stream::Stream;
 use crate::services::tls_stream::TlsStream;
-use mio::{Events, Interest, Poll, Token};
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Registry, Token};
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,12 +26,17 @@ const MAIL: Token = Token(usize::MAX);
 /// The pause after the system refused a connection because file descriptors are scarce.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The thread that accepts connections.
+/// The listeners, and the turn of the workers.
+#[derive(Debug)]
 pub(crate) struct Acceptor {
     poll: Poll,
     listeners: Vec<Listener>,
     server: Arc<Server>,
     next: usize,
+    /// Listeners with more connections than could be accepted at that moment.
+    again: Vec<usize>,
+    /// Whether the only worker accepts, which then reads its mail.
+    is_joined: bool,
     /// The keepalive that connections inherit, in seconds.
     keepalive: u64,
 }
@@ -52,33 +62,46 @@ impl Acceptor {
             }
         }
         let keepalive = server.view.now().settings.tcp_keepalive;
-        Ok((Self { poll, listeners, server, next: 0, keepalive }, bell))
+        let (again, is_joined) = (vec![], false);
+        Ok((Self { poll, listeners, server, next: 0, again, is_joined, keepalive }, bell))
+    }
+
+    /// Lets the poll of the only worker report new connections.
+    pub(crate) fn join(&mut self, registry: &Registry) -> io::Result<()> {
+        self.is_joined = true;
+        registry.register(&mut SourceFd(&self.poll.as_raw_fd()), CONNECTIONS, Interest::READABLE)
     }
 
     /// Accepts connections until the server ends.
     pub(crate) fn run(mut self) {
+        while !self.server.process.is_stopping() && self.accept(None).is_ok() {}
+    }
+
+    /// The time after which refused connections are due again, if there are any.
+    pub(super) const fn pause(&self) -> Option<Duration> {
+        if self.again.is_empty() { None } else { Some(PAUSE) }
+    }
+
+    /// Waits for connections, for at most `most`, and hands all of them over.
+    pub(super) fn accept(&mut self, most: Option<Duration>) -> io::Result<()> {
         let mut events = Events::with_capacity(64);
-        // Listeners with more connections than could be accepted at that moment.
-        let mut again: Vec<usize> = vec![];
-        while !self.server.process.is_stopping() {
-            let wait = if again.is_empty() { None } else { Some(PAUSE) };
-            if let Err(error) = self.poll.poll(&mut events, wait)
-                && error.kind() != io::ErrorKind::Interrupted
-            {
-                tracing::error!(%error, "cannot wait for connections; the server accepts no more \
-                                         of them");
-                return;
-            }
-            let mut ready = std::mem::take(&mut again);
-            ready.extend(events.iter().map(|event| event.token().0));
-            ready.sort_unstable();
-            ready.dedup();
-            for at in ready {
-                if at < self.listeners.len() && !self.accept_all(at) {
-                    again.push(at);
-                }
+        if let Err(error) = self.poll.poll(&mut events, most.or(self.pause()))
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            tracing::error!(%error, "cannot wait for connections; the server accepts no more \
+                                     of them");
+            return Err(error);
+        }
+        let mut ready = std::mem::take(&mut self.again);
+        ready.extend(events.iter().map(|event| event.token().0));
+        ready.sort_unstable();
+        ready.dedup();
+        for at in ready {
+            if at < self.listeners.len() && !self.accept_all(at) {
+                self.again.push(at);
             }
         }
+        Ok(())
     }
 
     /// Accepts all waiting connections of a listener. Returns false if the system refused one.
@@ -142,6 +165,34 @@ impl Acceptor {
             }
         }
         self.next = (self.next + 1) % self.server.clients.mailboxes().len();
-        self.server.clients.send(self.next, Message::Connect(stream, peer));
+        let message = Message::Connect(stream, peer);
+        if self.is_joined {
+            self.server.clients.mailboxes()[self.next].leave(message);
+        } else {
+            self.server.clients.send(self.next, message);
+        }
+    }
+}
+
+impl Worker {
+    /// Lets this worker accept connections, as the only one.
+    #[must_use]
+    pub(crate) fn accepting(mut self, acceptor: Option<Acceptor>) -> Self {
+        self.work.acceptor = acceptor;
+        self
+    }
+
+    /// The time after which refused connections are due again, if this worker accepts them.
+    pub(super) fn retry(&self) -> Option<Duration> {
+        self.work.acceptor.as_ref()?.pause()
+    }
+
+    /// Takes new connections over, if this worker accepts them.
+    pub(super) fn accept(&mut self) {
+        let accepted = self.work.acceptor.as_mut().map(|one| one.accept(Some(Duration::ZERO)));
+        if matches!(accepted, Some(Err(_))) {
+            self.work.acceptor = None;
+        }
+        self.mail();
     }
 }

@@ -9,14 +9,15 @@ impl Worker {
     /// The longest wait for events, in milliseconds.
     pub(super) fn wait_ms(&self) -> u64 {
         let schedule = &self.work.schedule;
+        let most = self.retry().map_or(TICK_MS, |pause| pause.as_millis() as u64);
         if !schedule.awaits_time() {
-            return TICK_MS;
+            return most;
         }
         let now_ms = self.server.clock.micros().0 / 1_000;
         let paused = schedule.is_any_paused().then(|| self.server.turns.pause.until(now_ms));
         let paused = paused.map(|until| until.unwrap_or(now_ms));
         let first = schedule.first_timer().into_iter().chain(paused).min();
-        first.map_or(TICK_MS, |until| until.saturating_sub(now_ms).clamp(1, TICK_MS))
+        first.map_or(most, |until| until.saturating_sub(now_ms).clamp(1, most))
     }
 
     /// Lets connections continue whose time has come, or whose pause is over.

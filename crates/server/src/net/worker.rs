@@ -16,6 +16,7 @@
 //!
 //! The clock is read once for the commands of one read.
 
+use super::acceptor::Acceptor;
 use super::connection::Connection;
 use super::driver;
 use super::driver::{Driver, Event, Token};
@@ -74,6 +75,8 @@ pub(super) struct Work {
     pub(super) postponed_mail: Vec<Message>,
     /// The connection for which a script runs, if it is not read until the script has ended.
     pub(super) unread: Option<Token>,
+    /// The acceptor of new connections, if no other thread has it.
+    pub(super) acceptor: Option<Acceptor>,
 }
 
 /// The event loop of one thread.
@@ -156,6 +159,9 @@ impl Worker {
             self.event(event);
         }
         self.continue_ready();
+        if is_quiet && self.retry().is_some() {
+            self.accept();
+        }
         if is_quiet || self.work.schedule.awaits_time() {
             self.now_ms = self.server.clock.micros().0 / 1_000;
         }
@@ -185,6 +191,7 @@ impl Worker {
             Event::HungUp(token) => self.with(token, Self::hung_up),
             Event::Failed(token) => self.with(token, |_, _, _| Err(End::Gone)),
             Event::Mail => self.mail(),
+            Event::Connections => self.accept(),
         }
     }
 

@@ -10,6 +10,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// The token of a mailbox among the events of a poll.
 pub(crate) const MAIL: Token = Token(usize::MAX);
+/// The token of an acceptor among the events of the only worker's poll.
+pub(crate) const CONNECTIONS: Token = Token(usize::MAX - 1);
 
 /// A message to a worker.
 #[derive(Debug)]
@@ -68,6 +70,11 @@ impl Mailbox {
         if first {
             self.wake();
         }
+    }
+
+    /// Adds a message from the worker itself, which takes it next.
+    pub(crate) fn leave(&self, message: Message) {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).push_back(message);
     }
 
     /// Wakes the worker.

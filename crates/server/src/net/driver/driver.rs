@@ -19,6 +19,8 @@ pub(in crate::net) struct Token {
 pub(in crate::net) enum Event {
     /// The mailbox has messages.
     Mail,
+    /// The acceptor has connections.
+    Connections,
     /// A client has sent these bytes.
     Received(Token, Bytes),
     /// The client's socket has accepted replies that waited, or it has not accepted all gathered
@@ -35,7 +37,7 @@ impl Event {
     /// The place of the connection that the event is about.
     pub(in crate::net) const fn at(&self) -> Option<usize> {
         match self {
-            Self::Mail => None,
+            Self::Mail | Self::Connections => None,
             Self::Received(token, _)
             | Self::Sent(token)
             | Self::HungUp(token)

@@ -7,7 +7,7 @@
 
 use super::driver::{Bytes, Driver, Event, Token, Unsent};
 use super::socket::{Socket, Sockets};
-use crate::services::mail::MAIL;
+use crate::services::mail::{CONNECTIONS, MAIL};
 use crate::services::stream::Stream;
 use mio::{Events, Interest, Poll, Registry};
 use std::collections::VecDeque;
@@ -59,6 +59,10 @@ impl Epoll {
             let at = match event.token() {
                 MAIL => {
                     events.push_back(Event::Mail);
+                    continue;
+                }
+                CONNECTIONS => {
+                    events.push_back(Event::Connections);
                     continue;
                 }
                 mio::Token(at) => at,
