@@ -3,6 +3,7 @@
 use crate::client::Client;
 use crate::http::fetch;
 use crate::process::{free_port, larder, serve_command, start, with_files};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
@@ -45,20 +46,33 @@ fn clients_are_as_many_as_files_allow() {
     );
 }
 
-/// If files run out nevertheless, the log says so once.
+/// If files run out nevertheless, the log says so once, and who waits is accepted when files are
+/// free again. A single worker accepts for itself.
 #[test]
 fn unaccepted_connections_are_told_once() {
-    let server = start(&mut with_files(60, &serve_command("--maxclients 18")));
-    // The limit of a process can be lowered below its number of open files.
-    let pid = server.pid().to_string();
-    let lowered = Command::new("prlimit").args(["--pid", &pid, "--nofile=16:16"]).status();
-    if !lowered.is_ok_and(|status| status.success()) {
-        skip::skip("prlimit", "apt-get install util-linux");
-        return;
+    for threads in [1, 2] {
+        let command = serve_command(&format!("--maxclients 18 --io-threads {threads}"));
+        let server = start(&mut with_files(60, &command));
+        // The limit of a process can be lowered below its number of open files.
+        let limit = |files: &str| {
+            let pid = server.pid().to_string();
+            let set = Command::new("prlimit").args(["--pid", &pid, "--nofile", files]).status();
+            set.is_ok_and(|status| status.success())
+        };
+        if !limit("16:") {
+            skip::skip("prlimit", "apt-get install util-linux");
+            return;
+        }
+        let waiting: Vec<_> = (0..8).map(|_| TcpStream::connect(server.addr()).unwrap()).collect();
+        server.logged("cannot accept a connection");
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(server.log().matches("cannot accept").count(), 1);
+        assert!(limit("60:"));
+        for mut client in waiting {
+            client.write_all(b"PING\r\n").unwrap();
+            let mut reply = [0; 7];
+            client.read_exact(&mut reply).unwrap();
+            assert_eq!(&reply, b"+PONG\r\n", "{threads}");
+        }
     }
-    let waiting: Vec<_> = (0..8).map(|_| TcpStream::connect(server.addr()).unwrap()).collect();
-    server.logged("cannot accept a connection");
-    std::thread::sleep(Duration::from_millis(500));
-    assert_eq!(server.log().matches("cannot accept").count(), 1);
-    drop(waiting);
 }

@@ -187,6 +187,13 @@ impl Worker {
         self.work.acceptor.as_ref()?.pause()
     }
 
+    /// Accepts connections that were refused, if there are any.
+    pub(super) fn accept_again(&mut self) {
+        if self.retry().is_some() {
+            self.accept();
+        }
+    }
+
     /// Takes new connections over, if this worker accepts them.
     pub(super) fn accept(&mut self) {
         let accepted = self.work.acceptor.as_mut().map(|one| one.accept(Some(Duration::ZERO)));

@@ -159,8 +159,8 @@ impl Worker {
             self.event(event);
         }
         self.continue_ready();
-        if is_quiet && self.retry().is_some() {
-            self.accept();
+        if is_quiet {
+            self.accept_again();
         }
         if is_quiet || self.work.schedule.awaits_time() {
             self.now_ms = self.server.clock.micros().0 / 1_000;
@@ -364,6 +364,7 @@ impl Worker {
         }
         self.ticked_ms = now_ms;
         self.batches = 0;
+        self.accept_again();
         if self.number == 0 {
             if self.enter() != Entered::Not {
                 self.server.flush_due();
