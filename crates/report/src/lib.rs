@@ -36,7 +36,7 @@ pub mod words;
 
 pub use change::{Change, ChangeKind, Effect, Fared, Moved};
 pub use compressed::{Compressed, SAMPLES_MIN, Shrinks};
-pub use history::{History, TENANTS_MAX};
+pub use history::{History, Lately, TENANTS_MAX};
 pub use process::{CommandTimes, MEMORY, MemoryUse, Process, ProcessPoint, QUANTILES, ThreadUse};
 pub use recent::Recent;
 pub use report::{Forecasts, Plays, PolicyTrial, Report, Server};

@@ -38,6 +38,10 @@ pub struct Server {
     pub utc_offset_s: i32,
     /// Seconds since the server started.
     pub uptime_s: u64,
+    /// Seconds since the last read, where nothing was read for a while; otherwise 0. Figures of
+    /// recent requests are then of the time before.
+    #[serde(default)]
+    pub quiet_s: u64,
     /// The recipe in force; `static` where the loop is off.
     pub recipe: String,
     /// The eviction policy, as `maxmemory-policy` names it.

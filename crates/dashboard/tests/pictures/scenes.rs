@@ -140,10 +140,10 @@ impl Scene {
     }
 
     fn report(&self, names: &[String], history: &History, now_unix_s: u64) -> Report {
-        let seconds = history.window_s(now_unix_s);
+        let lately = history.lately(now_unix_s);
         let tenants: Vec<_> = (0..names.len())
             .map(|at| {
-                let recent = history.recent(Some(&names[at]), now_unix_s, seconds);
+                let recent = history.of(Some(&names[at]), lately);
                 self.tenant(at, names, recent)
             })
             .collect();
@@ -154,6 +154,7 @@ impl Scene {
                 version: "0.1.0".to_owned(),
                 now_unix_s,
                 uptime_s: self.uptime_s,
+                quiet_s: lately.quiet_s,
                 recipe: "auto".to_owned(),
                 policy: "auto".to_owned(),
                 maxmemory: self.limit,

@@ -1,6 +1,6 @@
 //! Advice in sentences: the findings of a report, with the memory and waiting of each tenant.
 
-use super::lines::{COLUMNS, lately, name_width, paragraph};
+use super::lines::{COLUMNS, lately, name_width, paragraph, quiet};
 use crate::claim::{self, Claim};
 use crate::finding::{self, Finding};
 use crate::sizing::Sizing;
@@ -65,6 +65,12 @@ fn sentences(finding: &Finding) -> [String; 2] {
 
 /// One paragraph on memory in use, misses and waiting.
 pub fn summary(report: &Report) -> String {
+    let used = used(report);
+    quiet(report).map_or_else(|| used.clone(), |quiet| format!("{quiet} {used}"))
+}
+
+/// [`summary`], without the sentence about a quiet cache.
+fn used(report: &Report) -> String {
     let server = &report.server;
     let of = match server.maxmemory {
         0 => format!("{} in use, without a limit", size(server.used)),
@@ -75,7 +81,7 @@ pub fn summary(report: &Report) -> String {
     };
     let recent = &report.recent;
     let Some(ratio) = recent.miss_ratio() else {
-        return format!("{of}. Clients read nothing {}.", lately(recent));
+        return format!("{of}. Clients read nothing {}.", lately(report, recent));
     };
     let readers = report.tenants.iter().filter(|tenant| tenant.recent.reads > 0).count();
     let who = match readers {
@@ -93,7 +99,7 @@ pub fn summary(report: &Report) -> String {
         "{of}. {waiting}: {} of {} reads missed {}.{beside}",
         percent(ratio),
         count(recent.reads),
-        lately(recent)
+        lately(report, recent)
     )
 }
 

@@ -4,7 +4,7 @@
 //! figures measured before and after it and the claims made about it.
 
 use super::advise::beside_lru;
-use super::lines::COLUMNS;
+use super::lines::{COLUMNS, first};
 use crate::claim::{Claim, ClaimedFigure};
 use crate::words::{clock, percent, size, span, wait, wrap};
 use crate::{Change, ChangeKind, Effect, Report, Tenant};
@@ -20,7 +20,7 @@ const POINTS_MIN: f64 = 0.01;
 pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
     let server = &report.server;
     let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
-    let mut lines = wrap(&lately(report), COLUMNS, 0);
+    let mut lines = first(report, &lately(report));
     let events: Vec<_> =
         report.changes.iter().filter(|change| change.unix_s >= since_unix_s).collect();
     if events.is_empty() {

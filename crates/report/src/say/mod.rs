@@ -20,6 +20,7 @@ pub use advise::{advise, more_or_less, summary};
 pub use compressed::{all_compressed, compressed};
 pub use curve::curve;
 pub use history::{claimed, history, lately as pilot, measured};
+pub use lines::quiet;
 pub use memory::memory;
 pub use nodes::nodes;
 pub use policies::policies;

@@ -1,6 +1,6 @@
 //! A comparison of eviction policies on the present traffic.
 
-use super::lines::COLUMNS;
+use super::lines::{self, COLUMNS};
 use crate::Report;
 use crate::words::{percent, wrap};
 
@@ -48,7 +48,7 @@ pub fn policies(report: &Report) -> Vec<String> {
             present.policy
         )
     };
-    let mut lines = wrap(&first, COLUMNS, 0);
+    let mut lines = lines::first(report, &first);
     let width = trials.iter().map(|trial| trial.policy.len()).max().unwrap_or_default();
     lines.push(format!("  {:<width$}  {:>8}  {:>7}  {:>7}", "policy", "waits", "band", "misses"));
     for trial in &trials {

@@ -1,9 +1,9 @@
 //! The effect of another memory limit: the waiting of all, and the misses of each tenant.
 
-use super::lines::{COLUMNS, name_width};
+use super::lines::{COLUMNS, first, lately, name_width};
 use crate::claim::{self, Claim, ClaimedFigure};
 use crate::sizing::divide;
-use crate::words::{percent, size as bytes, span, wait, wrap};
+use crate::words::{percent, size as bytes, wait, wrap};
 use crate::{Report, Tenant};
 
 /// The text for one `maxmemory`: first the total, then a table of the tenants.
@@ -50,7 +50,7 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         bytes(maxmemory),
         wait(1e3 * all.value)
     );
-    let mut lines = wrap(&text, COLUMNS, 0);
+    let mut lines = first(report, &text);
     let shares = divide(report, claim::divided(report, maxmemory)).shares;
     let width = name_width(report);
     lines.push(format!(
@@ -61,9 +61,9 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         lines.push(row(tenant, *share, &claims, width));
     }
     let text = format!(
-        "This is based on replays of the requests of the last {}, with full memory. The bands hold \
-         in 19 of 20 cases.",
-        span(report.recent.seconds)
+        "This is based on replays of the requests {}, with full memory. The bands hold in 19 of 20 \
+         cases.",
+        lately(report, &report.recent)
     );
     lines.extend(wrap(&text, COLUMNS, 0));
     lines

@@ -5,7 +5,9 @@ use crate::finding::tests::healthy;
 use crate::plans::Plans;
 use crate::sizing::mib_saves_us;
 use crate::words::{percent, wait};
-use crate::{Change, ChangeKind, Forecasts, History, Point, PolicyTrial, Recent, Report, Tenant};
+use crate::{
+    Change, ChangeKind, Forecasts, History, Lately, Point, PolicyTrial, Recent, Report, Tenant,
+};
 use crate::{page, say};
 use std::collections::VecDeque;
 use tune::pilot::{Decision, Epoch};
@@ -87,7 +89,8 @@ fn a_young_cache_does_not_say_never() {
     for second in 0..100 {
         history.push([("web", point(second))].into_iter());
     }
-    assert!(history.first_reads_fall("web", 1_099, 60));
+    let lately = Lately { from_unix_s: 1_039, to_unix_s: 1_099, quiet_s: 0 };
+    assert!(history.first_reads_fall("web", lately));
     let mut report = healthy();
     report.tenants[1].recent.causes = [900, 100, 0, 0, 0];
     let said = |report: &Report| text(&say::memory(report, &report.tenants[1], 0.0));
@@ -202,4 +205,58 @@ fn rows_add_up() {
     }
     let report = Report::default();
     assert_eq!(report.check(), Ok(()));
+}
+
+/// Nobody reads for ten minutes: the answers are those of the last minute with reads, and each says
+/// so. A later read ends that.
+#[test]
+fn answers_stay_when_requests_stop() {
+    let mut history = History::default();
+    let begin = 1_795_700_000;
+    let point = |second: u64, reads: u32| Point {
+        unix_s: (begin + second) as u32,
+        reads,
+        misses: reads / 4,
+        wait_ms: reads as f32,
+        used_kib: 1_000,
+        forecast: -1.0,
+        ..Point::default()
+    };
+    for second in 0..1_200 {
+        let reads = if second <= 600 { 1_000 } else { 0 };
+        history.push([("web", point(second, reads))].into_iter());
+        if second % 10 == 0 {
+            history.note_shifts(begin + second);
+        }
+    }
+    assert!(history.changes().any(|change| change.text.contains("ended")));
+    let now = begin + 1_199;
+    let lately = history.lately(now);
+    assert_eq!((lately.to_unix_s, lately.quiet_s), (begin + 600, 599));
+    let mut report = healthy();
+    report.tenants.truncate(1);
+    report.tenants[0].recent = history.of(Some("web"), lately);
+    report.recent = history.of(None, lately);
+    (report.server.now_unix_s, report.server.quiet_s) = (now, lately.quiet_s);
+    assert!((report.recent.miss_ratio().unwrap() - 0.25).abs() < 1e-9, "{:?}", report.recent);
+    assert!((report.recent.reads_per_s() - 1_000.0).abs() < 20.0, "{:?}", report.recent);
+    let quiet = "No reads for 10 minutes: the figures below are of the last 10 minutes with reads, \
+                 until 13:43.";
+    for says in [
+        say::why(&report, &report.tenants[0]),
+        say::advise(&report, None),
+        say::tenants(&report),
+        say::history(&report, 0),
+    ] {
+        assert!(text(&says).contains(quiet), "{says:?}");
+    }
+    assert!(text(&say::why(&report, &report.tenants[0])).contains("misses 25 % of"));
+    let (advice, view) = (page::Advice::default(), page::Choices::default());
+    let shown = page::PageData { report: &report, advice: &advice, history: &history, view: &view };
+    for page in page::ALL {
+        let html = page::middle(page, &shown).replace('\u{a0}', " ");
+        assert_eq!(html.matches(quiet).count(), 1, "{}", page.title);
+    }
+    history.push([("web", point(1_200, 5))].into_iter());
+    assert_eq!(history.lately(now + 1).quiet_s, 0);
 }

@@ -1,6 +1,6 @@
 //! The causes of a tenant's misses, in sentences.
 
-use super::lines::{COLUMNS, lately};
+use super::lines::{COLUMNS, first, lately};
 use crate::words::{clock, count, percent, size, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
@@ -32,7 +32,7 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     let recent = &tenant.recent;
     let name = &tenant.name;
     let Some(ratio) = recent.miss_ratio() else {
-        return vec![format!("{name} had no reads {}.", lately(recent))];
+        return vec![format!("{name} had no reads {}.", lately(report, recent))];
     };
     let costs = match tenant.penalty_us {
         Some(us) => format!(
@@ -42,13 +42,13 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
         ),
         None => ", and their cost has not been measured".to_owned(),
     };
-    let first = format!(
+    let says = format!(
         "{name} misses {} of {} reads {}{costs}.",
         percent(ratio),
         count(recent.reads),
-        lately(recent)
+        lately(report, recent)
     );
-    let mut lines = wrap(&first, COLUMNS, 0);
+    let mut lines = first(report, &says);
     let missed = |cause: Cause| Some((recent.missed_for(cause)?, cause));
     let mut causes: Vec<_> = Cause::ALL.into_iter().filter_map(missed).collect();
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -74,12 +74,12 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     }
     let declined = tenant.counters.not_admitted;
     if declined > 0 {
-        let first = format!(
+        let says = format!(
             "{} of its writes of large values were not admitted: the items to evict for them were \
              worth more.",
             count(declined)
         );
-        lines.extend(wrap(&first, COLUMNS, 0));
+        lines.extend(wrap(&says, COLUMNS, 0));
     }
     if let Some(shift) = &tenant.shift {
         let server = &report.server;
