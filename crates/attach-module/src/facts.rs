@@ -10,6 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tune::snapshot::Candidate;
 use tune::{Pilot, Step, TenantReading};
 
+/// The stretch of which moves of memory are reported, in seconds.
+const MOVES_S: u64 = 3_600;
+
 /// Maximum number of changes in a report.
 const CHANGES_MAX: usize = 64;
 
@@ -74,6 +77,7 @@ pub(crate) fn report(
         recent: history.of(None, lately),
         tenants,
         changes: changes.into_iter().rev().collect(),
+        moves: history.moves(at.saturating_sub(MOVES_S), at),
         forecasts: Forecasts::of(history.errors()),
         ..Report::default()
     }

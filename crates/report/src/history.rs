@@ -185,6 +185,11 @@ impl History {
         self.changes.back_mut()
     }
 
+    /// The resolution that reaches back to a moment.
+    pub(crate) fn ring(&self, unix_s: u32) -> usize {
+        self.all.ring(unix_s)
+    }
+
     fn series(&self, tenant: Option<&str>) -> Option<&TimeSeries<Point>> {
         tenant.map_or(Some(&self.all), |name| self.tenants.get(name))
     }
@@ -194,13 +199,6 @@ impl History {
     pub fn since(&self, tenant: Option<&str>, unix_s: u64) -> Vec<Point> {
         let unix_s = u32::try_from(unix_s).unwrap_or(u32::MAX);
         self.series(tenant).map_or(vec![], |series| series.since(series.ring(unix_s), unix_s))
-    }
-
-    /// The memory of a tenant at a moment, in bytes; `None` where the history has no point since
-    /// then.
-    pub fn used_at(&self, tenant: &str, unix_s: u64) -> Option<u64> {
-        let first = *self.since(Some(tenant), unix_s).first()?;
-        Some(u64::from(first.used_kib) << 10)
     }
 
     /// The sum of the points of a tenant, or of all, in the last `seconds`. Every tenant is summed

@@ -1,6 +1,6 @@
 //! The report itself, and its parts that concern the cache as a whole.
 
-use crate::{Change, Process, Recent, Tenant};
+use crate::{Change, MemoryMoves, Process, Recent, Tenant};
 use serde::{Deserialize, Serialize};
 
 /// Everything that the cache knows about itself at one moment.
@@ -14,6 +14,9 @@ pub struct Report {
     pub tenants: Vec<Tenant>,
     /// The last changes of settings, load and plans, the newest last.
     pub changes: Vec<Change>,
+    /// The memory that moved between tenants in the last hour.
+    #[serde(default)]
+    pub moves: MemoryMoves,
     /// The errors of the forecasts of miss ratios.
     pub forecasts: Forecasts,
     /// The result of each policy on the same requests; empty where too little is known.

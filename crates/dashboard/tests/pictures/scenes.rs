@@ -170,6 +170,7 @@ impl Scene {
             recent: Recent::sum(tenants.iter().map(|tenant| &tenant.recent)),
             tenants,
             changes: history.changes().cloned().collect(),
+            moves: history.moves(now_unix_s.saturating_sub(HOUR_S), now_unix_s),
             forecasts: Forecasts { count: 500, median: 0.004, most: 0.013 },
             process: Some(process(used, self.is_read())),
             ..Report::default()
@@ -198,7 +199,6 @@ impl Scene {
         Tenant {
             name: names[at].clone(),
             used,
-            used_before: Some(used - used / 10),
             weight: 1.0,
             items: used / 4_000,
             policy: "gittins:k=64".to_owned(),

@@ -26,6 +26,9 @@ const PLACES: usize = 32;
 /// Maximum number of changes that are shown.
 const CHANGES_MAX: usize = 64;
 
+/// The stretch of which moves of memory are reported, in seconds.
+const MOVES_S: u64 = 3_600;
+
 /// Handle of the pages. Dropping it ends their thread.
 #[derive(Debug)]
 pub(super) struct Board(Arc<Shown>);
@@ -156,6 +159,7 @@ impl BoardState {
             recent: history.of(None, lately),
             tenants: self.tenants.iter().zip(shifts).map(tenant).collect(),
             changes: changes.into_iter().rev().collect(),
+            moves: history.moves(unix_s.saturating_sub(MOVES_S), unix_s),
             forecasts: Forecasts::of(history.errors()),
             ..Report::default()
         }

@@ -3,19 +3,19 @@
 
 use super::PageData;
 use super::advice::policies;
-use super::cards::{self, by, named, number, plain, text};
+use super::cards::{self, CardCell, by, named, number, plain, text};
 use super::events::{SIGNS, effects, sign};
 use super::phrases::{link, prose};
 use super::series::{lines, memory};
 use crate::say;
-use crate::words::{clock_second, percent, points, size, span, tenant_time, wait};
+use crate::words::{clock, clock_second, percent, points, size, tenant_time, wait};
 use crate::{ChangeKind, Tenant};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
     let mut out = String::from("<h1>What the pilot did</h1>\n");
-    let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(report)));
+    let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(report, &report.moves)));
     out += &work(shown);
     out += &moves(shown);
     let _ = writeln!(out, "<div class=\"charts\">{}</div>", memory(shown, &lines(shown)).svg());
@@ -69,42 +69,76 @@ fn work(shown: &PageData<'_>) -> String {
     out
 }
 
-/// Memory that moved between tenants in the stretch of the report.
+/// The memory that each tenant gave and got, and its misses then and now.
 fn moves(shown: &PageData<'_>) -> String {
-    let report = shown.report;
+    let (report, server) = (shown.report, &shown.report.server);
+    let moves = &report.moves;
     let columns = [
         text("tenant"),
-        number("before"),
-        number("now"),
-        number("moved"),
+        number("memory then"),
+        number("memory now"),
+        number("gave"),
+        number("got"),
+        number("misses then"),
+        number("misses now"),
         number("a MiB more saves"),
     ];
+    let gifts = moves.gifts();
+    let ratio = |ratio: Option<f64>| {
+        by(ratio.unwrap_or(-1.0), ratio.map_or_else(|| "–".to_owned(), percent))
+    };
     let row = |tenant: &Tenant| {
-        let before = tenant.used_before?;
-        let moved = tenant.used as f64 - before as f64;
-        let sign = if moved < 0.0 { "−" } else { "+" };
-        let saves = match tenant.mib_saves_us {
-            Some(us) if us >= 0.05 => format!("{} per second", wait(us)),
-            Some(_) => "nothing".to_owned(),
-            None => "–".to_owned(),
-        };
+        let own = moves.tenant(&tenant.name)?;
+        let gave: Vec<_> = gifts
+            .iter()
+            .filter(|gift| gift.from == Some(&tenant.name))
+            .map(|gift| (gift.to.unwrap_or("nobody"), gift.bytes))
+            .collect();
+        let got: Vec<_> = gifts
+            .iter()
+            .filter(|gift| gift.to == Some(&tenant.name))
+            .map(|gift| (gift.from.unwrap_or("free memory"), gift.bytes))
+            .collect();
         Some(vec![
             named(&tenant.name, link(shown, &tenant.name)),
-            by(before as f64, size(before)),
-            by(tenant.used as f64, size(tenant.used)),
-            by(moved, format!("{sign}{}", size(moved.abs() as u64))),
-            by(tenant.mib_saves_us.unwrap_or(-1.0), saves),
+            by(own.before as f64, size(own.before)),
+            by(own.now as f64, size(own.now)),
+            partners("to", &gave),
+            partners("from", &got),
+            ratio(own.missed_before),
+            ratio(tenant.recent.miss_ratio()),
+            by(tenant.mib_saves_us.unwrap_or(-1.0), saves(tenant)),
         ])
     };
     let rows: Vec<_> = report.tenants.iter().filter_map(row).collect();
-    if rows.is_empty() || report.recent.seconds == 0 {
+    if rows.is_empty() {
         return "<p>No tenant has a history yet.</p>\n".to_owned();
     }
     format!(
-        "<h2>Memory in the last {}</h2>\n{}",
-        span(report.recent.seconds),
+        "<h2>Who gave memory to whom since {}</h2>\n{}<p class=\"legend\">An eviction names no \
+         receiver, so a tenant that lost memory gave it to all that gained, in proportion. Misses \
+         then: in the first minutes of that time.</p>\n",
+        clock(moves.from_unix_s, server.now_unix_s, server.utc_offset_s),
         cards::table(shown, "", &columns, rows)
     )
+}
+
+/// Bytes that a tenant gave or got, with the others.
+fn partners(word: &str, all: &[(&str, u64)]) -> CardCell {
+    let named: Vec<_> =
+        all.iter().map(|(name, bytes)| format!("{} {word} {name}", size(*bytes))).collect();
+    let sum: u64 = all.iter().map(|(_, bytes)| bytes).sum();
+    let text = if named.is_empty() { "–".to_owned() } else { named.join(", ") };
+    by(sum as f64, prose(&text))
+}
+
+/// The waiting that one more MiB saves a tenant.
+fn saves(tenant: &Tenant) -> String {
+    match tenant.mib_saves_us {
+        Some(us) if us >= 0.05 => format!("{} per second", wait(us)),
+        Some(_) => "nothing".to_owned(),
+        None => "–".to_owned(),
+    }
 }
 
 /// Every change in the shown stretch, the newest first, with its effect behind a click.

@@ -1,6 +1,7 @@
 //! Advice in sentences: the findings of a report, with the memory and waiting of each tenant.
 
 use super::lines::{COLUMNS, lately, name_width, paragraph, quiet};
+use super::moved::given;
 use crate::claim::{self, Claim};
 use crate::finding::{self, Finding};
 use crate::sizing::Sizing;
@@ -34,10 +35,8 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
         return trimmed(lines);
     }
     lines.push(String::new());
-    if report.tenants.len() > 1 && findings.iter().all(|finding| finding.finding != "starved") {
-        lines.push(
-            "No tenant misses more because another tenant recently took its memory.".to_owned(),
-        );
+    for sentence in given(report) {
+        lines.extend(wrap(&sentence, COLUMNS, 0));
     }
     for finding in findings.iter().filter(|finding| finding.tenant.is_none()) {
         let [says, todo] = sentences(finding);

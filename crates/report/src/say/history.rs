@@ -5,22 +5,22 @@
 
 use super::advise::beside_lru;
 use super::lines::{COLUMNS, first};
+use super::moved::{moved, rows};
 use crate::claim::{Claim, ClaimedFigure};
-use crate::words::{clock, percent, size, span, wait, wrap};
-use crate::{Change, ChangeKind, Effect, Report, Tenant};
+use crate::words::{clock, percent, size, wait, wrap};
+use crate::{Change, ChangeKind, Effect, MemoryMoves, Report};
 
-/// A move of memory is worth a word from this share of all memory on.
-const MOVED_MIN: f64 = 0.005;
-/// Tenants whose moves of memory are listed, and claims that are listed, at most.
-const MOVED_MAX: usize = 6;
+/// Claims that are listed, at most.
+const CLAIMS_MAX: usize = 6;
 /// A change of the miss ratio that is worth a word.
 const POINTS_MIN: f64 = 0.01;
 
-/// The changes since a moment, the newest last, as lines of text.
-pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
+/// The memory that moved and the changes since a moment, the newest last, as lines of text.
+pub fn history(report: &Report, moves: &MemoryMoves, since_unix_s: u64) -> Vec<String> {
     let server = &report.server;
     let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
-    let mut lines = first(report, &lately(report));
+    let mut lines = first(report, &pilot(report, moves));
+    lines.extend(rows(report, moves));
     let events: Vec<_> =
         report.changes.iter().filter(|change| change.unix_s >= since_unix_s).collect();
     if events.is_empty() {
@@ -41,51 +41,34 @@ pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
     lines
 }
 
-/// A paragraph on the recent work of the pilot and whether it helps.
-pub fn lately(report: &Report) -> String {
+/// A paragraph on the recent work of the pilot: who gave memory to whom, and whether it helps.
+pub fn pilot(report: &Report, moves: &MemoryMoves) -> String {
+    let mut says = moved(report, moves);
     if !report.is_steered() {
-        return "The loop is off: no memory moves between tenants.".to_owned();
+        says.push("Self-tuning is off: the eviction policy alone decides what stays.".to_owned());
+        return says.join(" ");
     }
     let name = report.server.recipe_name();
     if report.recent.seconds == 0 {
         return format!("Nothing was read since the start, so {name} moved no memory.");
     }
-    let within = span(report.recent.seconds);
-    let all: u64 = report.tenants.iter().map(|tenant| tenant.used).sum();
-    let won = |tenant: &Tenant| {
-        let before = tenant.used_before?;
-        let by = tenant.used.abs_diff(before);
-        let sign = if tenant.used > before { "+" } else { "-" };
-        (by as f64 > MOVED_MIN * all as f64)
-            .then(|| (by, format!("{} {sign}{}", tenant.name, size(by))))
-    };
-    let mut moved: Vec<_> = report.tenants.iter().filter_map(won).collect();
-    moved.sort_by_key(|(by, _)| std::cmp::Reverse(*by));
-    let moved: Vec<_> = moved.into_iter().take(MOVED_MAX).map(|(_, text)| text).collect();
-    let moved = if moved.is_empty() {
-        format!("In the last {within} {name} moved almost no memory between tenants.")
-    } else {
-        format!("In the last {within} {name} moved memory: {}.", moved.join(", "))
-    };
-    let since = report
-        .changes
-        .iter()
-        .rev()
-        .find(|change| change.kind == ChangeKind::Start || change.text.starts_with("recipe "));
-    let since = since.map_or_else(String::new, |change| {
-        let server = &report.server;
-        let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
-        format!(" {name} is in force since {when}.")
-    });
-    match beside_lru(report) {
-        Some(beside) => format!("{moved} {beside}{since}"),
+    says.push(match beside_lru(report) {
+        Some(beside) => beside,
         None if report.has_classes() => {
             format!(
-                "{moved} Its saving is not measured, because it divides classes of items.{since}"
+                "The saving by recipe {name} is not measured, because it divides classes of items."
             )
         }
-        None => format!("{moved} Its saving is not known yet.{since}"),
+        None => format!("The saving by recipe {name} is not known yet."),
+    });
+    let begins =
+        |change: &&Change| change.kind == ChangeKind::Start || change.text.starts_with("recipe ");
+    if let Some(change) = report.changes.iter().rev().find(begins) {
+        let server = &report.server;
+        let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
+        says.push(format!("Recipe {name} is in force since {when}."));
     }
+    says.join(" ")
 }
 
 fn sentence(change: &Change) -> String {
@@ -151,6 +134,6 @@ pub fn claimed(change: &Change) -> Option<String> {
             format!("{tenant} {} ± {:.1}", percent(claim.value), 100.0 * claim.band())
         }
     };
-    let all: Vec<_> = change.claims.iter().take(MOVED_MAX).map(text).collect();
+    let all: Vec<_> = change.claims.iter().take(CLAIMS_MAX).map(text).collect();
     (!all.is_empty()).then(|| format!("Claimed: {}.", all.join(", ")))
 }

@@ -6,7 +6,8 @@ use crate::plans::Plans;
 use crate::sizing::mib_saves_us;
 use crate::words::{percent, wait};
 use crate::{
-    Change, ChangeKind, Forecasts, History, Lately, Point, PolicyTrial, Recent, Report, Tenant,
+    Change, ChangeKind, Forecasts, History, Lately, MemoryMoves, Point, PolicyTrial, Recent,
+    Report, Tenant, TenantMoved,
 };
 use crate::{page, say};
 use std::collections::VecDeque;
@@ -167,7 +168,7 @@ fn what_a_change_did_is_measured_and_kept() {
         history.complete(unix_s);
         report.changes = history.changes().cloned().collect();
         report.server.now_unix_s = unix_s;
-        told.push(text(&say::history(&report, 0)));
+        told.push(text(&say::history(&report, &report.moves, 0)));
     }
     let loads: Vec<_> =
         history.changes().filter(|change| change.kind == ChangeKind::Load).collect();
@@ -246,7 +247,7 @@ fn answers_stay_when_requests_stop() {
         say::why(&report, &report.tenants[0]),
         say::advise(&report, None),
         say::tenants(&report),
-        say::history(&report, 0),
+        say::history(&report, &report.moves, 0),
     ] {
         assert!(text(&says).contains(quiet), "{says:?}");
     }
@@ -259,4 +260,43 @@ fn answers_stay_when_requests_stop() {
     }
     history.push([("web", point(1_200, 5))].into_iter());
     assert_eq!(history.lately(now + 1).quiet_s, 0);
+}
+
+/// A tenant that lost memory is named with whoever got it, and with its misses before and now: in
+/// HISTORY, in ADVISE and on the page of plans, with one figure.
+#[test]
+fn who_gave_memory_to_whom_is_told_everywhere() {
+    let mut report = healthy();
+    let moved = |name: &str, before: u64, now: u64| TenantMoved {
+        name: name.to_owned(),
+        began: 0,
+        before: before << 20,
+        now: now << 20,
+        missed_before: Some(0.12),
+    };
+    report.moves = MemoryMoves {
+        from_unix_s: report.server.now_unix_s - 2_400,
+        was_filling: true,
+        tenants: vec![moved("jobs", 90, 54), moved("web", 100, 136)],
+    };
+    let history = History::default();
+    let now = percent(report.tenants[1].recent.miss_ratio().unwrap());
+    let says = text(&say::history(&report, &report.moves, 0));
+    for part in [
+        "The cache was filling until 14:07: free memory went to web 100 MiB, jobs 90.0 MiB",
+        "Since 14:07 (40 minutes) jobs gave 36.0 MiB to others: web 36.0 MiB.",
+        &format!("jobs: 90.0 MiB → 54.0 MiB, misses 12 % → {now}"),
+    ] {
+        assert!(says.contains(part), "{part}: {says}");
+    }
+    let says = text(&say::advise(&report, None));
+    assert!(says.contains("jobs gave 36.0 MiB (web 36.0 MiB)"), "{says}");
+    let (advice, view) = (page::Advice::default(), page::Choices::default());
+    let shown = page::PageData { report: &report, advice: &advice, history: &history, view: &view };
+    let html = page::middle(page::find("/plans").unwrap(), &shown).replace('\u{a0}', " ");
+    assert!(html.contains("36.0 MiB to web") && html.contains("36.0 MiB from jobs"), "{html}");
+    // A minute later nothing has moved any more.
+    report.moves.tenants.iter_mut().for_each(|one| one.before = one.now);
+    let says = text(&say::advise(&report, None));
+    assert!(says.contains("no tenant gave memory to another"), "{says}");
 }

@@ -28,6 +28,9 @@ const SIZED_MAX: usize = 64;
 /// The largest number of hot keys for each tenant.
 const HOT_KEYS_MAX: usize = 8;
 
+/// The stretch of which moves of memory are reported, in seconds.
+const MOVES_S: u64 = 3_600;
+
 /// The largest number of changes.
 const CHANGES_MAX: usize = 64;
 
@@ -83,7 +86,6 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
         tenant.policy = policy_of(server, &view, &shown, id);
         tenant.recent = history.of(Some(name), lately);
         tenant.first_reads_fall = history.first_reads_fall(name, lately);
-        tenant.used_before = history.used_at(name, lately.from_unix_s);
         // One span for all figures: what a miss costs is of the same misses.
         tenant.penalty_us = tenant.recent.miss_us().or(tenant.penalty_us);
         tenant.shift = shift;
@@ -112,6 +114,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
         recent,
         tenants,
         changes: changes.into_iter().rev().collect(),
+        moves: history.moves(now_unix_s.saturating_sub(MOVES_S), now_unix_s),
         forecasts: Forecasts::of(history.errors()),
         ..Report::default()
     };

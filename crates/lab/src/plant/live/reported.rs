@@ -161,7 +161,6 @@ impl Reported {
                 items: plant.items_of(id),
                 policy: plant.evictor(id).to_string(),
                 budget: is_divided.then(|| plant.budget(id)).flatten().map(|budget| budget.0),
-                used_before: self.history.used_at(&bounds.name, lately.from_unix_s),
                 penalty_us: recent.miss_us(),
                 first_reads_fall: self.history.first_reads_fall(&bounds.name, lately),
                 twice_the_ttl: pilot.twice_the_ttl(id),
@@ -193,6 +192,7 @@ impl Reported {
             },
             tenants: self.bounds.iter().zip(shifts).enumerate().map(tenant).collect(),
             changes: self.history.changes().cloned().collect(),
+            moves: self.history.moves(lately.from_unix_s, now_unix_s),
             forecasts: Forecasts::of(self.history.errors()),
             ..Report::default()
         };
