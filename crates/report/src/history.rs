@@ -7,7 +7,7 @@
 
 use crate::rings::{Point, RINGS, RingStep, TimeSeries};
 use crate::shift::coarse;
-use crate::{Change, Effect, Moved, ProcessPoint, Recent, Shift};
+use crate::{Change, ChangeKind, Effect, Moved, ProcessPoint, Recent, Shift};
 use base::Cause;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -180,9 +180,9 @@ impl History {
         self.changes.iter()
     }
 
-    /// The newest change, so that the caller can add its outcome.
-    pub fn last_change(&mut self) -> Option<&mut Change> {
-        self.changes.back_mut()
+    /// The newest plan, so that the caller can add its outcome.
+    pub fn last_plan(&mut self) -> Option<&mut Change> {
+        self.changes.iter_mut().rev().find(|change| change.kind == ChangeKind::Plan)
     }
 
     /// The resolution that reaches back to a moment.

@@ -36,7 +36,7 @@ impl Plans {
         }
         for (at, epoch) in epochs.iter().enumerate() {
             if self.awaited && epoch.epoch == self.epoch && epoch.outcome.is_some() {
-                if let Some(change) = history.last_change() {
+                if let Some(change) = history.last_plan() {
                     (change.expected, change.actual) = (epoch.forecast, epoch.outcome);
                 }
                 self.awaited = false;

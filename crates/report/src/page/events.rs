@@ -5,6 +5,7 @@ use super::PageData;
 use super::phrases::{link, prose};
 use crate::draw::Mark;
 use crate::draw::html::escape;
+use crate::effects::EFFECT_S;
 use crate::words::{clock_second, count, percent, size, wait};
 use crate::{Change, ChangeKind, Fared, say};
 use std::fmt::Write;
@@ -91,7 +92,15 @@ pub(super) fn effects(shown: &PageData<'_>, change: &Change) -> String {
         let _ = writeln!(out, "<p>{}</p>", escape(&claimed));
     }
     if change.effects.is_empty() {
-        return out + "<p>Figures after it are known two minutes later.</p>\n";
+        let server = &shown.report.server;
+        let known = change.unix_s + EFFECT_S;
+        return out
+            + &if known >= server.now_unix_s {
+                let when = clock_second(known, server.now_unix_s, server.utc_offset_s);
+                format!("<p>Figures after it are known at {when}.</p>\n")
+            } else {
+                "<p>Nothing was measured after it.</p>\n".to_owned()
+            };
     }
     if change.effects.iter().all(|effect| effect.before.reads_per_s <= 0.0) {
         return out + "<p>Nothing was read before it.</p>\n";

@@ -150,14 +150,15 @@ fn changes(shown: &PageData<'_>) -> String {
         out += "<p>No plan has changed a budget or a policy; these are the changes of settings, \
                 load and misses.</p>\n";
     }
-    let columns = [
-        text("when"),
-        text("what"),
-        number("promised"),
-        number("expected"),
-        number("actual"),
-        text("before and after"),
-    ];
+    // Where no plan promised anything, there is nothing to compare.
+    let has_plans = shown.history.changes().any(|change| {
+        change.promised.is_some() || change.expected.is_some() || change.actual.is_some()
+    });
+    let mut columns = vec![text("when"), text("what"), text("before and after")];
+    if has_plans {
+        let more = ["promised", "expected", "actual"].map(number);
+        columns.splice(2..2, more);
+    }
     let share = |share: Option<f64>| {
         by(share.unwrap_or(-1.0), share.map_or_else(|| "–".to_owned(), percent))
     };
@@ -165,7 +166,7 @@ fn changes(shown: &PageData<'_>) -> String {
         let when = clock_second(change.unix_s, server.now_unix_s, server.utc_offset_s);
         let href = shown.view.with(|view| view.event = Some(change.unix_s)).href("");
         let told = say::measured(change).unwrap_or_default();
-        vec![
+        let mut cells = vec![
             by(
                 change.unix_s as f64,
                 format!(
@@ -174,9 +175,6 @@ fn changes(shown: &PageData<'_>) -> String {
                 ),
             ),
             plain(&change.text),
-            share(change.promised),
-            share(change.expected),
-            share(change.actual),
             named(
                 &told,
                 format!(
@@ -185,13 +183,22 @@ fn changes(shown: &PageData<'_>) -> String {
                     effects(shown, change)
                 ),
             ),
-        ]
+        ];
+        if has_plans {
+            let more = [change.promised, change.expected, change.actual].map(share);
+            cells.splice(2..2, more);
+        }
+        cells
     };
     let rows: Vec<_> = shown.history.changes().rev().map(row).collect();
     if rows.is_empty() {
         return out + "<p>Nothing has changed since the history began.</p>\n";
     }
     out += &cards::table(shown, "", &columns, rows);
-    out + "<p class=\"legend\">Promised: share of the waiting that the plan saves. Expected, \
-           actual: waiting as a share of the waiting without a cache.</p>\n"
+    if has_plans {
+        out += "<p class=\"legend\">Promised: share of the waiting that the plan saves. Expected, \
+                actual: waiting as a share of the waiting without a cache; only plans have \
+                them.</p>\n";
+    }
+    out
 }

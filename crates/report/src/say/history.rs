@@ -12,6 +12,8 @@ use crate::{Change, ChangeKind, Effect, MemoryMoves, Report};
 
 /// Claims that are listed, at most.
 const CLAIMS_MAX: usize = 6;
+/// A cache whose memory grew by this factor in the two stretches was filling.
+const FILLS_BY: f64 = 1.05;
 /// A change of the miss ratio that is worth a word.
 const POINTS_MIN: f64 = 0.01;
 
@@ -107,16 +109,33 @@ pub fn measured(change: &Change) -> Option<String> {
         .filter_map(|effect| {
             let (before, after) = (effect.before.miss_ratio, effect.after.miss_ratio);
             let name = effect.tenant.as_ref()?;
-            Some(format!("{name} {} → {}", percent(before), percent(after)))
+            let (had, has) = (effect.before.used, effect.after.used);
+            let memory = if had.abs_diff(has) > had.max(has) / 20 {
+                format!(" with {} → {}", size(had), size(has))
+            } else {
+                String::new()
+            };
+            Some(format!("{name} {} → {}{memory}", percent(before), percent(after)))
         })
         .collect();
+    // A cache that fills misses less with every second, whatever else happens.
+    let (had, has) = (all.before.used, all.after.used);
+    let filling = if has as f64 > FILLS_BY * had as f64 {
+        format!(" while the cache was filling, {} → {}", size(had), size(has))
+    } else {
+        String::new()
+    };
     let misses = if each.is_empty() {
         format!("misses {} → {}", percent(all.before.miss_ratio), percent(all.after.miss_ratio))
     } else {
         format!("misses of {}", each.join(", "))
     };
     let (before, after) = (1e3 * all.before.wait_ms_per_s, 1e3 * all.after.wait_ms_per_s);
-    Some(format!("Measured: {misses}; waiting {} → {} per second.", wait(before), wait(after)))
+    Some(format!(
+        "Measured{filling}: {misses}; waiting {} → {} per second.",
+        wait(before),
+        wait(after)
+    ))
 }
 
 /// The claims made about a change, in a sentence.

@@ -37,7 +37,8 @@ pub fn moved(report: &Report, moves: &MemoryMoves) -> Vec<String> {
     if moves.tenants.is_empty() {
         return says;
     }
-    if moves.was_filling {
+    let is_filling = (server.used as f64) < FILLED * server.divided as f64;
+    if moves.was_filling && !is_filling {
         let grew = |one: &TenantMoved| one.before.saturating_sub(one.began);
         let took = moves.tenants.iter().map(|one| (one.name.as_str(), grew(one)));
         let took: Vec<_> = took.filter(|(_, bytes)| *bytes > 0).collect();
@@ -47,7 +48,7 @@ pub fn moved(report: &Report, moves: &MemoryMoves) -> Vec<String> {
             listed(took)
         ));
     }
-    if (server.used as f64) < FILLED * server.divided as f64 {
+    if is_filling {
         says.push(format!(
             "The cache is still filling: {} of {} are in use, so tenants take free memory.",
             size(server.used),

@@ -11,7 +11,7 @@ use crate::{
 };
 use crate::{page, say};
 use std::collections::VecDeque;
-use tune::pilot::{Decision, Epoch};
+use tune::pilot::{Decision, Epoch, PoolEpoch};
 
 fn text(lines: &[String]) -> String {
     lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
@@ -299,4 +299,76 @@ fn who_gave_memory_to_whom_is_told_everywhere() {
     report.moves.tenants.iter_mut().for_each(|one| one.before = one.now);
     let says = text(&say::advise(&report, None));
     assert!(says.contains("no tenant gave memory to another"), "{says}");
+}
+
+/// A change that is found long after it is measured all the same, and so is one before it.
+#[test]
+fn a_change_that_is_found_late_is_measured() {
+    let mut history = History::default();
+    let begin = 1_795_700_000;
+    for second in 0..1_200 {
+        let point = Point {
+            unix_s: (begin + second) as u32,
+            reads: 100,
+            misses: if second < 300 { 80 } else { 20 },
+            used_kib: (1_000 * second.min(400)) as u32,
+            ..Point::default()
+        };
+        history.push([("web", point)].into_iter());
+    }
+    for unix_s in [begin + 300, begin + 600] {
+        history.note(Change { unix_s, text: "later".into(), ..Change::default() });
+    }
+    history.complete(begin + 1_199);
+    let all: Vec<&Change> = history.changes().collect();
+    assert!(all.iter().all(|change| !change.effects.is_empty()), "{all:?}");
+    let says = all.iter().map(|change| say::measured(change).unwrap()).collect::<Vec<_>>();
+    assert!(says[0].starts_with("Measured while the cache was filling, 29"), "{says:?}");
+    assert!(says[0].contains("web 80 % → 20 % with"), "{says:?}");
+    assert!(says[1].starts_with("Measured: misses 20 %"), "{says:?}");
+}
+
+/// The outcome of a plan stands at the plan, whatever changed after it. The page of plans has
+/// columns for promises only if a plan made one.
+#[test]
+fn outcomes_are_those_of_plans() {
+    let pool = |budget, forecast| PoolEpoch {
+        name: "web".into(),
+        budget: base::Bytes(budget),
+        evictor: tune::Evictor::klru(5),
+        used: base::Bytes(0),
+        pages: None,
+        reads_per_s: 1.0,
+        penalty_us: 1.0,
+        forecast,
+        outcome: None,
+    };
+    let epoch = |epoch, outcome, budget| Epoch {
+        epoch,
+        at_s: epoch as f64,
+        decision: Decision::Adopted,
+        gain: 0.2,
+        threshold: 0.05,
+        moved: base::Bytes(5),
+        forecast: Some(0.45),
+        outcome,
+        band: None,
+        pools: vec![pool(budget, None)],
+    };
+    let report = healthy();
+    let page = |history: &History| {
+        let (advice, view) = (page::Advice::default(), page::Choices::default());
+        let shown = page::PageData { report: &report, advice: &advice, history, view: &view };
+        page::middle(page::find("/plans").unwrap(), &shown)
+    };
+    let (mut plans, mut history) = (Plans::default(), History::default());
+    let kind = ChangeKind::Load;
+    history.note(Change { kind, text: "web's load rose".into(), ..Change::default() });
+    assert!(!page(&history).contains("promised</a>"));
+    plans.note(&[epoch(1, None, 10), epoch(2, None, 100)].into(), 10, &mut history);
+    history.note(Change { unix_s: 11, kind, text: "web's load fell".into(), ..Change::default() });
+    plans.note(&[epoch(1, None, 10), epoch(2, Some(0.4), 100)].into(), 12, &mut history);
+    let all: Vec<_> = history.changes().map(|change| (change.kind, change.actual)).collect();
+    assert_eq!(all, [(kind, None), (ChangeKind::Plan, Some(0.4)), (kind, None)]);
+    assert!(page(&history).contains("promised</a>"));
 }
