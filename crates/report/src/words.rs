@@ -45,12 +45,22 @@ pub fn span(seconds: u64) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The sum of the minutes of several tenants, which may have passed at the same time.
-pub fn tenant_time(minutes: u64) -> String {
-    match minutes {
-        0..120 => format!("{minutes} tenant-minutes"),
-        _ => format!("{} tenant-hours", count(minutes / 60)),
-    }
+/// The number of forecasts that were compared with what followed.
+pub fn comparisons(forecasts: u64) -> String {
+    format!("{} comparisons, one a minute for each tenant", count(forecasts))
+}
+
+/// The meaning of a policy's name, for those whose name says little.
+pub fn policy(name: &str) -> Option<&'static str> {
+    Some(match name.trim_start_matches("allkeys-") {
+        "gittins" => "the bytes that save the least waiting go first, learned from past reads",
+        "cost-lhd" | "lhd" => "the items with the fewest expected hits a byte go first",
+        "lrm" => "the items that were written longest ago go first",
+        "hyperbolic" => "the items with the fewest reads since they came go first",
+        "klru" | "lru" => "the items that were read longest ago go first",
+        "lfu" => "the items with the fewest reads go first",
+        _ => return None,
+    })
 }
 
 /// The local time of day; with the date if it is on another day than `now`.

@@ -2,7 +2,7 @@
 //! first.
 
 use super::PageData;
-use super::cards::{self, by, number, plain, text};
+use super::cards::{self, CardCell, by, number, plain, text};
 use super::phrases::{bar, link, prose};
 use crate::draw::html::escape;
 use crate::finding::{self, Finding, Severity};
@@ -62,7 +62,8 @@ fn article(shown: &PageData<'_>, one: &Finding) -> String {
 
 /// The policies beside each other.
 pub(super) fn policies(shown: &PageData<'_>) -> String {
-    let trials = &shown.report.policies;
+    let mut trials = shown.report.policies.clone();
+    trials.sort_by(|a, b| a.waits.total_cmp(&b.waits));
     let first = say::policies(shown.report);
     // Lines before the terminal's table, which begins with two spaces.
     let lead: Vec<_> = first.iter().take_while(|line| !line.starts_with(' ')).cloned().collect();
@@ -75,10 +76,10 @@ pub(super) fn policies(shown: &PageData<'_>) -> String {
         text("policy"),
         number("waiting"),
         text("beside the others"),
-        number("band"),
+        number("give or take"),
         number("misses"),
     ];
-    let rows = trials.iter().map(|trial| {
+    let rows = trials.iter().map(|trial| -> Vec<CardCell> {
         let name = if trial.is_present {
             format!("{} (in force)", trial.policy)
         } else {
@@ -98,6 +99,12 @@ pub(super) fn policies(shown: &PageData<'_>) -> String {
         ]
     });
     out += &cards::table(shown, "", &columns, rows.collect());
-    out + "<p class=\"legend\">Waiting: the time that clients wait for misses, beside the policy \
-           in force, when the same sampled requests are replayed.</p>\n"
+    let _ = writeln!(
+        out,
+        "<p class=\"legend\">Waiting: the time that clients wait for misses, beside the policy in \
+         force, when the same sampled requests are replayed. Give or take: its error, in 19 of 20 \
+         cases. {}</p>",
+        prose(&say::policy_words(shown.report))
+    );
+    out
 }

@@ -8,13 +8,13 @@ use super::events::{SIGNS, effects, sign};
 use super::phrases::{link, prose};
 use super::series::{lines, memory};
 use crate::say;
-use crate::words::{clock, clock_second, percent, points, size, tenant_time, wait};
+use crate::words::{clock, clock_second, comparisons, percent, points, size, wait};
 use crate::{ChangeKind, Tenant};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
-    let mut out = String::from("<h1>What the pilot did</h1>\n");
+    let mut out = String::from("<h1>Self-tuning: its work and its gain</h1>\n");
     let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(report, &report.moves)));
     out += &work(shown);
     out += &moves(shown);
@@ -30,12 +30,12 @@ fn work(shown: &PageData<'_>) -> String {
     let how = match name {
         "static" => {
             "The recipe <code>static</code> divides nothing: the whole memory is one cache. \
-             <code>CONFIG SET maxmemory-policy auto recipe auto</code> turns the pilot on."
+             <code>CONFIG SET maxmemory-policy auto recipe auto</code> turns self-tuning on."
         }
         "auto" => {
             "The recipe <code>auto</code> gives no budgets: all tenants share one pool, and each \
-             eviction takes the bytes that save the least waiting. So memory moves with each \
-             eviction, without plans."
+             eviction takes the bytes that save the least waiting (<code>gittins</code>). So memory \
+             moves with each eviction, without plans."
         }
         "dlru" => {
             "The recipe <code>dlru</code> gives no budgets: it changes how many items an eviction \
@@ -43,14 +43,14 @@ fn work(shown: &PageData<'_>) -> String {
         }
         _ => {
             "This recipe gives budgets to pools. A plan comes into force if it promises enough \
-             gain; one epoch later its forecast stands beside the actual result."
+             gain; one round later its forecast stands beside the actual result."
         }
     };
     let mut out = format!("<p>{how}</p>\n");
     if server.sampled > 0.0 {
         let _ = writeln!(
             out,
-            "<p>The pilot samples {} of the keys; its models and the history take {}.</p>",
+            "<p>Self-tuning samples {} of the keys; its models and the history take {}.</p>",
             percent(server.sampled),
             size(server.models)
         );
@@ -63,7 +63,7 @@ fn work(shown: &PageData<'_>) -> String {
              95 % of {}.</p>",
             points(forecasts.median),
             points(forecasts.most),
-            tenant_time(forecasts.count)
+            comparisons(forecasts.count)
         );
     }
     out

@@ -5,7 +5,7 @@ use super::moved::given;
 use crate::claim::{self, Claim};
 use crate::finding::{self, Finding};
 use crate::sizing::Sizing;
-use crate::words::{count, percent, points, size, tenant_time, wait, wrap};
+use crate::words::{comparisons, count, percent, points, size, wait, wrap};
 use crate::{Report, Tenant};
 
 /// With fewer minutes of forecasts, their error is not printed.
@@ -223,14 +223,14 @@ fn forecasts(report: &Report) -> Vec<String> {
     let forecasts = &report.forecasts;
     if forecasts.count < FORECASTS_MIN {
         return vec![
-            "The loop compares its forecasts with the minute that follows; there are too few \
+            "Larder compares its forecasts with the minute that follows; there are too few \
              comparisons yet."
                 .to_owned(),
         ];
     }
     vec![format!(
-        "The loop's forecasts of miss ratios were within {} in 95 % of {}.",
+        "Forecasts of miss ratios were within {} in 95 % of {}.",
         points(forecasts.most),
-        tenant_time(forecasts.count)
+        comparisons(forecasts.count)
     )]
 }

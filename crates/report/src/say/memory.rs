@@ -20,7 +20,7 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
         let text = if report.is_steered() {
             format!("Too few reads of {name} were sampled: the answer needs some thousand.")
         } else {
-            "The loop is off, so there are no forecasts: CONFIG SET maxmemory-policy auto recipe \
+            "Self-tuning is off, so there are no forecasts: CONFIG SET maxmemory-policy auto recipe \
              auto"
                 .to_owned()
         };

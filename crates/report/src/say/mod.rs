@@ -19,13 +19,13 @@ mod why;
 
 pub use advise::{advise, more_or_less, summary};
 pub use compressed::{all_compressed, compressed};
-pub use curve::curve;
+pub use curve::{best_share, best_share_says, curve};
 pub use history::{claimed, history, measured, pilot};
 pub use lines::quiet;
 pub use memory::memory;
 pub use moved::moved;
 pub use nodes::nodes;
-pub use policies::policies;
+pub use policies::{policies, policy_words};
 pub use size::size;
 pub use tenants::tenants;
 pub use why::{why, word};

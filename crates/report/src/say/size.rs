@@ -14,7 +14,7 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     let Some(all) = all.filter(|_| server.maxmemory > 0) else {
         let text = match (report.is_steered(), server.maxmemory) {
             (false, _) => {
-                "The loop is off, so there are no forecasts: CONFIG SET maxmemory-policy auto \
+                "Self-tuning is off, so there are no forecasts: CONFIG SET maxmemory-policy auto \
                  recipe auto"
             }
             (_, 0) => "There is no memory limit to compare with: CONFIG SET maxmemory.",

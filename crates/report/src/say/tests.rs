@@ -107,9 +107,9 @@ fn forecasts_are_counted_as_what_they_are() {
     report.server.uptime_s = 1_200;
     report.forecasts = Forecasts { count: 42, median: 0.01, most: 0.03 };
     let says = text(&say::advise(&report, None));
-    assert!(says.contains("95 % of 42 tenant-minutes"), "{says}");
+    assert!(says.contains("95 % of 42 comparisons, one a minute for each tenant"), "{says}");
     report.forecasts.count = 600;
-    assert!(text(&say::advise(&report, None)).contains("95 % of 10 tenant-hours"));
+    assert!(text(&say::advise(&report, None)).contains("95 % of 600 comparisons"));
 }
 
 /// The plan of a pilot that only advises is noted once, as a proposal, and has no outcome.
@@ -371,4 +371,49 @@ fn outcomes_are_those_of_plans() {
     let all: Vec<_> = history.changes().map(|change| (change.kind, change.actual)).collect();
     assert_eq!(all, [(kind, None), (ChangeKind::Plan, Some(0.4)), (kind, None)]);
     assert!(page(&history).contains("promised</a>"));
+}
+
+/// Answers and pages use plain words, and explain the names of policies where they stand. Policies
+/// are sorted by their waiting everywhere.
+#[test]
+fn words_are_plain_or_explained() {
+    let mut report = healthy();
+    let trial = |policy: &str, waits: f64| PolicyTrial {
+        policy: policy.to_owned(),
+        is_present: waits == 1.0,
+        waits,
+        band: 0.01,
+        miss_ratio: 0.1,
+    };
+    let waits = [("allkeys-gittins", 1.0), ("allkeys-lru", 1.3), ("allkeys-lfu", 1.1)];
+    report.policies = waits.map(|(policy, waits)| trial(policy, waits)).into();
+    let tenant = &report.tenants[1];
+    let mut all = vec![
+        ("advise", text(&say::advise(&report, None))),
+        ("why", text(&say::why(&report, tenant))),
+        ("memory", text(&say::memory(&report, tenant, 0.2))),
+        ("size", text(&say::size(&report, 300 << 20))),
+        ("curve", text(&say::curve(&report, tenant))),
+        ("history", text(&say::history(&report, &report.moves, 0))),
+        ("policies", text(&say::policies(&report))),
+        ("tenants", text(&say::tenants(&report))),
+    ];
+    let history = History::default();
+    let advice = page::Advice::of(&report);
+    let view = page::Choices::default();
+    let shown = page::PageData { report: &report, advice: &advice, history: &history, view: &view };
+    for page in page::ALL {
+        all.push((page.title, page::middle(page, &shown)));
+    }
+    for (name, says) in &all {
+        for word in ["pilot", "he loop", "epoch", "tenant-minutes", "by waiting", "band<", "± 0.0"]
+        {
+            assert!(!says.contains(word), "{name}: {word}: {says}");
+        }
+        if says.contains("allkeys-gittins") {
+            assert!(says.contains("the bytes that save the least waiting"), "{name}: {says}");
+            let place = |policy: &str| says.find(policy).unwrap();
+            assert!(place("allkeys-lfu") < place("allkeys-lru"), "{name}");
+        }
+    }
 }

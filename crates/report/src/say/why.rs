@@ -60,7 +60,7 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
                  needed."
             )
         } else {
-            "The loop is off, so causes are not measured: CONFIG SET maxmemory-policy auto recipe \
+            "Self-tuning is off, so causes are not measured: CONFIG SET maxmemory-policy auto recipe \
              auto"
                 .to_owned()
         };
