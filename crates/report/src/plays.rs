@@ -311,6 +311,10 @@ mod tests {
     fn one_pool_is_divided_as_it_divides_itself() {
         let mut report = report();
         assert_eq!(divide(&report, 1_000).shares, [500, 500]);
+        // Every answer about a tenant's memory is one point of its curve.
+        let more = divide(&report, 1_300);
+        let sizing = Sizing::of(&report.tenants[0]).unwrap();
+        assert_eq!(more.ratios[0].unwrap().ratio, sizing.at(more.shares[0]).ratio);
         let twice = claim::memory(&report, 2_000);
         assert_eq!(twice[0].what, ClaimedFigure::Waiting);
         // Each tenant has 1 000 reads per second: the first waits 100 ms instead of 550.

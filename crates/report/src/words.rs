@@ -21,6 +21,16 @@ pub fn points(difference: f64) -> String {
     format!("{number} {unit}")
 }
 
+/// The band of a share in percentage points. It is rounded up, so that it is never 0.
+pub fn plus_or_minus(band: f64) -> String {
+    let tenths = (1_000.0 * band - 1e-6).ceil().max(1.0);
+    if tenths < 100.0 {
+        format!("± {:.1}", tenths / 10.0)
+    } else {
+        format!("± {:.0}", tenths / 10.0)
+    }
+}
+
 /// A duration given in microseconds, with its unit.
 pub fn wait(us: f64) -> String {
     match us.abs() {
@@ -185,6 +195,10 @@ mod tests {
             "1 second, 10 minutes, 2 hours, 10 days"
         );
         assert_eq!(count(1_234_567), "1 234 567");
+        assert_eq!(
+            [0.0, 0.0012, 0.02, 0.153].map(plus_or_minus),
+            ["± 0.1", "± 0.2", "± 2.0", "± 15"]
+        );
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::words::percent;
 use base::Cause;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
-    for tenant in busy(report) {
+    // While a cache fills, most keys are new to it.
+    for tenant in busy(report).filter(|tenant| !tenant.first_reads_fall) {
         let Some(cold) = much_missed(tenant, Cause::NeverSeen) else { continue };
         let ratio = tenant.recent.miss_ratio().unwrap_or_default();
         found.push(Finding {

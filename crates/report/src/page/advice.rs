@@ -7,7 +7,7 @@ use super::phrases::{bar, link, prose};
 use crate::draw::html::escape;
 use crate::finding::{self, Finding, Severity};
 use crate::say;
-use crate::words::{percent, points, wait};
+use crate::words::{percent, plus_or_minus, wait};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
@@ -88,7 +88,7 @@ pub(super) fn policies(shown: &PageData<'_>) -> String {
         let band = if trial.is_present {
             "–".to_owned()
         } else {
-            format!("± {}", points(trial.band).replace(" percentage", ""))
+            format!("{} points", plus_or_minus(trial.band))
         };
         vec![
             plain(&name),

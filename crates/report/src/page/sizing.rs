@@ -9,7 +9,7 @@ use crate::claim::{self, ClaimedFigure};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Chart, Colour, Format, Series};
 use crate::sizing::{Estimate, Sizing, divide, waits};
-use crate::words::{percent, points, size, wait};
+use crate::words::{percent, plus_or_minus, size, wait};
 use crate::{Tenant, say};
 use std::fmt::Write;
 
@@ -126,8 +126,7 @@ fn slider(shown: &PageData<'_>, present: u64, memory: u64) -> String {
 
 fn with_band(ratio: Option<&Estimate>) -> String {
     ratio.map_or("–".to_owned(), |ratio| {
-        let band = points(ratio.band).replace(" percentage", "");
-        prose(&format!("{} ± {band}", percent(ratio.ratio)))
+        prose(&format!("{} {} points", percent(ratio.ratio), plus_or_minus(ratio.band)))
     })
 }
 

@@ -43,10 +43,29 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
         lines.extend(wrap(&says, COLUMNS, 0));
         lines.extend(wrap(&todo, COLUMNS - 4, 0).into_iter().map(|line| format!("    {line}")));
     }
+    lines.extend(commands(report, &findings));
     for sentence in more_or_less(report).into_iter().chain(forecasts(report)) {
         lines.extend(wrap(&sentence, COLUMNS, 0));
     }
     trimmed(lines)
+}
+
+/// The commands that carry out the findings, each whole in a line of its own, to be copied.
+fn commands(report: &Report, findings: &[Finding]) -> Vec<String> {
+    let remedies = findings.iter().filter_map(|one| finding::remedy(report, one));
+    let mut commands: Vec<_> =
+        remedies.map(|one| format!("    {}", finding::command(&one))).collect();
+    let mut seen = vec![];
+    commands.retain(|command| {
+        let is_new = !seen.contains(command);
+        seen.push(command.clone());
+        is_new
+    });
+    if commands.is_empty() {
+        return vec!["No setting has to change now.".to_owned()];
+    }
+    commands.insert(0, "To type now, the most important first:".to_owned());
+    commands
 }
 
 /// Removes empty lines at the end, and one of two in a row.
@@ -165,15 +184,11 @@ fn held(report: &Report, tenant: &Tenant) -> String {
 pub fn more_or_less(report: &Report) -> Vec<String> {
     let divided = report.server.divided;
     let limit = report.server.maxmemory;
-    let step = match limit {
-        0 => return vec![],
-        small if small < 2 << 30 => small / 4,
-        _ => 1 << 30,
-    };
+    let Some(step) = claim::step(report) else { return vec![] };
     let quarter = limit / 4;
     // Data gets the same part of more memory as now.
     let data = |bytes: u64| (u128::from(bytes) * u128::from(divided) / u128::from(limit)) as u64;
-    let more = claim::memory(report, divided + data(step));
+    let more = claim::of_maxmemory(report, limit + step);
     let less = claim::memory(report, divided - data(quarter));
     let (Some(more), Some(less)) = (more.first(), less.first()) else { return vec![] };
     let much = |claim: &Claim| {
@@ -192,7 +207,8 @@ pub fn more_or_less(report: &Report) -> Vec<String> {
     let gain = if more.change() < 0.0 && more.is_sound() {
         let gainer = gainer(report, divided + data(step));
         let whom = gainer.map_or_else(String::new, |name| format!(", most of it for {name}"));
-        format!("{} more would save {}{whom}", size(step), much(more))
+        let sets = vec![("maxmemory".to_owned(), format!("{}mb", (limit + step) >> 20))];
+        format!("{} more would save {}{whom} ({})", size(step), much(more), finding::command(&sets))
     } else {
         format!("{} more would save {}", size(step), at_most(more.now - more.low))
     };
@@ -222,11 +238,11 @@ fn gainer(report: &Report, memory: u64) -> Option<String> {
 fn forecasts(report: &Report) -> Vec<String> {
     let forecasts = &report.forecasts;
     if forecasts.count < FORECASTS_MIN {
-        return vec![
-            "Larder compares its forecasts with the minute that follows; there are too few \
-             comparisons yet."
-                .to_owned(),
-        ];
+        return vec![format!(
+            "Larder compares its forecasts with the minute that follows: {} of the {FORECASTS_MIN} \
+             comparisons that a verdict needs are made, beginning five minutes after the start.",
+            forecasts.count
+        )];
     }
     vec![format!(
         "Forecasts of miss ratios were within {} in 95 % of {}.",

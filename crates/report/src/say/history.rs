@@ -7,7 +7,7 @@ use super::advise::beside_lru;
 use super::lines::{COLUMNS, first};
 use super::moved::{moved, rows};
 use crate::claim::{Claim, ClaimedFigure};
-use crate::words::{clock, percent, size, wait, wrap};
+use crate::words::{clock, percent, plus_or_minus, size, wait, wrap};
 use crate::{Change, ChangeKind, Effect, MemoryMoves, Report};
 
 /// Claims that are listed, at most.
@@ -150,9 +150,37 @@ pub fn claimed(change: &Change) -> Option<String> {
             wait(1e3 * claim.band())
         ),
         ClaimedFigure::Misses { tenant } => {
-            format!("{tenant} {} ± {:.1}", percent(claim.value), 100.0 * claim.band())
+            format!("{tenant} {} {}", percent(claim.value), plus_or_minus(claim.band()))
         }
     };
-    let all: Vec<_> = change.claims.iter().take(CLAIMS_MAX).map(text).collect();
-    (!all.is_empty()).then(|| format!("Claimed: {}.", all.join(", ")))
+    let verdict = |claim: &Claim| match actual(change, claim) {
+        None => String::new(),
+        Some(actual) => {
+            let shown = match claim.what {
+                ClaimedFigure::Misses { .. } => percent(actual),
+                ClaimedFigure::Waiting | ClaimedFigure::Others { .. } => wait(1e3 * actual),
+            };
+            let is_right = (claim.low..=claim.high).contains(&actual);
+            format!(" (measured {shown}: {})", if is_right { "right" } else { "outside" })
+        }
+    };
+    let told = |claim: &Claim| text(claim) + &verdict(claim);
+    let all: Vec<_> = change.claims.iter().take(CLAIMS_MAX).map(told).collect();
+    (!all.is_empty()).then(|| format!("Foretold: {}.", all.join(", ")))
+}
+
+/// The measured value of a claimed figure; `None` before it is known.
+fn actual(change: &Change, claim: &Claim) -> Option<f64> {
+    let of = |name: Option<&str>| {
+        let own = |effect: &&Effect| effect.tenant.as_deref() == name;
+        change.effects.iter().find(own).map(|effect| effect.after)
+    };
+    let after = match &claim.what {
+        ClaimedFigure::Waiting => of(None)?.wait_ms_per_s,
+        ClaimedFigure::Others { tenant } => {
+            of(None)?.wait_ms_per_s - of(Some(tenant))?.wait_ms_per_s
+        }
+        ClaimedFigure::Misses { tenant } => of(Some(tenant))?.miss_ratio,
+    };
+    Some(after)
 }

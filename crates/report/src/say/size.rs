@@ -3,7 +3,7 @@
 use super::lines::{COLUMNS, first, lately, name_width};
 use crate::claim::{self, Claim, ClaimedFigure};
 use crate::sizing::divide;
-use crate::words::{percent, size as bytes, wait, wrap};
+use crate::words::{percent, plus_or_minus, size as bytes, wait, wrap};
 use crate::{Report, Tenant};
 
 /// The text for one `maxmemory`: first the total, then a table of the tenants.
@@ -76,7 +76,7 @@ fn row(tenant: &Tenant, share: u64, claims: &[Claim], width: usize) -> String {
     };
     let wait_ms = tenant.recent.wait_ms_per_s();
     let would_ms = if claim.now > 0.0 { wait_ms * claim.value / claim.now } else { wait_ms };
-    let ratio = format!("{} ± {:.1}", percent(claim.value), 100.0 * claim.band());
+    let ratio = format!("{} {}", percent(claim.value), plus_or_minus(claim.band()));
     format!(
         "  {:<width$} {:>9} {:>9} {:>8} {ratio:>13} {:>8} {:>8}",
         tenant.name,

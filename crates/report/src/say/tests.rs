@@ -1,13 +1,14 @@
 //! Regression tests of sentences: each figure has one value everywhere, and no forecast is made
 //! that cannot come true.
 
+use crate::claim::{Claim, ClaimedFigure, Setting};
 use crate::finding::tests::healthy;
 use crate::plans::Plans;
 use crate::sizing::mib_saves_us;
 use crate::words::{percent, wait};
 use crate::{
-    Change, ChangeKind, Forecasts, History, Lately, MemoryMoves, Point, PolicyTrial, Recent,
-    Report, Tenant, TenantMoved,
+    Change, ChangeKind, Effect, Fared, Forecasts, History, Lately, MemoryMoves, MemoryUse, Point,
+    PolicyTrial, Process, Recent, Report, Tenant, TenantMoved,
 };
 use crate::{page, say};
 use std::collections::VecDeque;
@@ -416,4 +417,62 @@ fn words_are_plain_or_explained() {
             assert!(place("allkeys-lfu") < place("allkeys-lru"), "{name}");
         }
     }
+}
+
+/// The advice ends with each command whole, or says that nothing has to change; LARDER MEMORY names
+/// the command that gives a tenant its memory.
+#[test]
+fn advice_names_the_commands_to_type() {
+    let mut report = healthy();
+    let says = say::advise(&report, None);
+    assert!(says.iter().any(|line| line == "No setting has to change now."), "{says:?}");
+    (report.server.maxmemory, report.server.machine) = (200 << 20, 210 << 20);
+    let says = say::advise(&report, None);
+    assert!(says.iter().any(|line| line == "    CONFIG SET maxmemory 157mb"), "{says:?}");
+    let line = "web match prefix web: hint a-long-line-of-a-tenant-that-stays-whole weight 3";
+    report.tenants[0].line = Some(line.to_owned());
+    let says = say::memory(&report, &report.tenants[0], 0.2);
+    let typed = format!("    CONFIG SET tenant \"{line} min ");
+    assert!(says.iter().any(|line| line.starts_with(&typed)), "{says:?}");
+}
+
+/// A change whose effect was foretold says whether it came true.
+#[test]
+fn what_was_foretold_has_a_verdict() {
+    let claim = |low, high| Claim {
+        what: ClaimedFigure::Waiting,
+        setting: Setting::Memory { divided: 1 },
+        now: 10.0,
+        value: f64::midpoint(low, high),
+        low,
+        high,
+        window_s: 60,
+    };
+    let mut change = Change { claims: vec![claim(4.0, 6.0), claim(7.0, 8.0)], ..Change::default() };
+    assert!(!say::claimed(&change).unwrap().contains("measured"));
+    let after = Fared { reads_per_s: 9.0, wait_ms_per_s: 5.5, ..Fared::default() };
+    change.effects = vec![Effect { after, ..Effect::default() }];
+    let says = say::claimed(&change).unwrap();
+    let told = "waiting 5.0 ms ± 1.0 ms (measured 5.5 ms: right), waiting 7.5 ms ± 500 µs \
+                (measured 5.5 ms: outside)";
+    assert!(says.contains(told), "{says}");
+}
+
+/// The Server page says in which way the limit and the process differ.
+#[test]
+fn the_limit_and_the_process_agree() {
+    let mut report = healthy();
+    let memory = |name: &str, mib: u64| MemoryUse {
+        name: name.to_owned(),
+        bytes: mib << 20,
+        help: String::new(),
+    };
+    let reserve = 10 << 20;
+    let memory = vec![memory("data", 190), memory("rest", 40)];
+    report.process = Some(Process { memory, reserve, ..Process::default() });
+    let (advice, view) = (page::Advice::default(), page::Choices::default());
+    let history = History::default();
+    let shown = page::PageData { report: &report, advice: &advice, history: &history, view: &view };
+    let html = page::middle(page::find("/server").unwrap(), &shown).replace('\u{a0}', " ");
+    assert!(html.contains("The process is 30.0 MiB larger than maxmemory"), "{html}");
 }
