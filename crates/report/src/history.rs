@@ -5,9 +5,10 @@
 //! series is bounded: the more tenants there are, the less far back each series reaches. With more
 //! than [`TENANTS_MAX`] tenants, only the tenants that were read first have a series.
 
+use crate::estimates::Estimates;
 use crate::rings::{Point, RINGS, RingStep, TimeSeries};
 use crate::shift::coarse;
-use crate::{Change, ChangeKind, Effect, Moved, ProcessPoint, Recent, Shift};
+use crate::{Change, ChangeKind, Effect, Moved, ProcessPoint, Recent, Report, Shift};
 use base::Cause;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -46,6 +47,8 @@ pub struct History {
     /// The last second with a read in this run, in Unix seconds; 0 before the first.
     #[serde(skip)]
     read_unix_s: u64,
+    #[serde(skip)]
+    estimates: Estimates,
 }
 
 /// The stretch that *lately* means. It ends now, or with the last read if the cache is quiet.
@@ -109,6 +112,18 @@ impl History {
         BYTES_MAX as f64 / (full * (self.tenants.len() + 1)) as f64
     }
 
+    /// Notes the curves of a report, once a minute.
+    pub fn note_curves(&mut self, report: &Report) {
+        self.estimates.note(report);
+    }
+
+    /// Widens the bands of all curves so that they hold the earlier curves of this stretch.
+    pub fn widen(&self, report: &mut Report, lately: Lately) {
+        for tenant in &mut report.tenants {
+            self.estimates.widen(tenant, lately);
+        }
+    }
+
     /// Appends a change, and drops the oldest one when the list is full.
     pub fn note(&mut self, change: Change) {
         if self.changes.len() == CHANGES_MAX {
@@ -123,6 +138,7 @@ impl History {
         let now = std::mem::replace(self, before);
         self.process = now.process;
         self.read_unix_s = now.read_unix_s;
+        self.estimates = now.estimates;
         for change in now.changes {
             self.note(change);
         }
@@ -273,7 +289,7 @@ impl History {
             let claims = change.claims.capacity() * size_of::<crate::claim::Claim>();
             size_of::<Change>() + change.text.len() + moved.sum::<usize>() + effects + claims
         });
-        points + self.process.bytes() + changes.sum::<usize>()
+        points + self.process.bytes() + self.estimates.bytes() + changes.sum::<usize>()
     }
 }
 

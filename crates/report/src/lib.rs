@@ -14,6 +14,7 @@ pub mod claim;
 mod compressed;
 pub mod draw;
 mod effects;
+mod estimates;
 pub mod facts;
 pub mod finding;
 mod history;
