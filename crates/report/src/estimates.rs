@@ -4,7 +4,7 @@
 //! something else: another minute has other requests. So the band of a curve also holds the curves
 //! of the minutes before it, as far as no change lies between them.
 
-use crate::{Lately, Report, Tenant};
+use crate::Tenant;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Curves that are kept of each tenant, and tenants with curves, at most.
@@ -19,26 +19,26 @@ type Points = Vec<(u64, f64)>;
 pub(crate) struct Estimates(BTreeMap<String, VecDeque<(u64, Points)>>);
 
 impl Estimates {
-    /// Notes the curves of a report.
-    pub(crate) fn note(&mut self, report: &Report) {
-        for tenant in report.tenants.iter().take(TENANTS_MAX) {
+    /// Notes the curves of all tenants.
+    pub(crate) fn note(&mut self, now_unix_s: u64, tenants: &[Tenant]) {
+        for tenant in tenants.iter().take(TENANTS_MAX) {
             let Some(curve) = &tenant.curve else { continue };
             let points = curve.sizes.iter().copied().zip(curve.ratios.iter().copied()).collect();
             let known = self.0.entry(tenant.name.clone()).or_default();
             if known.len() == CURVES_MAX {
                 known.pop_front();
             }
-            known.push_back((report.server.now_unix_s, points));
+            known.push_back((now_unix_s, points));
         }
-        self.0.retain(|name, _| report.tenant(name).is_some());
+        self.0.retain(|name, _| tenants.iter().any(|tenant| tenant.name == *name));
     }
 
-    /// Widens the band of a tenant's curve so that it holds its earlier curves.
-    pub(crate) fn widen(&self, tenant: &mut Tenant, lately: Lately) {
+    /// Widens the band of a tenant's curve so that it holds its curves since a moment.
+    pub(crate) fn widen(&self, tenant: &mut Tenant, from_unix_s: u64) {
         let Some(curve) = &mut tenant.curve else { return };
         let Some(known) = self.0.get(&tenant.name) else { return };
         let earlier: Vec<_> =
-            known.iter().filter(|(at, _)| *at > lately.from_unix_s).map(|(_, all)| all).collect();
+            known.iter().filter(|(at, _)| *at > from_unix_s).map(|(_, all)| all).collect();
         if earlier.is_empty() {
             return;
         }
@@ -93,19 +93,19 @@ mod tests {
         let curve = before.tenants[0].curve.as_mut().unwrap();
         curve.sizes.iter_mut().for_each(|size| *size = *size / 4 * 5);
         let (earlier, ..) = need(&before);
-        history.note_curves(&before);
+        history.note_curves(before.server.now_unix_s, &before.tenants);
         let mut now = healthy();
         now.server.now_unix_s += 60;
         let (bytes, _, most) = need(&now);
         assert!(most < earlier, "{bytes} to {most}, and {earlier} before");
         let lately = history.lately(now.server.now_unix_s);
-        history.widen(&mut now, lately);
+        history.widen(&mut now.tenants, lately);
         let (same, _, most) = need(&now);
         assert!(same == bytes && most >= earlier / 20 * 19, "{most}, and {earlier} before");
         // A change since then.
         let mut other = healthy();
         let from_unix_s = other.server.now_unix_s + 1;
-        history.widen(&mut other, crate::Lately { from_unix_s, ..lately });
+        history.widen(&mut other.tenants, crate::Lately { from_unix_s, ..lately });
         assert_eq!(other, healthy());
     }
 }

@@ -8,7 +8,7 @@
 use crate::estimates::Estimates;
 use crate::rings::{Point, RINGS, RingStep, TimeSeries};
 use crate::shift::coarse;
-use crate::{Change, ChangeKind, Effect, Moved, ProcessPoint, Recent, Report, Shift};
+use crate::{Change, ChangeKind, Effect, Moved, ProcessPoint, Recent, Shift, Tenant};
 use base::Cause;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -112,15 +112,15 @@ impl History {
         BYTES_MAX as f64 / (full * (self.tenants.len() + 1)) as f64
     }
 
-    /// Notes the curves of a report, once a minute.
-    pub fn note_curves(&mut self, report: &Report) {
-        self.estimates.note(report);
+    /// Notes the curves of all tenants, once a minute.
+    pub fn note_curves(&mut self, now_unix_s: u64, tenants: &[Tenant]) {
+        self.estimates.note(now_unix_s, tenants);
     }
 
     /// Widens the bands of all curves so that they hold the earlier curves of this stretch.
-    pub fn widen(&self, report: &mut Report, lately: Lately) {
-        for tenant in &mut report.tenants {
-            self.estimates.widen(tenant, lately);
+    pub fn widen(&self, tenants: &mut [Tenant], lately: Lately) {
+        for tenant in tenants {
+            self.estimates.widen(tenant, lately.from_unix_s);
         }
     }
 

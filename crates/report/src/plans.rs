@@ -125,7 +125,8 @@ pub fn pools(status: &Status) -> Vec<String> {
     }
     text.extend(wrap(
         "expected, actual: miss ratios of the last complete round, with the memory of 'has'. \
-         expects: the forecast miss ratio with the memory of the last plan. policy: who is evicted.",
+         expects: the forecast miss ratio with the memory of the last plan. policy: the order of \
+         evictions. in miniature: replayed on a sample of the keys.",
         80,
         0,
     ));

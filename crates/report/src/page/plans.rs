@@ -34,8 +34,8 @@ fn work(shown: &PageData<'_>) -> String {
         }
         "auto" => {
             "The recipe <code>auto</code> gives no budgets: all tenants share one pool, and each \
-             eviction takes the bytes that save the least waiting (<code>gittins</code>). So memory \
-             moves with each eviction, without plans."
+             eviction takes the bytes that save the least waiting (<code>gittins</code>). So \
+             memory moves with each eviction, without plans."
         }
         "dlru" => {
             "The recipe <code>dlru</code> gives no budgets: it changes how many items an eviction \

@@ -13,7 +13,7 @@ const POINTS: u64 = 40;
 const WIDTH: usize = 66;
 const HEIGHT: usize = 14;
 
-/// Of the width of a chart, the least distance of two marks whose labels do not collide.
+/// The least distance of two marks whose labels do not collide, as a share of the chart.
 const APART_MIN: f64 = 0.12;
 
 /// The memory of a tenant under the division that makes all clients wait least; `None` where it is

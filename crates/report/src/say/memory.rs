@@ -21,8 +21,8 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
         let text = if report.is_steered() {
             format!("Too few reads of {name} were sampled: the answer needs some thousand.")
         } else {
-            "Self-tuning is off, so there are no forecasts: CONFIG SET maxmemory-policy auto recipe \
-             auto"
+            "Self-tuning is off, so there are no forecasts: CONFIG SET maxmemory-policy auto \
+             recipe auto"
                 .to_owned()
         };
         return wrap(&text, COLUMNS, 0);

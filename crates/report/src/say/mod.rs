@@ -10,6 +10,8 @@ mod lines;
 mod memory;
 mod moved;
 mod nodes;
+#[cfg(test)]
+mod operator_tests;
 mod policies;
 mod size;
 mod tenants;

@@ -1,4 +1,4 @@
-//! Who took memory from whom, and what it did to the misses of each.
+//! The memory that tenants gave to each other, and the misses of each then and now.
 
 use super::lines::COLUMNS;
 use crate::words::{clock, percent, size, span, wrap};

@@ -70,8 +70,9 @@ pub fn policies(report: &Report) -> Vec<String> {
     }
     lines.extend(wrap(
         "waits: time that clients wait for misses, relative to the policy in force. error: of that \
-         figure, in 19 of 20 cases. misses: measured for the policy in force; for another one, that \
-         figure and the difference between the two when the same sampled requests are replayed.",
+         figure, in 19 of 20 cases. misses: measured for the policy in force; for another one, \
+         that figure and the difference between the two when the same sampled requests are \
+         replayed.",
         COLUMNS,
         0,
     ));

@@ -60,8 +60,8 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
                  needed."
             )
         } else {
-            "Self-tuning is off, so causes are not measured: CONFIG SET maxmemory-policy auto recipe \
-             auto"
+            "Self-tuning is off, so causes are not measured: CONFIG SET maxmemory-policy auto \
+             recipe auto"
                 .to_owned()
         };
         lines.extend(wrap(&reason, COLUMNS, 0));

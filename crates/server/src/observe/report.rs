@@ -124,7 +124,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
     if let Some(replayed) = shown.replayed.as_ref().filter(|replayed| replayed.at > since) {
         plays::take(&mut report, replayed, policy_name);
     }
-    history.widen(&mut report, lately);
+    history.widen(&mut report.tenants, lately);
     let saves: Vec<_> = report.tenants.iter().map(sizing::mib_saves_us).collect();
     for (tenant, saves) in report.tenants.iter_mut().zip(saves) {
         tenant.mib_saves_us = saves;
