@@ -13,9 +13,9 @@ pub fn percent(share: f64) -> String {
     if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// A difference of shares, in percentage points.
+/// A difference of shares, in percentage points; a smaller one than a tenth of a point is a tenth.
 pub fn points(difference: f64) -> String {
-    let points = 100.0 * difference.abs();
+    let points = (100.0 * difference.abs()).max(0.1);
     let number = if points < 9.95 { format!("{points:.1}") } else { format!("{points:.0}") };
     let unit = if number == "1.0" { "percentage point" } else { "percentage points" };
     format!("{number} {unit}")
@@ -186,6 +186,7 @@ mod tests {
         assert_eq!(percent(0.863), "86 %");
         assert_eq!(points(-0.01), "1.0 percentage point");
         assert_eq!(points(0.123), "12 percentage points");
+        assert_eq!(points(0.0), "0.1 percentage points");
         assert_eq!(
             [3.21, 412.0, 25_300.0, 2.5e6, 8.932e9].map(wait).join(", "),
             "3.2 µs, 412 µs, 25 ms, 2.5 s, 8 932 s"

@@ -3,8 +3,7 @@
 
 use super::PageData;
 use super::cards::{self, CardCell, by, number, plain, text};
-use super::phrases::{bar, link, prose};
-use crate::draw::html::escape;
+use super::phrases::{bar, command, link, prose};
 use crate::finding::{self, Finding, Severity};
 use crate::say;
 use crate::words::{percent, plus_or_minus, wait};
@@ -49,13 +48,8 @@ fn article(shown: &PageData<'_>, one: &Finding) -> String {
     if remedy.as_ref() != Some(&one.todo) {
         let _ = writeln!(out, "<p><span class=\"head\">To do</span> {}</p>", prose(&one.todo));
     }
-    if let Some(command) = remedy {
-        let _ = writeln!(
-            out,
-            "<p class=\"type\"><span class=\"head\">Type</span> <code>{0}</code> \
-             <button type=\"button\" data-copy=\"{0}\">copy</button></p>",
-            escape(&command)
-        );
+    if let Some(typed) = remedy {
+        out += &command(&typed);
     }
     out + "</article>\n"
 }

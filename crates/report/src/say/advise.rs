@@ -128,8 +128,10 @@ pub(super) fn beside_lru(report: &Report) -> Option<String> {
     if report.policies.iter().any(|trial| trial.is_present && trial.policy == LRU) {
         return None;
     }
-    if let Some(off) = report.plays.as_ref().and_then(|plays| plays.off.as_ref()) {
-        return Some(format!("There is no comparison with one shared LRU cache: {off}"));
+    if report.plays.as_ref().is_some_and(|plays| plays.off.is_some()) {
+        let text = "There is no comparison with one shared LRU cache now: LARDER POLICIES, or the \
+                    page Advice, says why.";
+        return Some(text.to_owned());
     }
     let lru = claim::policy(report, LRU)?;
     let (change, band) = (lru.change() / lru.now.max(f64::MIN_POSITIVE), lru.band() / lru.now);

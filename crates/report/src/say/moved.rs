@@ -43,7 +43,7 @@ pub fn moved(report: &Report, moves: &MemoryMoves) -> Vec<String> {
         let took = moves.tenants.iter().map(|one| (one.name.as_str(), grew(one)));
         let took: Vec<_> = took.filter(|(_, bytes)| *bytes > 0).collect();
         says.push(format!(
-            "The cache was filling until {}: free memory went to {}, and nobody lost any.",
+            "The cache was filling until {}: free memory went to {}; no tenant lost any.",
             clock(moves.from_unix_s, server.now_unix_s, server.utc_offset_s),
             listed(took)
         ));
@@ -59,25 +59,24 @@ pub fn moved(report: &Report, moves: &MemoryMoves) -> Vec<String> {
     let since = since(report, moves);
     let mut given: Vec<(Option<&str>, Vec<(&str, u64)>)> = vec![];
     for gift in &gifts {
-        let to = gift.to.unwrap_or("nobody");
+        let to = gift.to.unwrap_or("free memory");
         match given.iter_mut().find(|(from, _)| *from == gift.from) {
             Some((_, all)) => all.push((to, gift.bytes)),
             None => given.push((gift.from, vec![(to, gift.bytes)])),
         }
     }
     let many = given.len().saturating_sub(NAMED_MAX);
-    for (from, to) in given.into_iter().take(NAMED_MAX) {
+    let gave = given.into_iter().take(NAMED_MAX).map(|(from, to)| {
         let all: u64 = to.iter().map(|(_, bytes)| bytes).sum();
-        says.push(match from {
-            Some(from) => format!("{since} {from} gave {} to others: {}.", size(all), listed(to)),
-            None => format!("{since} {} of free memory were taken: {}.", size(all), listed(to)),
-        });
-    }
-    if many > 0 {
-        says.push(format!("{many} more tenants gave less."));
-    }
-    if gifts.is_empty() {
+        let from = from.unwrap_or("free memory");
+        format!("{from} gave {} ({})", size(all), listed(to))
+    });
+    let more = (many > 0).then(|| format!("{many} more gave less"));
+    let gave: Vec<_> = gave.chain(more).collect();
+    if gave.is_empty() {
         says.push(format!("{since} almost no memory moved between tenants."));
+    } else {
+        says.push(format!("{since} memory went to others: {}.", gave.join("; ")));
     }
     says
 }

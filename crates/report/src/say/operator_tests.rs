@@ -91,7 +91,7 @@ fn who_gave_memory_to_whom_is_told_everywhere() {
     let says = text(&say::history(&report, &report.moves, 0));
     for part in [
         "The cache was filling until 14:07: free memory went to web 100 MiB, jobs 90.0 MiB",
-        "Since 14:07 (40 minutes) jobs gave 36.0 MiB to others: web 36.0 MiB.",
+        "Since 14:07 (40 minutes) memory went to others: jobs gave 36.0 MiB (web 36.0 MiB).",
         &format!("jobs: 90.0 MiB → 54.0 MiB, misses 12 % → {now}"),
     ] {
         assert!(says.contains(part), "{part}: {says}");

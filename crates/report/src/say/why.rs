@@ -84,17 +84,20 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     if let Some(shift) = &tenant.shift {
         let server = &report.server;
         let when = clock(shift.unix_s, server.now_unix_s, server.utc_offset_s);
-        lines.extend(wrap(
-            &format!(
-                "Until {when} it missed {} with {}; since then {} with {}.",
-                percent(shift.before),
-                size(shift.used_before),
-                percent(shift.since),
-                size(shift.used_since)
-            ),
-            COLUMNS,
-            0,
-        ));
+        let moves = &report.moves;
+        let cause = if moves.was_filling && shift.unix_s <= moves.from_unix_s {
+            " The cause: the cache was filling."
+        } else {
+            ""
+        };
+        let says = format!(
+            "Until {when} it missed {} with {} on average; since then {} with {}.{cause}",
+            percent(shift.before),
+            size(shift.used_before),
+            percent(shift.since),
+            size(shift.used_since)
+        );
+        lines.extend(wrap(&says, COLUMNS, 0));
     }
     lines
 }

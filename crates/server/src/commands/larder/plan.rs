@@ -9,7 +9,7 @@ use ::report::plans;
 use ::report::words::wrap;
 use base::Bytes;
 use serde_json::json;
-use tune::pilot::Decision;
+use tune::pilot::{Decision, Epoch};
 
 pub(super) fn plan(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
@@ -51,7 +51,7 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
             });
         }
         Some(status) => {
-            text.push(plans::headline(status));
+            text.extend(wrap(&plans::headline(status), 80, 0));
             if status.memory == Bytes(0) {
                 text.push("There is no memory limit to divide: set maxmemory.".to_owned());
             }
@@ -69,8 +69,9 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
 }
 
 /// The fate of a plan in a word or two.
-const fn fate(decision: Decision) -> &'static str {
-    match decision {
+fn fate(epoch: &Epoch) -> &'static str {
+    match epoch.decision {
+        Decision::Kept | Decision::Cooling if epoch.pools.len() == 1 => "one pool",
         Decision::Learning => "too early",
         Decision::Kept => "not adopted",
         Decision::Cooling => "waits",
@@ -99,7 +100,7 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
             "{:>6} {:>8.1} s  {:<12} {:>6.1} % {:>5.1} % {:>10} {:>8} {:>7} {:>6}",
             epoch.epoch,
             epoch.at_s,
-            fate(epoch.decision),
+            fate(epoch),
             100.0 * epoch.gain,
             100.0 * epoch.threshold.max(0.0),
             epoch.moved.to_string(),
