@@ -99,7 +99,11 @@ impl History {
                 } else {
                     ""
                 };
-                let text = format!("{name}{text}{cause}");
+                // Names that end in s have an apostrophe alone.
+                let text = match text.strip_prefix("'s") {
+                    Some(rest) if name.ends_with('s') => format!("{name}'{rest}"),
+                    _ => format!("{name}{text}{cause}"),
+                };
                 let change = Change { unix_s, kind, text, ..Change::default() };
                 let at = self.changes.partition_point(|known| known.unix_s <= unix_s);
                 self.changes.insert(at, change);

@@ -11,13 +11,13 @@ pub fn remedy(report: &Report, finding: &Finding) -> Option<Remedy> {
         return Some(finding.sets.clone()).filter(|sets| !sets.is_empty());
     }
     let line = report.tenant(finding.tenant.as_deref()?)?.line.clone()?;
-    let with = |line: String, (word, value): &(String, String)| with_word(line, word, value);
+    let with = |line: String, (word, value): &(String, String)| with_word(&line, word, value);
     Some(vec![("tenant".to_owned(), finding.sets.iter().fold(line, with))])
 }
 
 /// The command that gives a tenant a bound (`min` or `max`); `None` if it has no line.
 pub fn bound(tenant: &Tenant, word: &str, value: &str) -> Option<String> {
-    let line = with_word(tenant.line.clone()?, word, value);
+    let line = with_word(tenant.line.as_deref()?, word, value);
     Some(command(&vec![("tenant".to_owned(), line)]))
 }
 
@@ -33,7 +33,7 @@ pub fn command(remedy: &Remedy) -> String {
 }
 
 /// A tenant's line with this word set to `value`.
-fn with_word(line: String, word: &str, value: &str) -> String {
+fn with_word(line: &str, word: &str, value: &str) -> String {
     let mut words: Vec<&str> = line.split(' ').collect();
     match words.iter().rposition(|one| *one == word).filter(|at| at + 1 < words.len()) {
         // The first word is the tenant's name.

@@ -48,7 +48,7 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, los
         severity: Severity::Warning,
         tenant: Some(name.clone()),
         says: format!(
-            "misses {}. It missed {} until {when}; {} of its memory went to {}.",
+            "has missed {} since {when}, {} before; {} of its memory went to {}.",
             percent(shift.since),
             percent(shift.before),
             gone(report, tenant, winner).unwrap_or_else(|| size(lost)),

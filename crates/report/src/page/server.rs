@@ -106,7 +106,8 @@ fn limit(server: &Server, process: &Process) -> String {
         size(process.reserve),
     );
     if above > limit / 20 {
-        says += &format!(
+        let _ = write!(
+            says,
             " The process is {} larger than maxmemory: a limit below sixteen times the memory of \
              an empty server does not count the program itself, so allow for it beside the limit.",
             size(above)

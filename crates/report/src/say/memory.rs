@@ -54,8 +54,8 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
                 None => format!("at least {}", size(least)),
             };
             let changes = if tenant.first_reads_fall {
-                " That is of a cache that still fills: it reads fewer and fewer new keys, so the \
-                 figure will change."
+                " It still reads fewer and fewer keys for the first time, so the figure will \
+                 change."
             } else {
                 ""
             };

@@ -20,8 +20,11 @@ fn since(report: &Report, moves: &MemoryMoves) -> String {
     format!("Since {when} ({})", span(server.now_unix_s.saturating_sub(moves.from_unix_s)))
 }
 
+/// The name of a tenant, and bytes.
+type TenantBytes<'a> = (&'a str, u64);
+
 /// Tenants with bytes: "web 20 MiB, jobs 10 MiB".
-fn listed(mut all: Vec<(&str, u64)>) -> String {
+fn listed(mut all: Vec<TenantBytes<'_>>) -> String {
     all.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     let rest = all.len().saturating_sub(NAMED_MAX);
     let named = all.iter().take(NAMED_MAX).map(|(name, bytes)| format!("{name} {}", size(*bytes)));
@@ -57,7 +60,7 @@ pub fn moved(report: &Report, moves: &MemoryMoves) -> Vec<String> {
     }
     let gifts = moves.gifts();
     let since = since(report, moves);
-    let mut given: Vec<(Option<&str>, Vec<(&str, u64)>)> = vec![];
+    let mut given: Vec<(Option<&str>, Vec<TenantBytes<'_>>)> = vec![];
     for gift in &gifts {
         let to = gift.to.unwrap_or("free memory");
         match given.iter_mut().find(|(from, _)| *from == gift.from) {
