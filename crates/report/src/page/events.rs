@@ -75,7 +75,7 @@ pub(super) fn effects(shown: &PageData<'_>, change: &Change) -> String {
     for moved in &change.moved {
         let (before, after) = (size(moved.before), size(moved.after));
         let _ =
-            writeln!(out, "<p>Memory of {}: {before} → {after}</p>", link(shown, &moved.tenant));
+            writeln!(out, "<p>Budget of {}: {before} → {after}</p>", link(shown, &moved.tenant));
     }
     if let Some(promised) = change.promised.filter(|promised| *promised > 0.0) {
         let _ = writeln!(out, "<p>Promised: {} less waiting.</p>", percent(promised));

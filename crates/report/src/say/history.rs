@@ -81,7 +81,7 @@ fn sentence(change: &Change) -> String {
     let moved: Vec<_> = moved.collect();
     let mut text = change.text.clone();
     if !moved.is_empty() {
-        text = format!("{text}: {}", moved.join(", "));
+        text = format!("{text}, with the budgets {}", moved.join(", "));
     }
     if let Some(promised) = change.promised.filter(|promised| *promised > 0.0) {
         text = format!("{text}; promised {} less waiting", percent(promised));

@@ -115,7 +115,8 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
     text.extend(wrap(
         "A round observes the requests and makes a plan, which comes into force if it promises \
          enough. at: time since the start. promised: the share of the waiting that the plan would \
-         save. asked: the share that it must. moved: memory between pools. forecast, actual: the \
+         save. asked: the share that it must; a move after which nobody waits \
+         longer needs less. moved: memory between pools. forecast, actual: the \
          waiting in the next round, as a share of the waiting without a cache. error: with a \
          larger one, the plan is given up.",
         80,
