@@ -161,7 +161,7 @@ pub fn claimed(change: &Change) -> Option<String> {
                 ClaimedFigure::Waiting | ClaimedFigure::Others { .. } => wait(1e3 * actual),
             };
             let is_right = (claim.low..=claim.high).contains(&actual);
-            format!(" (measured {shown}: {})", if is_right { "right" } else { "outside" })
+            format!(" (measured {shown}: {})", if is_right { "right" } else { "wrong" })
         }
     };
     let told = |claim: &Claim| text(claim) + &verdict(claim);

@@ -64,6 +64,8 @@ fn answers_stay_when_requests_stop() {
     for page in page::ALL {
         let html = page::middle(page, &shown).replace('\u{a0}', " ");
         assert_eq!(html.matches(quiet).count(), 1, "{}", page.title);
+        let link = html.contains("the last minutes with reads</a>");
+        assert_eq!(link, page.has_time, "{}", page.title);
     }
     history.push([("web", point(1_200, 5))].into_iter());
     assert_eq!(history.lately(now + 1).quiet_s, 0);
@@ -242,6 +244,21 @@ fn advice_names_the_commands_to_type() {
     assert!(says.iter().any(|line| line.starts_with(&typed)), "{says:?}");
 }
 
+/// The page of sizes names the command for the memory that a reader tries.
+#[test]
+fn a_size_has_its_command() {
+    let report = healthy();
+    let (advice, history) = (page::Advice::default(), History::default());
+    let html = |memory: u64| {
+        let view = page::Choices { memory: Some(memory), ..page::Choices::default() };
+        let shown =
+            page::PageData { report: &report, advice: &advice, history: &history, view: &view };
+        page::middle(page::find("/sizing").unwrap(), &shown)
+    };
+    assert!(html(report.server.divided / 2 * 3).contains("CONFIG SET maxmemory 300mb</code>"));
+    assert!(!html(report.server.divided).contains("data-copy=\"CONFIG SET maxmemory 200mb"));
+}
+
 /// A change whose effect was foretold says whether it came true.
 #[test]
 fn what_was_foretold_has_a_verdict() {
@@ -260,7 +277,7 @@ fn what_was_foretold_has_a_verdict() {
     change.effects = vec![Effect { after, ..Effect::default() }];
     let says = say::claimed(&change).unwrap();
     let told = "waiting 5.0 ms ± 1.0 ms (measured 5.5 ms: right), waiting 7.5 ms ± 500 µs \
-                (measured 5.5 ms: outside)";
+                (measured 5.5 ms: wrong)";
     assert!(says.contains(told), "{says}");
 }
 
