@@ -17,8 +17,9 @@ const FILLS: (f64, f64) = (0.75, 0.97);
 /// The stretch at the beginning in which misses are measured, in seconds: at least and at most.
 const MISSED_S: (u64, u64) = (30, 120);
 
-/// A move counts from this share of the memory of all tenants on.
+/// A move is worth a word from this share of the memory of all tenants on, and a gift is listed.
 const MOVED_MIN: f64 = 0.005;
+const LISTED_MIN: f64 = 0.001;
 
 /// Memory that moved between tenants in a stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,11 +49,13 @@ pub struct TenantMoved {
 }
 
 impl TenantMoved {
-    const fn lost(&self) -> u64 {
+    /// Bytes that it has no longer.
+    pub const fn lost(&self) -> u64 {
         self.before.saturating_sub(self.now)
     }
 
-    const fn gained(&self) -> u64 {
+    /// Bytes that it has more than before.
+    pub const fn gained(&self) -> u64 {
         self.now.saturating_sub(self.before)
     }
 }
@@ -69,7 +72,7 @@ pub struct MemoryGift<'a> {
 }
 
 impl MemoryMoves {
-    /// All gifts that are worth a word, the largest first.
+    /// All gifts but the smallest, the largest first.
     pub fn gifts(&self) -> Vec<MemoryGift<'_>> {
         let sum = |of: fn(&TenantMoved) -> u64| self.tenants.iter().map(of).sum::<u64>();
         let (lost, gained) = (sum(TenantMoved::lost), sum(TenantMoved::gained));
@@ -83,13 +86,18 @@ impl MemoryMoves {
         for (from, less) in side(TenantMoved::lost, gained.saturating_sub(lost)) {
             for (to, more) in side(TenantMoved::gained, lost.saturating_sub(gained)) {
                 let bytes = (less as f64 * more as f64 / most) as u64;
-                if bytes as f64 >= MOVED_MIN * all as f64 && (from.is_some() || to.is_some()) {
+                if bytes as f64 >= LISTED_MIN * all as f64 && (from.is_some() || to.is_some()) {
                     gifts.push(MemoryGift { from, to, bytes });
                 }
             }
         }
         gifts.sort_by_key(|gift| std::cmp::Reverse(gift.bytes));
         gifts
+    }
+
+    /// Whether the tenants gave each other enough to be worth a word.
+    pub fn is_any(&self) -> bool {
+        self.tenants.iter().any(|tenant| self.is_moved(tenant))
     }
 
     /// Whether a tenant's memory changed by enough to be worth a word.

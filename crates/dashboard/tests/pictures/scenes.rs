@@ -109,7 +109,8 @@ impl Scene {
         let causes = [0.3, 0.5, 0.15, 0.04, 0.01].map(|share| (share * misses) as u32);
         let used = self.used(at, tenants) as f64 * (20.0 * old).min(1.0) * (1.0 + 0.1 * wave(24));
         Point {
-            unix_s: second as u32,
+            // A point stands at the end of its step.
+            unix_s: (second + self.step_s) as u32,
             reads: reads as u32,
             misses: misses as u32,
             causes,

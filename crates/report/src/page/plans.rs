@@ -103,8 +103,8 @@ fn moves(shown: &PageData<'_>) -> String {
             named(&tenant.name, link(shown, &tenant.name)),
             by(own.before as f64, size(own.before)),
             by(own.now as f64, size(own.now)),
-            partners("to", &gave),
-            partners("from", &got),
+            partners("to", own.lost(), own.before, &gave),
+            partners("from", own.gained(), own.before, &got),
             ratio(own.missed_before),
             ratio(tenant.recent.miss_ratio()),
             by(tenant.mib_saves_us.unwrap_or(-1.0), saves(tenant)),
@@ -123,13 +123,24 @@ fn moves(shown: &PageData<'_>) -> String {
     )
 }
 
-/// Bytes that a tenant gave or got, with the others.
-fn partners(word: &str, all: &[(&str, u64)]) -> CardCell {
-    let named: Vec<_> =
-        all.iter().map(|(name, bytes)| format!("{} {word} {name}", size(*bytes))).collect();
-    let sum: u64 = all.iter().map(|(_, bytes)| bytes).sum();
-    let text = if named.is_empty() { "–".to_owned() } else { named.join(", ") };
-    by(sum as f64, prose(&text))
+/// Bytes that a tenant gave or got, of so many that it had, with the largest partners.
+fn partners(word: &str, bytes: u64, of: u64, all: &[(&str, u64)]) -> CardCell {
+    const NAMED_MAX: usize = 3;
+    const SHARE_MIN: f64 = 0.001;
+    let named = all.iter().take(NAMED_MAX);
+    let mut parts: Vec<_> =
+        named.map(|(name, bytes)| format!("{} {word} {name}", size(*bytes))).collect();
+    if all.len() > NAMED_MAX {
+        parts.push(format!("less {word} others"));
+    }
+    let text = match parts.is_empty() {
+        false => parts.join(", "),
+        true if bytes as f64 > SHARE_MIN * of as f64 => {
+            format!("{} {word} several", size(bytes))
+        }
+        true => "–".to_owned(),
+    };
+    by(bytes as f64, prose(&text))
 }
 
 /// The waiting that one more MiB saves a tenant.

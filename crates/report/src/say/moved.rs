@@ -76,7 +76,7 @@ pub fn moved(report: &Report, moves: &MemoryMoves) -> Vec<String> {
     });
     let more = (many > 0).then(|| format!("{many} more gave less"));
     let gave: Vec<_> = gave.chain(more).collect();
-    if gave.is_empty() {
+    if gave.is_empty() || !moves.is_any() {
         says.push(format!("{since} almost no memory moved between tenants."));
     } else {
         says.push(format!("{since} memory went to others: {}.", gave.join("; ")));
@@ -122,7 +122,7 @@ pub(super) fn given(report: &Report) -> Vec<String> {
             Some((_, now)) => format!("; it misses {} as before", percent(now)),
             None => String::new(),
         };
-        let gave = size(own.before.saturating_sub(own.now));
+        let gave = size(own.lost());
         Some(format!("{since} {} gave {gave} ({}){missed}.", tenant.name, listed(to)))
     };
     let all: Vec<_> = report.tenants.iter().filter_map(lost).take(NAMED_MAX).collect();

@@ -6,7 +6,7 @@ use crate::plans::Plans;
 use crate::words::percent;
 use crate::{
     Change, ChangeKind, Effect, Fared, History, MemoryMoves, MemoryUse, Point, PolicyTrial,
-    Process, TenantMoved,
+    Process, Tenant, TenantMoved,
 };
 use crate::{page, say};
 use tune::pilot::{Decision, Epoch, PoolEpoch};
@@ -298,4 +298,25 @@ fn the_limit_and_the_process_agree() {
     let shown = page::PageData { report: &report, advice: &advice, history: &history, view: &view };
     let html = page::middle(page::find("/server").unwrap(), &shown).replace('\u{a0}', " ");
     assert!(html.contains("The process is 30.0 MiB larger than maxmemory"), "{html}");
+}
+
+/// Among very many tenants no single gift is worth a name, and each sum still stands in the table.
+#[test]
+fn many_small_gifts_are_summed() {
+    let mut report = healthy();
+    let first = report.tenants[0].clone();
+    let name = |at: usize| format!("tenant{at}");
+    report.tenants = (0..60).map(|at| Tenant { name: name(at), ..first.clone() }).collect();
+    let moved = |at: usize| {
+        let (before, now) = if at < 30 { (100, 98) } else { (98, 100) };
+        let (before, now) = (before << 20, now << 20);
+        TenantMoved { name: name(at), before, now, ..TenantMoved::default() }
+    };
+    report.moves.tenants = (0..60).map(moved).collect();
+    let (advice, view) = (page::Advice::default(), page::Choices::default());
+    let history = History::default();
+    let shown = page::PageData { report: &report, advice: &advice, history: &history, view: &view };
+    let html = page::middle(page::find("/plans").unwrap(), &shown).replace('\u{a0}', " ");
+    assert_eq!(html.matches("2.00 MiB to several").count(), 30);
+    assert!(html.contains("almost no memory moved"), "each moved a five-thousandth");
 }
