@@ -186,15 +186,13 @@ fn history(exchange: &Exchange, report: &Report, seconds: u64, as_json: bool) ->
         .collect();
     let changes: Vec<_> = history.changes().filter(|change| change.unix_s >= since).collect();
     let all = history.since(None, since);
-    CommandAnswer::Document(
-        json!({
-            "since": since,
-            "moves": moves,
-            "changes": changes,
-            "all": all,
-            "tenants": tenants,
-        }),
-    )
+    CommandAnswer::Document(json!({
+        "since": since,
+        "moves": moves,
+        "changes": changes,
+        "all": all,
+        "tenants": tenants,
+    }))
 }
 
 /// A length of time as `600`, `10m`, `2h` or `1d`, in seconds.

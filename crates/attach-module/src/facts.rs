@@ -70,10 +70,7 @@ pub(crate) fn report(
     });
     let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();
     Report {
-        server: Server {
-            quiet_s: lately.quiet_s,
-            ..server(look, pilot, now, at, &history)
-        },
+        server: Server { quiet_s: lately.quiet_s, ..server(look, pilot, now, at, &history) },
         recent: history.of(None, lately),
         tenants,
         changes: changes.into_iter().rev().collect(),

@@ -2,7 +2,7 @@
 
 use super::{Finding, Severity};
 use crate::Report;
-use crate::words::{points, comparisons};
+use crate::words::{comparisons, points};
 
 /// Minutes with a forecast that this finding needs, at least.
 const COUNT_MIN: u64 = 30;

@@ -67,8 +67,7 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, los
 fn gone(report: &Report, from: &Tenant, to: &Tenant) -> Option<String> {
     let (moves, server) = (&report.moves, &report.server);
     let gifts = moves.gifts();
-    let is_it =
-        |gift: &&MemoryGift<'_>| gift.from == Some(&from.name) && gift.to == Some(&to.name);
+    let is_it = |gift: &&MemoryGift<'_>| gift.from == Some(&from.name) && gift.to == Some(&to.name);
     let when = clock(moves.from_unix_s, server.now_unix_s, server.utc_offset_s);
     gifts.iter().find(is_it).map(|gift| format!("since {when} {}", size(gift.bytes)))
 }
