@@ -174,10 +174,11 @@ fn advise(shown: &PilotResults, only: Option<&str>, as_json: bool) -> CommandAns
 
 fn history(exchange: &Exchange, report: &Report, seconds: u64, as_json: bool) -> CommandAnswer {
     let since = report.server.now_unix_s.saturating_sub(seconds);
-    if !as_json {
-        return CommandAnswer::Lines(say::history(report, since));
-    }
     let history = exchange.history().clone();
+    let moves = history.moves(since, report.server.now_unix_s);
+    if !as_json {
+        return CommandAnswer::Lines(say::history(report, &moves, since));
+    }
     let tenants: serde_json::Map<_, _> = report
         .tenants
         .iter()
@@ -185,9 +186,13 @@ fn history(exchange: &Exchange, report: &Report, seconds: u64, as_json: bool) ->
         .collect();
     let changes: Vec<_> = history.changes().filter(|change| change.unix_s >= since).collect();
     let all = history.since(None, since);
-    CommandAnswer::Document(
-        json!({"since": since, "changes": changes, "all": all, "tenants": tenants}),
-    )
+    CommandAnswer::Document(json!({
+        "since": since,
+        "moves": moves,
+        "changes": changes,
+        "all": all,
+        "tenants": tenants,
+    }))
 }
 
 /// A length of time as `600`, `10m`, `2h` or `1d`, in seconds.

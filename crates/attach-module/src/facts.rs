@@ -10,6 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tune::snapshot::Candidate;
 use tune::{Pilot, Step, TenantReading};
 
+/// The stretch of which moves of memory are reported, in seconds.
+const MOVES_S: u64 = 3_600;
+
 /// Maximum number of changes in a report.
 const CHANGES_MAX: usize = 64;
 
@@ -36,7 +39,7 @@ pub(crate) fn report(
     let at = unix_s();
     let names: Vec<_> = look.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
     let shifts = history.shifts(&names, at);
-    let recent_s = history.recent_s(&shifts, at);
+    let lately = history.lately_since(&shifts, at);
     let mut tenants: Vec<_> = look
         .tenants
         .iter()
@@ -50,8 +53,8 @@ pub(crate) fn report(
                     tune::Target::MeanUs(us) => format!("{us}us"),
                 }
             });
-            tenant.recent = history.recent(Some(&known.name), at, recent_s);
-            tenant.first_reads_fall = history.first_reads_fall(&known.name, at, recent_s);
+            tenant.recent = history.of(Some(&known.name), lately);
+            tenant.first_reads_fall = history.first_reads_fall(&known.name, lately);
             tenant.curve = curves.get(usize::from(known.id)).and_then(|all| plans::curve(all));
             tenant.twice_the_ttl = pilot.and_then(|pilot| pilot.twice_the_ttl(known.id));
             tenant.penalty_us = tenant.recent.miss_us().or(tenant.penalty_us);
@@ -67,10 +70,11 @@ pub(crate) fn report(
     });
     let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();
     Report {
-        server: server(look, pilot, now, at, &history),
-        recent: history.recent(None, at, recent_s),
+        server: Server { quiet_s: lately.quiet_s, ..server(look, pilot, now, at, &history) },
+        recent: history.of(None, lately),
         tenants,
         changes: changes.into_iter().rev().collect(),
+        moves: history.moves(at.saturating_sub(MOVES_S), at),
         forecasts: Forecasts::of(history.errors()),
         ..Report::default()
     }
@@ -84,6 +88,7 @@ fn server(look: &Look, pilot: Option<&Pilot>, now: Micros, at: u64, history: &Hi
         now_unix_s: at,
         utc_offset_s: 0,
         uptime_s: now.0 / 1_000_000,
+        quiet_s: 0,
         recipe: look.recipe.map(|recipe| recipe.to_string()).unwrap_or_default(),
         policy: look.server.policy.clone(),
         maxmemory: look.server.limit,

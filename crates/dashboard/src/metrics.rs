@@ -118,15 +118,16 @@ pub fn status(known: &Status, page: &mut Page) {
 
 /// Every fact of the report, and its findings.
 pub fn facts(report: &Report, page: &mut Page) {
+    let present = facts::present(report);
     for fact in facts::OF_SERVER {
         page.metric(fact.name, fact.kind.name(), fact.help);
-        if let Some(number) = (fact.of)(report) {
+        if let Some(number) = (fact.of)(&present) {
             page.sample(fact.name, &[], number);
         }
     }
     for fact in facts::OF_TENANTS {
         page.metric(fact.name, fact.kind.name(), fact.help);
-        for tenant in &report.tenants {
+        for tenant in &present.tenants {
             if let Some(number) = (fact.of)(tenant) {
                 page.sample(fact.name, &[("tenant", &tenant.name)], number);
             }
@@ -134,7 +135,7 @@ pub fn facts(report: &Report, page: &mut Page) {
     }
     for split in facts::SPLITS {
         page.metric(split.name, "gauge", split.help);
-        for tenant in &report.tenants {
+        for tenant in &present.tenants {
             for (value, number) in (split.of)(tenant) {
                 page.sample(split.name, &[("tenant", &tenant.name), (split.label, value)], number);
             }

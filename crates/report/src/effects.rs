@@ -8,7 +8,7 @@ use crate::history::{CHANGES_MAX, History};
 use crate::{Change, ChangeKind, Effect, Fared, Shift};
 
 /// The longest and the shortest stretch measured on each side of a change, in seconds.
-const EFFECT_S: u64 = 120;
+pub(crate) const EFFECT_S: u64 = 120;
 const EFFECT_MIN_S: u64 = 30;
 
 /// Tenants whose effects are kept for each change.
@@ -17,23 +17,24 @@ const EFFECTS_MAX: usize = 6;
 /// How many seconds back the search for a change goes.
 const SHIFT_S: u64 = 1_800;
 
+/// The effects of a change are measured until it is this old, in seconds.
+pub(crate) const OPEN_S: u64 = SHIFT_S + 4 * EFFECT_S;
+
 impl History {
     /// Measures the effects of changes whose stretch is over by now. The stretch ends early where
     /// another change begins. Effects once measured are final.
     pub fn complete(&mut self, now_unix_s: u64) {
         let moments: Vec<u64> = self.changes.iter().map(|change| change.unix_s).collect();
-        let is_open = |change: &Change| {
-            change.effects.is_empty() && now_unix_s.saturating_sub(change.unix_s) < 4 * EFFECT_S
-        };
-        // The newest changes stand last, and most changes are old.
-        let first = self.changes.iter().rposition(|change| !is_open(change)).map_or(0, |at| at + 1);
-        for at in first..moments.len() {
-            let when = moments[at];
+        for (at, &when) in moments.iter().enumerate() {
+            // A lasting change of load is found long after it, and stands before later changes.
+            if now_unix_s.saturating_sub(when) > OPEN_S || !self.changes[at].effects.is_empty() {
+                continue;
+            }
             let next = moments[at + 1..].iter().copied().find(|next| *next >= when + EFFECT_MIN_S);
             let end = next.unwrap_or(u64::MAX).min(when + EFFECT_S);
             let last = moments[..at].iter().rev().copied().find(|last| last + EFFECT_MIN_S <= when);
             let begin = last.unwrap_or(0).max(when.saturating_sub(EFFECT_S));
-            if end <= now_unix_s && self.changes[at].effects.is_empty() {
+            if end <= now_unix_s {
                 self.changes[at].effects = self.effects(begin, when, end);
             }
         }
@@ -91,7 +92,18 @@ impl History {
                     self.settled_unix_s = self.settled_unix_s.max(unix_s);
                     continue;
                 }
-                let text = format!("{name}{text}");
+                let moves = self.moves(unix_s.saturating_sub(SHIFT_S), now_unix_s);
+                let filled = moves.was_filling && moves.from_unix_s + EFFECT_MIN_S >= unix_s;
+                let cause = if filled && kind == ChangeKind::Misses {
+                    ", because the cache was filling"
+                } else {
+                    ""
+                };
+                // Names that end in s have an apostrophe alone.
+                let text = match text.strip_prefix("'s") {
+                    Some(rest) if name.ends_with('s') => format!("{name}'{rest}"),
+                    _ => format!("{name}{text}{cause}"),
+                };
                 let change = Change { unix_s, kind, text, ..Change::default() };
                 let at = self.changes.partition_point(|known| known.unix_s <= unix_s);
                 self.changes.insert(at, change);

@@ -11,8 +11,9 @@
 
 use crate::finding::{self, Severity};
 use crate::sizing::Sizing;
-use crate::{Report, Tenant};
+use crate::{Recent, Report, Tenant};
 use base::Cause;
+use std::borrow::Cow;
 
 /// How a number changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +189,20 @@ pub const SPLITS: &[Split] = &[
     },
 ];
 
+/// The report as of now. Sentences about a quiet cache keep the figures of its last requests; for
+/// the facts, nothing is read and nobody waits.
+pub fn present(report: &Report) -> Cow<'_, Report> {
+    if report.server.quiet_s == 0 {
+        return Cow::Borrowed(report);
+    }
+    let mut present = report.clone();
+    let tenants = present.tenants.iter_mut().map(|tenant| &mut tenant.recent);
+    for recent in tenants.chain([&mut present.recent]) {
+        *recent = Recent { seconds: recent.seconds, ..Recent::default() };
+    }
+    Cow::Owned(present)
+}
+
 /// Every fact of the whole cache that is known.
 pub fn of_server(report: &Report) -> impl Iterator<Item = (&'static str, f64)> {
     OF_SERVER.iter().filter_map(|fact| Some((fact.name, (fact.of)(report)?)))
@@ -213,6 +228,20 @@ pub fn show(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::tests::healthy;
+
+    /// Nobody waits while nothing is read, so a gauge of the waiting falls to 0.
+    #[test]
+    fn facts_of_a_quiet_cache_are_of_now() {
+        let waits = |report: &Report| {
+            let mut facts = of_tenant(&present(report).tenants[0]).collect::<Vec<_>>().into_iter();
+            facts.find(|(name, _)| name == "waiting_clients").map(|(_, number)| number)
+        };
+        let mut report = healthy();
+        assert!(waits(&report).unwrap() > 0.0);
+        report.server.quiet_s = 90;
+        assert_eq!(waits(&report), Some(0.0));
+    }
 
     /// Every name is unique and ends in its unit.
     #[test]

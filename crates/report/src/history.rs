@@ -5,9 +5,10 @@
 //! series is bounded: the more tenants there are, the less far back each series reaches. With more
 //! than [`TENANTS_MAX`] tenants, only the tenants that were read first have a series.
 
+use crate::estimates::Estimates;
 use crate::rings::{Point, RINGS, RingStep, TimeSeries};
 use crate::shift::coarse;
-use crate::{Change, Effect, Moved, ProcessPoint, Recent, Shift};
+use crate::{Change, ChangeKind, Effect, Moved, ProcessPoint, Recent, Shift, Tenant};
 use base::Cause;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -21,6 +22,9 @@ pub const TENANTS_MAX: usize = 128;
 /// The shortest and the longest stretch that *lately* means, in seconds: a shorter one holds too
 /// few requests.
 const RECENT_S: (u64, u64) = (60, 600);
+
+/// A cache counts as quiet after this many seconds without a read.
+const QUIET_S: u64 = 30;
 
 /// How many seconds back the search for a change of misses goes.
 const SHIFT_S: u64 = 2 * 3_600;
@@ -40,6 +44,22 @@ pub struct History {
     /// The last time that misses settled after a known change, for example when a cold cache became
     /// full; in Unix seconds.
     pub(crate) settled_unix_s: u64,
+    /// The last second with a read in this run, in Unix seconds; 0 before the first.
+    #[serde(skip)]
+    read_unix_s: u64,
+    #[serde(skip)]
+    estimates: Estimates,
+}
+
+/// The stretch that *lately* means. It ends now, or with the last read if the cache is quiet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lately {
+    /// Its beginning, in Unix seconds.
+    pub from_unix_s: u64,
+    /// Its end, in Unix seconds.
+    pub to_unix_s: u64,
+    /// Seconds since then; 0 unless the cache is quiet.
+    pub quiet_s: u64,
 }
 
 impl History {
@@ -69,6 +89,9 @@ impl History {
         {
             all.forecast = -1.0;
             self.all.push(share, &all);
+            if all.reads > 0 {
+                self.read_unix_s = all.unix_s.into();
+            }
         }
     }
 
@@ -89,6 +112,18 @@ impl History {
         BYTES_MAX as f64 / (full * (self.tenants.len() + 1)) as f64
     }
 
+    /// Notes the curves of all tenants, once a minute.
+    pub fn note_curves(&mut self, now_unix_s: u64, tenants: &[Tenant]) {
+        self.estimates.note(now_unix_s, tenants);
+    }
+
+    /// Widens the bands of all curves so that they hold the earlier curves of this stretch.
+    pub fn widen(&self, tenants: &mut [Tenant], lately: Lately) {
+        for tenant in tenants {
+            self.estimates.widen(tenant, lately.from_unix_s);
+        }
+    }
+
     /// Appends a change, and drops the oldest one when the list is full.
     pub fn note(&mut self, change: Change) {
         if self.changes.len() == CHANGES_MAX {
@@ -102,18 +137,33 @@ impl History {
     pub fn go_on_from(&mut self, before: Self) {
         let now = std::mem::replace(self, before);
         self.process = now.process;
+        self.read_unix_s = now.read_unix_s;
+        self.estimates = now.estimates;
         for change in now.changes {
             self.note(change);
         }
     }
 
-    /// How many seconds back *lately* reaches, from 60 to 600. It ends at the last change of load,
-    /// misses, settings or start, so that figures do not mix the time before it with the present.
-    pub fn window_s(&self, now_unix_s: u64) -> u64 {
-        let begins = |change: &&Change| change.kind.begins_a_window();
+    /// The stretch that *lately* means: the last 60 to 600 seconds, or those before the last read.
+    /// It begins at the last change of load, misses, settings or start, so that figures do not mix
+    /// the time before it with the time since.
+    pub fn lately(&self, now_unix_s: u64) -> Lately {
+        let quiet_s = now_unix_s.saturating_sub(self.read_unix_s);
+        let is_quiet = self.read_unix_s > 0 && quiet_s >= QUIET_S;
+        let (to_unix_s, quiet_s) =
+            if is_quiet { (self.read_unix_s, quiet_s) } else { (now_unix_s, 0) };
+        // The load that ended is such a change, too, and the figures are of the time before it.
+        let known = if is_quiet { to_unix_s.saturating_sub(QUIET_S) } else { to_unix_s };
+        let begins = |change: &&Change| change.kind.begins_a_window() && change.unix_s <= known;
         let last = self.changes.iter().rev().find(begins).map_or(0, |change| change.unix_s);
-        let last = last.max(self.settled_unix_s);
-        now_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1)
+        let last = if self.settled_unix_s <= known { last.max(self.settled_unix_s) } else { last };
+        let seconds = to_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1);
+        Lately { from_unix_s: to_unix_s.saturating_sub(seconds), to_unix_s, quiet_s }
+    }
+
+    /// How many seconds back *lately* begins.
+    pub fn window_s(&self, now_unix_s: u64) -> u64 {
+        now_unix_s.saturating_sub(self.lately(now_unix_s).from_unix_s)
     }
 
     /// The largest change of each tenant's misses within the last two hours, with the tenant that
@@ -131,12 +181,14 @@ impl History {
         (0..series.len()).map(shift).collect()
     }
 
-    /// [`Self::window_s`], shortened to the latest of `shifts`: for histories in which nobody calls
+    /// [`Self::lately`], shortened to the latest of `shifts`: for histories in which nobody calls
     /// [`Self::note_shifts`].
-    pub fn recent_s(&self, shifts: &[Option<Shift>], now_unix_s: u64) -> u64 {
+    pub fn lately_since(&self, shifts: &[Option<Shift>], now_unix_s: u64) -> Lately {
+        let lately = self.lately(now_unix_s);
         let last = shifts.iter().flatten().map(|shift| shift.unix_s).max().unwrap_or_default();
-        let since = now_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1);
-        since.min(self.window_s(now_unix_s))
+        let seconds = lately.to_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1);
+        let from_unix_s = lately.from_unix_s.max(lately.to_unix_s.saturating_sub(seconds));
+        Lately { from_unix_s, ..lately }
     }
 
     /// The changes, the oldest first.
@@ -144,9 +196,14 @@ impl History {
         self.changes.iter()
     }
 
-    /// The newest change, so that the caller can add its outcome.
-    pub fn last_change(&mut self) -> Option<&mut Change> {
-        self.changes.back_mut()
+    /// The newest plan, so that the caller can add its outcome.
+    pub fn last_plan(&mut self) -> Option<&mut Change> {
+        self.changes.iter_mut().rev().find(|change| change.kind == ChangeKind::Plan)
+    }
+
+    /// The resolution that reaches back to a moment.
+    pub(crate) fn ring(&self, unix_s: u32) -> usize {
+        self.all.ring(unix_s)
     }
 
     fn series(&self, tenant: Option<&str>) -> Option<&TimeSeries<Point>> {
@@ -160,17 +217,15 @@ impl History {
         self.series(tenant).map_or(vec![], |series| series.since(series.ring(unix_s), unix_s))
     }
 
-    /// The memory of a tenant `seconds` ago, in bytes; `None` where the history has no point since
-    /// then.
-    pub fn used_before(&self, tenant: &str, now_unix_s: u64, seconds: u64) -> Option<u64> {
-        let first = *self.since(Some(tenant), now_unix_s.saturating_sub(seconds)).first()?;
-        Some(u64::from(first.used_kib) << 10)
-    }
-
     /// The sum of the points of a tenant, or of all, in the last `seconds`. Every tenant is summed
     /// over the same stretch, so the tenants add up to the total.
     pub fn recent(&self, tenant: Option<&str>, now_unix_s: u64, seconds: u64) -> Recent {
         self.between(tenant, now_unix_s.saturating_sub(seconds), now_unix_s)
+    }
+
+    /// [`Self::recent`] of the stretch that *lately* means.
+    pub fn of(&self, tenant: Option<&str>, lately: Lately) -> Recent {
+        self.between(tenant, lately.from_unix_s, lately.to_unix_s)
     }
 
     /// [`Self::recent`] between two moments.
@@ -195,20 +250,20 @@ impl History {
         recent
     }
 
-    /// Whether a tenant reads fewer and fewer keys for the first time: in the later half of the
-    /// last `seconds` at least a tenth less of its reads than in the earlier half, and by more than
-    /// chance makes in 19 of 20 cases.
-    pub fn first_reads_fall(&self, tenant: &str, now_unix_s: u64, seconds: u64) -> bool {
+    /// Whether a tenant reads fewer and fewer keys for the first time: in the later half of a
+    /// stretch at least a tenth less of its reads than in the earlier half, and by more than chance
+    /// makes in 19 of 20 cases.
+    pub fn first_reads_fall(&self, tenant: &str, lately: Lately) -> bool {
         const FALL_MIN: f64 = 0.1;
-        let from = now_unix_s.saturating_sub(seconds);
-        let middle = now_unix_s.saturating_sub(seconds / 2);
+        let (from, to) = (lately.from_unix_s, lately.to_unix_s);
+        let middle = from.midpoint(to);
         // The share of first reads, and its variance: sampled misses are counted.
         let share = |from, to| {
             let half = self.between(Some(tenant), from, to);
             let (first, all) = (half.missed_for(Cause::NeverSeen)?, half.miss_ratio()?);
             Some((first, first * all / half.sampled as f64))
         };
-        share(from, middle).zip(share(middle, now_unix_s)).is_some_and(
+        share(from, middle).zip(share(middle, to)).is_some_and(
             |((before, chance), (since, more))| {
                 before - since > (FALL_MIN * before).max(2.0 * (chance + more).sqrt())
             },
@@ -234,7 +289,7 @@ impl History {
             let claims = change.claims.capacity() * size_of::<crate::claim::Claim>();
             size_of::<Change>() + change.text.len() + moved.sum::<usize>() + effects + claims
         });
-        points + self.process.bytes() + changes.sum::<usize>()
+        points + self.process.bytes() + self.estimates.bytes() + changes.sum::<usize>()
     }
 }
 

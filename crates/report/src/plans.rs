@@ -36,7 +36,7 @@ impl Plans {
         }
         for (at, epoch) in epochs.iter().enumerate() {
             if self.awaited && epoch.epoch == self.epoch && epoch.outcome.is_some() {
-                if let Some(change) = history.last_change() {
+                if let Some(change) = history.last_plan() {
                     (change.expected, change.actual) = (epoch.forecast, epoch.outcome);
                 }
                 self.awaited = false;
@@ -55,10 +55,10 @@ impl Plans {
     }
 }
 
-/// One line with recipe, epoch, memory to divide, share of sampled keys and memory of the models.
+/// One line with recipe, round, memory to divide, share of sampled keys and memory of the models.
 pub fn headline(status: &Status) -> String {
     format!(
-        "recipe {}, epoch {}, {} divided, {:.3} % of the keys sampled, models take {}",
+        "recipe {}, round {} of planning, {} divided, {:.3} % of the keys sampled, models take {}",
         status.recipe,
         status.epoch,
         status.memory,
@@ -123,17 +123,50 @@ pub fn pools(status: &Status) -> Vec<String> {
             evictor.map_or_else(dash, |evictor| evictor.to_string())
         ));
     }
-    text.push(
-        "expected, actual: miss ratios of the last complete epoch, with the memory of".into(),
-    );
-    text.push("'has'. expects: the forecast miss ratio with the memory of the last plan.".into());
+    text.extend(wrap(
+        "expected, actual: miss ratios of the last complete round, with the memory of 'has'. \
+         expects: the forecast miss ratio with the memory of the last plan. policy: the order of \
+         evictions. in miniature: replayed on a sample of the keys.",
+        80,
+        0,
+    ));
+    text.extend(wrap(&policy_words(names_of(status)), 80, 0));
     let notes = status.plan.iter().flat_map(|plan| &plan.notes).map(ToString::to_string);
     text.extend(notes.flat_map(|note| wrap(&note, 80, 2)));
     text
 }
 
+/// The policies of all pools.
+fn names_of(status: &Status) -> impl Iterator<Item = &'static str> {
+    let of_epoch = status.history.iter().rev().take(2).flat_map(|epoch| &epoch.pools);
+    of_epoch.map(|pool| pool.evictor.policy)
+}
+
+/// The policies in plain words.
+fn policy_words<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut known: Vec<&str> = names.collect();
+    known.sort_unstable();
+    known.dedup();
+    let mut says = vec![];
+    for name in known {
+        says.extend(crate::words::policy(name).map(|means| format!("{name}: {means}.")));
+    }
+    if !says.is_empty() {
+        says.push("k: how many items an eviction compares.".to_owned());
+    }
+    says.join(" ")
+}
+
 /// A sentence on the fate of the plan of an epoch.
 pub fn decision(epoch: &Epoch) -> String {
+    if let ([pool], Decision::Kept | Decision::Cooling) = (&epoch.pools[..], epoch.decision) {
+        return format!(
+            "One pool holds the items of all tenants, so there is no division to plan: memory \
+             moves with each eviction, and LARDER HISTORY tells who gave it to whom. The policy \
+             stays {}: no other promises to save enough more.",
+            pool.evictor.policy
+        );
+    }
     // A recipe that asks for no minimum gain has no finite threshold.
     let asked = match epoch.threshold {
         asked if asked.is_finite() => format!("; a new plan must save {:.1} %", 100.0 * asked),

@@ -311,6 +311,10 @@ mod tests {
     fn one_pool_is_divided_as_it_divides_itself() {
         let mut report = report();
         assert_eq!(divide(&report, 1_000).shares, [500, 500]);
+        // Every answer about a tenant's memory is one point of its curve.
+        let more = divide(&report, 1_300);
+        let sizing = Sizing::of(&report.tenants[0]).unwrap();
+        assert_eq!(more.ratios[0].unwrap().ratio, sizing.at(more.shares[0]).ratio);
         let twice = claim::memory(&report, 2_000);
         assert_eq!(twice[0].what, ClaimedFigure::Waiting);
         // Each tenant has 1 000 reads per second: the first waits 100 ms instead of 550.
@@ -380,7 +384,7 @@ mod tests {
         assert_eq!(named, ["kredis", "allkeys-lru"]);
         let lru = claim::policy(&report, "allkeys-lru").unwrap();
         assert!((lru.change() / lru.now - 0.1).abs() < 1e-6 && lru.is_sound(), "{lru:?}");
-        assert!(crate::say::pilot(&report).contains("wait 10 % longer"));
+        assert!(crate::say::pilot(&report, &report.moves).contains("wait 10 % longer"));
         // A play that misses otherwise than the store tells nothing.
         report.tenants[0].recent.misses /= 2;
         report.tenants[0].recent.wait_ms /= 2.0;
@@ -388,6 +392,6 @@ mod tests {
         report.policies.clear();
         take(&mut report, &divided(), name);
         assert_eq!(claim::policy(&report, "allkeys-lru"), None);
-        assert!(crate::say::pilot(&report).contains("There is no comparison"));
+        assert!(crate::say::pilot(&report, &report.moves).contains("There is no comparison"));
     }
 }

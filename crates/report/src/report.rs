@@ -1,6 +1,6 @@
 //! The report itself, and its parts that concern the cache as a whole.
 
-use crate::{Change, Process, Recent, Tenant};
+use crate::{Change, MemoryMoves, Process, Recent, Tenant};
 use serde::{Deserialize, Serialize};
 
 /// Everything that the cache knows about itself at one moment.
@@ -14,6 +14,9 @@ pub struct Report {
     pub tenants: Vec<Tenant>,
     /// The last changes of settings, load and plans, the newest last.
     pub changes: Vec<Change>,
+    /// The memory that moved between tenants in the last hour.
+    #[serde(default)]
+    pub moves: MemoryMoves,
     /// The errors of the forecasts of miss ratios.
     pub forecasts: Forecasts,
     /// The result of each policy on the same requests; empty where too little is known.
@@ -38,6 +41,10 @@ pub struct Server {
     pub utc_offset_s: i32,
     /// Seconds since the server started.
     pub uptime_s: u64,
+    /// Seconds since the last read, where nothing was read for a while; otherwise 0. Figures of
+    /// recent requests are then of the time before.
+    #[serde(default)]
+    pub quiet_s: u64,
     /// The recipe in force; `static` where the loop is off.
     pub recipe: String,
     /// The eviction policy, as `maxmemory-policy` names it.

@@ -170,13 +170,7 @@ impl Shift {
         let shift = Self::of(&coarse(points))?;
         let last = points.last().map_or(0, |point| u64::from(point.unix_s));
         let percent = crate::words::percent;
-        let size = crate::words::size;
-        let mut text =
-            format!(" misses {}, {} before", percent(shift.since), percent(shift.before));
-        let (had, has) = (shift.used_before, shift.used_since);
-        if had.abs_diff(has) > had.max(has) / 10 {
-            text = format!("{text}, with {} instead of {}", size(has), size(had));
-        }
+        let text = format!(" misses {}, {} before", percent(shift.since), percent(shift.before));
         // A younger change may be a fluctuation.
         (last.saturating_sub(shift.unix_s) as f64 >= LOAD_MIN_S).then_some((
             shift.unix_s,

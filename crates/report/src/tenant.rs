@@ -10,9 +10,6 @@ pub struct Tenant {
     pub name: String,
     /// Memory in use, in bytes.
     pub used: u64,
-    /// Memory in use at the start of the stretch that `recent` covers, in bytes.
-    #[serde(default)]
-    pub used_before: Option<u64>,
     /// The budget under the plan in force, in bytes, where the recipe divides memory.
     pub budget: Option<u64>,
     /// The floor: bytes that other tenants may not take from this one (`min`).

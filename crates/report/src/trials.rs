@@ -107,19 +107,21 @@ pub(crate) fn off(
         if tenant.recent.wait_ms > MATTERS * all && (played - measured).abs() > allowed {
             let percent = crate::words::percent;
             return Some(format!(
-                "{} misses {}, but {} in a replay of its sampled requests, so replays tell too \
-                 little about other policies.",
+                "a comparison replays sampled requests of the last minutes in a model of the \
+                 cache. There {} misses {}, but {} in the cache itself, so the model cannot be \
+                 trusted yet, as while a cache fills or a load changes.",
                 tenant.name,
-                percent(measured),
-                percent(played)
+                percent(played),
+                percent(measured)
             ));
         }
     }
     let misfit = misfit(report, like_store, present);
     (misfit > MISFIT_MAX).then(|| {
         format!(
-            "The waiting in replays of sampled requests is off by {} from the measured waiting, so \
-             replays tell too little about other policies.",
+            "a comparison replays sampled requests of the last minutes in a model of the cache. \
+             There clients wait {} more or less than in the cache itself, so the model cannot be \
+             trusted yet.",
             crate::words::percent(misfit)
         )
     })

@@ -13,12 +13,22 @@ pub fn percent(share: f64) -> String {
     if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// A difference of shares, in percentage points.
+/// A difference of shares, in percentage points; a smaller one than a tenth of a point is a tenth.
 pub fn points(difference: f64) -> String {
-    let points = 100.0 * difference.abs();
+    let points = (100.0 * difference.abs()).max(0.1);
     let number = if points < 9.95 { format!("{points:.1}") } else { format!("{points:.0}") };
     let unit = if number == "1.0" { "percentage point" } else { "percentage points" };
     format!("{number} {unit}")
+}
+
+/// The band of a share in percentage points. It is rounded up, so that it is never 0.
+pub fn plus_or_minus(band: f64) -> String {
+    let tenths = (1_000.0 * band - 1e-6).ceil().max(1.0);
+    if tenths < 100.0 {
+        format!("± {:.1}", tenths / 10.0)
+    } else {
+        format!("± {:.0}", tenths / 10.0)
+    }
 }
 
 /// A duration given in microseconds, with its unit.
@@ -45,12 +55,22 @@ pub fn span(seconds: u64) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The sum of the minutes of several tenants, which may have passed at the same time.
-pub fn tenant_time(minutes: u64) -> String {
-    match minutes {
-        0..120 => format!("{minutes} tenant-minutes"),
-        _ => format!("{} tenant-hours", count(minutes / 60)),
-    }
+/// The number of forecasts that were compared with what followed.
+pub fn comparisons(forecasts: u64) -> String {
+    format!("{} comparisons, one a minute for each tenant", count(forecasts))
+}
+
+/// The meaning of a policy's name, for those whose name says little.
+pub fn policy(name: &str) -> Option<&'static str> {
+    Some(match name.trim_start_matches("allkeys-") {
+        "gittins" => "the bytes that save the least waiting go first, learned from past reads",
+        "cost-lhd" | "lhd" => "the items with the fewest expected hits a byte go first",
+        "lrm" => "the items that were written longest ago go first",
+        "hyperbolic" => "the items with the fewest reads since they came go first",
+        "klru" | "lru" => "the items that were read longest ago go first",
+        "lfu" => "the items with the fewest reads go first",
+        _ => return None,
+    })
 }
 
 /// The local time of day; with the date if it is on another day than `now`.
@@ -166,6 +186,7 @@ mod tests {
         assert_eq!(percent(0.863), "86 %");
         assert_eq!(points(-0.01), "1.0 percentage point");
         assert_eq!(points(0.123), "12 percentage points");
+        assert_eq!(points(0.0), "0.1 percentage points");
         assert_eq!(
             [3.21, 412.0, 25_300.0, 2.5e6, 8.932e9].map(wait).join(", "),
             "3.2 µs, 412 µs, 25 ms, 2.5 s, 8 932 s"
@@ -175,6 +196,10 @@ mod tests {
             "1 second, 10 minutes, 2 hours, 10 days"
         );
         assert_eq!(count(1_234_567), "1 234 567");
+        assert_eq!(
+            [0.0, 0.0012, 0.02, 0.153].map(plus_or_minus),
+            ["± 0.1", "± 0.2", "± 2.0", "± 15"]
+        );
     }
 
     #[test]

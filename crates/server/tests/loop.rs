@@ -447,7 +447,7 @@ fn what_it_says_when_there_is_nothing_to_say() {
     assert!(client.lines(&["LARDER", "HELP"]).contains("CURVE <tenant>"));
     for (words, text) in [
         (&["LARDER", "CURVE", "nobody"][..], "the tenants are default, near, far"),
-        (&["LARDER", "CURVE", "near"], "the loop is off"),
+        (&["LARDER", "CURVE", "near"], "self-tuning is off"),
         (&["LARDER", "CURVE"], "wrong number of arguments"),
         (&["LARDER", "PLAN", "XML"], "syntax error"),
         (&["LARDER", "PLAN", "JSON", "JSON"], "syntax error"),

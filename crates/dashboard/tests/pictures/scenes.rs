@@ -109,7 +109,8 @@ impl Scene {
         let causes = [0.3, 0.5, 0.15, 0.04, 0.01].map(|share| (share * misses) as u32);
         let used = self.used(at, tenants) as f64 * (20.0 * old).min(1.0) * (1.0 + 0.1 * wave(24));
         Point {
-            unix_s: second as u32,
+            // A point stands at the end of its step.
+            unix_s: (second + self.step_s) as u32,
             reads: reads as u32,
             misses: misses as u32,
             causes,
@@ -140,10 +141,10 @@ impl Scene {
     }
 
     fn report(&self, names: &[String], history: &History, now_unix_s: u64) -> Report {
-        let seconds = history.window_s(now_unix_s);
+        let lately = history.lately(now_unix_s);
         let tenants: Vec<_> = (0..names.len())
             .map(|at| {
-                let recent = history.recent(Some(&names[at]), now_unix_s, seconds);
+                let recent = history.of(Some(&names[at]), lately);
                 self.tenant(at, names, recent)
             })
             .collect();
@@ -154,6 +155,7 @@ impl Scene {
                 version: "0.1.0".to_owned(),
                 now_unix_s,
                 uptime_s: self.uptime_s,
+                quiet_s: lately.quiet_s,
                 recipe: "auto".to_owned(),
                 policy: "auto".to_owned(),
                 maxmemory: self.limit,
@@ -169,6 +171,7 @@ impl Scene {
             recent: Recent::sum(tenants.iter().map(|tenant| &tenant.recent)),
             tenants,
             changes: history.changes().cloned().collect(),
+            moves: history.moves(now_unix_s.saturating_sub(HOUR_S), now_unix_s),
             forecasts: Forecasts { count: 500, median: 0.004, most: 0.013 },
             process: Some(process(used, self.is_read())),
             ..Report::default()
@@ -197,7 +200,6 @@ impl Scene {
         Tenant {
             name: names[at].clone(),
             used,
-            used_before: Some(used - used / 10),
             weight: 1.0,
             items: used / 4_000,
             policy: "gittins:k=64".to_owned(),

@@ -26,6 +26,9 @@ const PLACES: usize = 32;
 /// Maximum number of changes that are shown.
 const CHANGES_MAX: usize = 64;
 
+/// The stretch of which moves of memory are reported, in seconds.
+const MOVES_S: u64 = 3_600;
+
 /// Handle of the pages. Dropping it ends their thread.
 #[derive(Debug)]
 pub(super) struct Board(Arc<Shown>);
@@ -135,9 +138,9 @@ impl BoardState {
         let history = &self.history;
         let names: Vec<_> = self.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
         let shifts = history.shifts(&names, unix_s);
-        let recent_s = history.recent_s(&shifts, unix_s);
+        let lately = history.lately_since(&shifts, unix_s);
         let tenant = |(tenant, shift): (&Tenant, Option<Shift>)| Tenant {
-            recent: history.recent(Some(&tenant.name), unix_s, recent_s),
+            recent: history.of(Some(&tenant.name), lately),
             curve: self.curves.get(&tenant.name).cloned(),
             shift,
             ..tenant.clone()
@@ -148,13 +151,15 @@ impl BoardState {
         Report {
             server: Server {
                 now_unix_s: unix_s,
+                quiet_s: lately.quiet_s,
                 sampled: status.map_or(0.0, |status| status.rate),
                 models: models + history.bytes() as u64,
                 ..self.server.clone()
             },
-            recent: history.recent(None, unix_s, recent_s),
+            recent: history.of(None, lately),
             tenants: self.tenants.iter().zip(shifts).map(tenant).collect(),
             changes: changes.into_iter().rev().collect(),
+            moves: history.moves(unix_s.saturating_sub(MOVES_S), unix_s),
             forecasts: Forecasts::of(history.errors()),
             ..Report::default()
         }

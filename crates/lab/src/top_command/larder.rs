@@ -135,7 +135,7 @@ pub(super) fn look(report: &Report) -> Look {
         lacks: None,
         texts: vec![
             text('a', "advice", say::advise(report, None)),
-            text('c', "changes", say::history(report, 0)),
+            text('c', "changes", say::history(report, &report.moves, 0)),
             text('p', "policies", say::policies(report)),
         ],
     }

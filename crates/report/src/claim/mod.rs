@@ -13,6 +13,6 @@ mod value;
 
 pub use of_report::{
     all, compression, divided, floor, floor_costs, memory, memory_to, of_maxmemory, plain, policy,
-    twice_the_ttl,
+    step, twice_the_ttl,
 };
 pub use value::{Claim, ClaimedFigure, Setting};

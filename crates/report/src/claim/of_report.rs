@@ -59,6 +59,16 @@ pub fn of_maxmemory(report: &Report, maxmemory: u64) -> Vec<Claim> {
     memory(report, divided(report, maxmemory))
 }
 
+/// The step by which sentences try more memory, in bytes of `maxmemory`: a quarter of it, or 1 GiB
+/// from 2 GiB on. `None` without a limit.
+pub fn step(report: &Report) -> Option<u64> {
+    match report.server.maxmemory {
+        0 => None,
+        small if small < 2 << 30 => Some(small / 4),
+        _ => Some(1 << 30),
+    }
+}
+
 /// The bytes of `maxmemory` that tenants could have: the same part as now.
 pub fn divided(report: &Report, maxmemory: u64) -> u64 {
     let server = &report.server;

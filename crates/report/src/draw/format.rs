@@ -8,6 +8,8 @@ pub enum Format {
     /// A plain number of about three digits: `1.25`, `48.2 k`.
     #[default]
     Number,
+    /// A number of things, of which there is no half: `12`, `48.2 k`.
+    Count,
     /// A ratio from 0 to 1 as per cent: `12.5 %`.
     Percent,
     /// Bytes in powers of 1024: `1.5 MiB`.
@@ -26,6 +28,7 @@ impl Format {
     pub fn show(self, value: f64) -> String {
         match self {
             Self::Number => scaled(value, 1000.0, &["", " k", " M", " G", " T"]),
+            Self::Count => Self::Number.show(value.round()),
             Self::Percent => format!("{} %", digits(value * 100.0)),
             Self::Bytes => scaled(value, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"]),
             Self::Micros if value.abs() < 1e6 => scaled(value, 1000.0, &[" µs", " ms"]),
@@ -40,7 +43,7 @@ impl Format {
             Self::Percent => words::percent(value),
             Self::Bytes => words::size(value.max(0.0) as u64),
             Self::Micros => words::wait(value),
-            Self::Number | Self::Clock { .. } => self.show(value),
+            Self::Number | Self::Count | Self::Clock { .. } => self.show(value),
         }
     }
 }
@@ -103,5 +106,6 @@ mod tests {
         assert_eq!(Format::Micros.show(1250.0), "1.25 ms");
         assert_eq!(Format::Micros.show(3e6), "3 s");
         assert_eq!(Format::Number.show(48_200.0), "48.2 k");
+        assert_eq!(Format::Count.show(12.2), "12");
     }
 }

@@ -66,6 +66,7 @@ fn step_of(format: Format, span: f64, most: usize) -> f64 {
     if format == Format::Bytes {
         return least.log2().ceil().exp2();
     }
+    let least = if format == Format::Count { least.max(1.0) } else { least };
     let power = 10f64.powf(least.log10().floor());
     let round = [1.0, 2.0, 2.5, 5.0].map(|times| times * power);
     round.into_iter().find(|step| *step >= least * (1.0 - 1e-9)).unwrap_or(10.0 * power)
@@ -135,6 +136,8 @@ mod tests {
     fn marks_are_round() {
         let percent = Axis::new("miss ratio", Format::Percent);
         assert_eq!(shown(&percent, 0.0, 1.0), ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]);
+        let clients = Axis::new("clients", Format::Count);
+        assert_eq!(shown(&clients, 0.0, 3.0), ["0", "1", "2", "3"]);
         let requests = Axis::new("requests", Format::Number);
         assert_eq!(shown(&requests, 10_000.0, 76_118.0)[..3], ["10 k", "20 k", "30 k"]);
         let bytes = Axis::new("cache size", Format::Bytes).log();

@@ -2,7 +2,7 @@
 
 use super::{Finding, Severity};
 use crate::Report;
-use crate::words::{points, tenant_time};
+use crate::words::{comparisons, points};
 
 /// Minutes with a forecast that this finding needs, at least.
 const COUNT_MIN: u64 = 30;
@@ -20,7 +20,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         says: format!("Forecasts of miss ratios were off by up to {}.", points(forecasts.most)),
         evidence: format!(
             "This covers {}; half of the forecasts were within {}.",
-            tenant_time(forecasts.count),
+            comparisons(forecasts.count),
             points(forecasts.median)
         ),
         todo: "Forecasts for other sizes are uncertain, because the traffic changes.".to_owned(),

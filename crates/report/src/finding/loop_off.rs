@@ -11,8 +11,9 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         ["maxmemory-policy", "recipe"].map(|name| (name.to_owned(), "auto".to_owned())).into();
     found.push(Finding {
         severity: Severity::Note,
-        says: "The loop is off: causes of misses and forecasts for other sizes are not measured."
-            .to_owned(),
+        says:
+            "Self-tuning is off: causes of misses and forecasts for other sizes are not measured."
+                .to_owned(),
         evidence: format!("maxmemory-policy is {}.", report.server.policy),
         todo: command(&sets),
         sets,

@@ -12,7 +12,7 @@ mod search;
 pub(crate) mod tests;
 
 pub use kind::{Finding, FindingSpec, Remedy, Severity};
-pub use remedy::{command, remedy};
+pub use remedy::{bound, command, remedy};
 pub use search::all;
 
 macro_rules! findings {

@@ -1,7 +1,7 @@
 //! The settings that a finding proposes, as CONFIG SET takes them.
 
 use super::kind::{Finding, Remedy};
-use crate::Report;
+use crate::{Report, Tenant};
 
 /// The settings that carry out the action of a finding, each whole: a bound stands in the line of
 /// its tenant. `None` where a person must decide or act elsewhere.
@@ -13,6 +13,12 @@ pub fn remedy(report: &Report, finding: &Finding) -> Option<Remedy> {
     let line = report.tenant(finding.tenant.as_deref()?)?.line.clone()?;
     let with = |line: String, (word, value): &(String, String)| with_word(&line, word, value);
     Some(vec![("tenant".to_owned(), finding.sets.iter().fold(line, with))])
+}
+
+/// The command that gives a tenant a bound (`min` or `max`); `None` if it has no line.
+pub fn bound(tenant: &Tenant, word: &str, value: &str) -> Option<String> {
+    let line = with_word(tenant.line.as_deref()?, word, value);
+    Some(command(&vec![("tenant".to_owned(), line)]))
 }
 
 /// The settings as a command to type.
@@ -40,7 +46,6 @@ fn with_word(line: &str, word: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tenant;
 
     #[test]
     fn a_command_can_be_typed() {

@@ -5,7 +5,7 @@ use super::{Finding, Remedy, Severity};
 use crate::claim::{self, Claim, ClaimedFigure};
 use crate::sizing::{Need, Sizing};
 use crate::words::{clock, percent, size, wait};
-use crate::{Report, Shift, Tenant};
+use crate::{MemoryGift, Report, Shift, Tenant};
 
 /// The least loss of memory that counts, as a share of the memory before.
 const GONE_MIN: f64 = 0.1;
@@ -48,10 +48,10 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, los
         severity: Severity::Warning,
         tenant: Some(name.clone()),
         says: format!(
-            "misses {}. It missed {} until {when}; then {} of its memory went to {}.",
+            "has missed {} since {when}, {} before; {} of its memory went to {}.",
             percent(shift.since),
             percent(shift.before),
-            size(lost),
+            gone(report, tenant, winner).unwrap_or_else(|| size(lost)),
             winner.name
         ),
         evidence,
@@ -61,6 +61,15 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, winner: &Tenant, los
         claims,
         ..Finding::default()
     }
+}
+
+/// The memory that one tenant gave to another, as the history tells it.
+fn gone(report: &Report, from: &Tenant, to: &Tenant) -> Option<String> {
+    let (moves, server) = (&report.moves, &report.server);
+    let gifts = moves.gifts();
+    let is_it = |gift: &&MemoryGift<'_>| gift.from == Some(&from.name) && gift.to == Some(&to.name);
+    let when = clock(moves.from_unix_s, server.now_unix_s, server.utc_offset_s);
+    gifts.iter().find(is_it).map(|gift| format!("since {when} {}", size(gift.bytes)))
 }
 
 /// The floor that restores the old miss ratio, and the waiting that it costs the other tenants.

@@ -2,12 +2,11 @@
 //! first.
 
 use super::PageData;
-use super::cards::{self, by, number, plain, text};
-use super::phrases::{bar, link, prose};
-use crate::draw::html::escape;
+use super::cards::{self, CardCell, by, number, plain, text};
+use super::phrases::{bar, command, link, prose};
 use crate::finding::{self, Finding, Severity};
 use crate::say;
-use crate::words::{percent, points, wait};
+use crate::words::{percent, plus_or_minus, wait};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
@@ -49,20 +48,16 @@ fn article(shown: &PageData<'_>, one: &Finding) -> String {
     if remedy.as_ref() != Some(&one.todo) {
         let _ = writeln!(out, "<p><span class=\"head\">To do</span> {}</p>", prose(&one.todo));
     }
-    if let Some(command) = remedy {
-        let _ = writeln!(
-            out,
-            "<p class=\"type\"><span class=\"head\">Type</span> <code>{0}</code> \
-             <button type=\"button\" data-copy=\"{0}\">copy</button></p>",
-            escape(&command)
-        );
+    if let Some(typed) = remedy {
+        out += &command(&typed);
     }
     out + "</article>\n"
 }
 
 /// The policies beside each other.
 pub(super) fn policies(shown: &PageData<'_>) -> String {
-    let trials = &shown.report.policies;
+    let mut trials = shown.report.policies.clone();
+    trials.sort_by(|a, b| a.waits.total_cmp(&b.waits));
     let first = say::policies(shown.report);
     // Lines before the terminal's table, which begins with two spaces.
     let lead: Vec<_> = first.iter().take_while(|line| !line.starts_with(' ')).cloned().collect();
@@ -75,10 +70,10 @@ pub(super) fn policies(shown: &PageData<'_>) -> String {
         text("policy"),
         number("waiting"),
         text("beside the others"),
-        number("band"),
+        number("give or take"),
         number("misses"),
     ];
-    let rows = trials.iter().map(|trial| {
+    let rows = trials.iter().map(|trial| -> Vec<CardCell> {
         let name = if trial.is_present {
             format!("{} (in force)", trial.policy)
         } else {
@@ -87,7 +82,7 @@ pub(super) fn policies(shown: &PageData<'_>) -> String {
         let band = if trial.is_present {
             "–".to_owned()
         } else {
-            format!("± {}", points(trial.band).replace(" percentage", ""))
+            format!("{} points", plus_or_minus(trial.band))
         };
         vec![
             plain(&name),
@@ -98,6 +93,12 @@ pub(super) fn policies(shown: &PageData<'_>) -> String {
         ]
     });
     out += &cards::table(shown, "", &columns, rows.collect());
-    out + "<p class=\"legend\">Waiting: the time that clients wait for misses, beside the policy \
-           in force, when the same sampled requests are replayed.</p>\n"
+    let _ = writeln!(
+        out,
+        "<p class=\"legend\">Waiting: the time that clients wait for misses, beside the policy in \
+         force, when the same sampled requests are replayed. Give or take: its error, in 19 of 20 \
+         cases. {}</p>",
+        prose(&say::policy_words(shown.report))
+    );
+    out
 }

@@ -5,6 +5,7 @@ use super::PageData;
 use super::phrases::{link, prose};
 use crate::draw::Mark;
 use crate::draw::html::escape;
+use crate::effects::EFFECT_S;
 use crate::words::{clock_second, count, percent, size, wait};
 use crate::{Change, ChangeKind, Fared, say};
 use std::fmt::Write;
@@ -74,7 +75,7 @@ pub(super) fn effects(shown: &PageData<'_>, change: &Change) -> String {
     for moved in &change.moved {
         let (before, after) = (size(moved.before), size(moved.after));
         let _ =
-            writeln!(out, "<p>Memory of {}: {before} → {after}</p>", link(shown, &moved.tenant));
+            writeln!(out, "<p>Budget of {}: {before} → {after}</p>", link(shown, &moved.tenant));
     }
     if let Some(promised) = change.promised.filter(|promised| *promised > 0.0) {
         let _ = writeln!(out, "<p>Promised: {} less waiting.</p>", percent(promised));
@@ -91,7 +92,15 @@ pub(super) fn effects(shown: &PageData<'_>, change: &Change) -> String {
         let _ = writeln!(out, "<p>{}</p>", escape(&claimed));
     }
     if change.effects.is_empty() {
-        return out + "<p>Figures after it are known two minutes later.</p>\n";
+        let server = &shown.report.server;
+        let known = change.unix_s + EFFECT_S;
+        return out
+            + &if known >= server.now_unix_s {
+                let when = clock_second(known, server.now_unix_s, server.utc_offset_s);
+                format!("<p>Figures after it are known at {when}.</p>\n")
+            } else {
+                "<p>Nothing was measured after it.</p>\n".to_owned()
+            };
     }
     if change.effects.iter().all(|effect| effect.before.reads_per_s <= 0.0) {
         return out + "<p>Nothing was read before it.</p>\n";
@@ -126,7 +135,7 @@ pub(super) fn lately(shown: &PageData<'_>) -> String {
     let late: Vec<_> = shown.history.changes().rev().filter(is_late).take(MOST).collect();
     let mut out =
         String::from("<section class=\"lately\"><h2>Changes of the last ten minutes</h2>\n");
-    let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(shown.report)));
+    let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(shown.report, &shown.report.moves)));
     let (events, lead) = match (&late[..], shown.history.changes().next_back()) {
         ([], None) => return out + "<p>Nothing else has changed.</p></section>\n",
         ([], Some(last)) => (vec![last], "Nothing else. The last change before:"),

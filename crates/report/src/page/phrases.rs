@@ -47,9 +47,20 @@ pub(super) fn memory_for(shown: &PageData<'_>, path: &str, tenant: &Tenant) -> S
         format!("<a href=\"{}\" data-stay{here}>{misses}\u{a0}%</a> ", view.href(path))
     };
     let links: String = [1, 2, 5, 10, 20, 50].map(link).concat();
+    let (typed, says): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.starts_with(' '));
+    let typed: String = typed.iter().map(|line| command(line.trim())).collect();
     format!(
-        "<p class=\"wanted\">Memory for misses of {links}</p>\n<p>{}</p>\n",
-        prose(&lines.join(" "))
+        "<p class=\"wanted\">Memory for misses of {links}</p>\n<p>{}</p>\n{typed}",
+        prose(&says.join(" "))
+    )
+}
+
+/// A command with a button that copies it.
+pub(super) fn command(text: &str) -> String {
+    format!(
+        "<p class=\"type\"><span class=\"head\">Type</span> <code>{0}</code> <button \
+         type=\"button\" data-copy=\"{0}\">copy</button></p>\n",
+        escape(text)
     )
 }
 

@@ -3,19 +3,19 @@
 
 use super::PageData;
 use super::advice::policies;
-use super::cards::{self, by, named, number, plain, text};
+use super::cards::{self, CardCell, by, named, number, plain, text};
 use super::events::{SIGNS, effects, sign};
 use super::phrases::{link, prose};
 use super::series::{lines, memory};
 use crate::say;
-use crate::words::{clock_second, percent, points, size, span, tenant_time, wait};
+use crate::words::{clock, clock_second, comparisons, percent, points, size, wait};
 use crate::{ChangeKind, Tenant};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
-    let mut out = String::from("<h1>What the pilot did</h1>\n");
-    let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(report)));
+    let mut out = String::from("<h1>Self-tuning: its work and its gain</h1>\n");
+    let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(report, &report.moves)));
     out += &work(shown);
     out += &moves(shown);
     let _ = writeln!(out, "<div class=\"charts\">{}</div>", memory(shown, &lines(shown)).svg());
@@ -30,12 +30,12 @@ fn work(shown: &PageData<'_>) -> String {
     let how = match name {
         "static" => {
             "The recipe <code>static</code> divides nothing: the whole memory is one cache. \
-             <code>CONFIG SET maxmemory-policy auto recipe auto</code> turns the pilot on."
+             <code>CONFIG SET maxmemory-policy auto recipe auto</code> turns self-tuning on."
         }
         "auto" => {
             "The recipe <code>auto</code> gives no budgets: all tenants share one pool, and each \
-             eviction takes the bytes that save the least waiting. So memory moves with each \
-             eviction, without plans."
+             eviction takes the bytes that save the least waiting (<code>gittins</code>). So \
+             memory moves with each eviction, without plans."
         }
         "dlru" => {
             "The recipe <code>dlru</code> gives no budgets: it changes how many items an eviction \
@@ -43,14 +43,14 @@ fn work(shown: &PageData<'_>) -> String {
         }
         _ => {
             "This recipe gives budgets to pools. A plan comes into force if it promises enough \
-             gain; one epoch later its forecast stands beside the actual result."
+             gain; one round later its forecast stands beside the actual result."
         }
     };
     let mut out = format!("<p>{how}</p>\n");
     if server.sampled > 0.0 {
         let _ = writeln!(
             out,
-            "<p>The pilot samples {} of the keys; its models and the history take {}.</p>",
+            "<p>Self-tuning samples {} of the keys; its models and the history take {}.</p>",
             percent(server.sampled),
             size(server.models)
         );
@@ -63,48 +63,93 @@ fn work(shown: &PageData<'_>) -> String {
              95 % of {}.</p>",
             points(forecasts.median),
             points(forecasts.most),
-            tenant_time(forecasts.count)
+            comparisons(forecasts.count)
         );
     }
     out
 }
 
-/// Memory that moved between tenants in the stretch of the report.
+/// The memory that each tenant gave and got, and its misses then and now.
 fn moves(shown: &PageData<'_>) -> String {
-    let report = shown.report;
+    let (report, server) = (shown.report, &shown.report.server);
+    let moves = &report.moves;
     let columns = [
         text("tenant"),
-        number("before"),
-        number("now"),
-        number("moved"),
+        number("memory then"),
+        number("memory now"),
+        number("gave"),
+        number("got"),
+        number("misses then"),
+        number("misses now"),
         number("a MiB more saves"),
     ];
+    let gifts = moves.gifts();
+    let ratio = |ratio: Option<f64>| {
+        by(ratio.unwrap_or(-1.0), ratio.map_or_else(|| "–".to_owned(), percent))
+    };
     let row = |tenant: &Tenant| {
-        let before = tenant.used_before?;
-        let moved = tenant.used as f64 - before as f64;
-        let sign = if moved < 0.0 { "−" } else { "+" };
-        let saves = match tenant.mib_saves_us {
-            Some(us) if us >= 0.05 => format!("{} per second", wait(us)),
-            Some(_) => "nothing".to_owned(),
-            None => "–".to_owned(),
-        };
+        let own = moves.tenant(&tenant.name)?;
+        let gave: Vec<_> = gifts
+            .iter()
+            .filter(|gift| gift.from == Some(&tenant.name))
+            .map(|gift| (gift.to.unwrap_or("free memory"), gift.bytes))
+            .collect();
+        let got: Vec<_> = gifts
+            .iter()
+            .filter(|gift| gift.to == Some(&tenant.name))
+            .map(|gift| (gift.from.unwrap_or("free memory"), gift.bytes))
+            .collect();
         Some(vec![
             named(&tenant.name, link(shown, &tenant.name)),
-            by(before as f64, size(before)),
-            by(tenant.used as f64, size(tenant.used)),
-            by(moved, format!("{sign}{}", size(moved.abs() as u64))),
-            by(tenant.mib_saves_us.unwrap_or(-1.0), saves),
+            by(own.before as f64, size(own.before)),
+            by(own.now as f64, size(own.now)),
+            partners("to", own.lost(), own.before, &gave),
+            partners("from", own.gained(), own.before, &got),
+            ratio(own.missed_before),
+            ratio(tenant.recent.miss_ratio()),
+            by(tenant.mib_saves_us.unwrap_or(-1.0), saves(tenant)),
         ])
     };
     let rows: Vec<_> = report.tenants.iter().filter_map(row).collect();
-    if rows.is_empty() || report.recent.seconds == 0 {
+    if rows.is_empty() {
         return "<p>No tenant has a history yet.</p>\n".to_owned();
     }
     format!(
-        "<h2>Memory in the last {}</h2>\n{}",
-        span(report.recent.seconds),
+        "<h2>Who gave memory to whom since {}</h2>\n{}<p class=\"legend\">An eviction names no \
+         receiver, so a tenant that lost memory gave it to all that gained, in proportion. Misses \
+         then: in the first minutes of that time.</p>\n",
+        clock(moves.from_unix_s, server.now_unix_s, server.utc_offset_s),
         cards::table(shown, "", &columns, rows)
     )
+}
+
+/// Bytes that a tenant gave or got, of so many that it had, with the largest partners.
+fn partners(word: &str, bytes: u64, of: u64, all: &[(&str, u64)]) -> CardCell {
+    const NAMED_MAX: usize = 3;
+    const SHARE_MIN: f64 = 0.001;
+    let named = all.iter().take(NAMED_MAX);
+    let mut parts: Vec<_> =
+        named.map(|(name, bytes)| format!("{} {word} {name}", size(*bytes))).collect();
+    if all.len() > NAMED_MAX {
+        parts.push(format!("less {word} others"));
+    }
+    let text = match parts.is_empty() {
+        false => parts.join(", "),
+        true if bytes as f64 > SHARE_MIN * of as f64 => {
+            format!("{} {word} several", size(bytes))
+        }
+        true => "–".to_owned(),
+    };
+    by(bytes as f64, prose(&text))
+}
+
+/// The waiting that one more MiB saves a tenant.
+fn saves(tenant: &Tenant) -> String {
+    match tenant.mib_saves_us {
+        Some(us) if us >= 0.05 => format!("{} per second", wait(us)),
+        Some(_) => "nothing".to_owned(),
+        None => "–".to_owned(),
+    }
 }
 
 /// Every change in the shown stretch, the newest first, with its effect behind a click.
@@ -116,14 +161,15 @@ fn changes(shown: &PageData<'_>) -> String {
         out += "<p>No plan has changed a budget or a policy; these are the changes of settings, \
                 load and misses.</p>\n";
     }
-    let columns = [
-        text("when"),
-        text("what"),
-        number("promised"),
-        number("expected"),
-        number("actual"),
-        text("before and after"),
-    ];
+    // Where no plan promised anything, there is nothing to compare.
+    let has_plans = shown.history.changes().any(|change| {
+        change.promised.is_some() || change.expected.is_some() || change.actual.is_some()
+    });
+    let mut columns = vec![text("when"), text("what"), text("before and after")];
+    if has_plans {
+        let more = ["promised", "expected", "actual"].map(number);
+        columns.splice(2..2, more);
+    }
     let share = |share: Option<f64>| {
         by(share.unwrap_or(-1.0), share.map_or_else(|| "–".to_owned(), percent))
     };
@@ -131,7 +177,7 @@ fn changes(shown: &PageData<'_>) -> String {
         let when = clock_second(change.unix_s, server.now_unix_s, server.utc_offset_s);
         let href = shown.view.with(|view| view.event = Some(change.unix_s)).href("");
         let told = say::measured(change).unwrap_or_default();
-        vec![
+        let mut cells = vec![
             by(
                 change.unix_s as f64,
                 format!(
@@ -140,9 +186,6 @@ fn changes(shown: &PageData<'_>) -> String {
                 ),
             ),
             plain(&change.text),
-            share(change.promised),
-            share(change.expected),
-            share(change.actual),
             named(
                 &told,
                 format!(
@@ -151,13 +194,22 @@ fn changes(shown: &PageData<'_>) -> String {
                     effects(shown, change)
                 ),
             ),
-        ]
+        ];
+        if has_plans {
+            let more = [change.promised, change.expected, change.actual].map(share);
+            cells.splice(2..2, more);
+        }
+        cells
     };
     let rows: Vec<_> = shown.history.changes().rev().map(row).collect();
     if rows.is_empty() {
         return out + "<p>Nothing has changed since the history began.</p>\n";
     }
     out += &cards::table(shown, "", &columns, rows);
-    out + "<p class=\"legend\">Promised: share of the waiting that the plan saves. Expected, \
-           actual: waiting as a share of the waiting without a cache.</p>\n"
+    if has_plans {
+        out += "<p class=\"legend\">Promised: share of the waiting that the plan saves. Expected, \
+                actual: waiting as a share of the waiting without a cache; only plans have \
+                them.</p>\n";
+    }
+    out
 }

@@ -17,14 +17,14 @@ pub(super) fn charts(shown: &PageData<'_>) -> String {
     let rate = |count: u32| Some(f64::from(count) / each);
     let ink =
         |name: &str, points| Series { colour: Some(Colour::Ink), ..Series::new(name, points) };
-    let number = |title: &str, label: &str, series| {
-        over_time(shown, title, Axis::new(label, Format::Number), series)
+    let number = |title: &str, label: &str, format, series| {
+        over_time(shown, title, Axis::new(label, format), series)
     };
     let clients = ink("connected", places(&all, |point| Some(f64::from(point.clients))));
     let commands = ink("commands", places(&all, |point| rate(point.commands)));
     let charts = [
-        number("Connections", "clients", vec![clients]),
-        number("Commands", "per second", vec![commands]),
+        number("Connections", "clients", Format::Count, vec![clients]),
+        number("Commands", "per second", Format::Number, vec![commands]),
         times(shown, &all),
         memory(shown, &all),
         left(shown, &all, each),

@@ -9,7 +9,7 @@ use super::series::{over_time, places, points, seconds};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Colour, Format, Series};
 use crate::words::{count, percent, size, span, wait};
-use crate::{CommandTimes, MemoryUse, Process, Tenant, ThreadUse, say};
+use crate::{CommandTimes, MemoryUse, Process, Server, Tenant, ThreadUse, say};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
@@ -75,14 +75,7 @@ fn tables(shown: &PageData<'_>, process: &Process) -> String {
     let mut out = commands(shown, &process.commands);
     out += &memory(shown, &process.memory);
     if server.maxmemory > 0 {
-        let _ = writeln!(
-            out,
-            "<p>Of maxmemory, {}, data and tables may take {}; the reserve of {} is for the \
-             process itself.</p>",
-            size(server.maxmemory),
-            size(server.divided),
-            size(process.reserve)
-        );
+        let _ = writeln!(out, "<p>{}</p>", prose(&limit(server, process)));
     }
     if let Some(told) = say::all_compressed(shown.report) {
         let _ = writeln!(out, "<p>{}</p>", escape(&told));
@@ -98,6 +91,29 @@ fn tables(shown: &PageData<'_>, process: &Process) -> String {
         wait(longest)
     );
     out
+}
+
+/// The limit beside what the process takes.
+fn limit(server: &Server, process: &Process) -> String {
+    let resident: u64 = process.memory.iter().map(|one| one.bytes).sum();
+    let (limit, above) = (server.maxmemory, resident.saturating_sub(server.maxmemory));
+    let mut says = format!(
+        "maxmemory, {}, is {} for data and tables, which have {}, and a reserve of {} for what \
+         grows beside them: models, buffers and gaps.",
+        size(limit),
+        size(server.divided),
+        size(server.used),
+        size(process.reserve),
+    );
+    if above > limit / 20 {
+        let _ = write!(
+            says,
+            " The process is {} larger than maxmemory: a limit below sixteen times the memory of \
+             an empty server does not count the program itself, so allow for it beside the limit.",
+            size(above)
+        );
+    }
+    says
 }
 
 /// The commands by the time that they took, with quantiles.

@@ -3,13 +3,13 @@
 
 use super::PageData;
 use super::cards::{self, by, named, number, text};
-use super::phrases::{link, memory_for, prose};
+use super::phrases::{command, link, memory_for, prose};
 use super::series::colour_of;
 use crate::claim::{self, ClaimedFigure};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Chart, Colour, Format, Series};
 use crate::sizing::{Estimate, Sizing, divide, waits};
-use crate::words::{percent, points, size, wait};
+use crate::words::{percent, plus_or_minus, size, wait};
 use crate::{Tenant, say};
 use std::fmt::Write;
 
@@ -62,6 +62,12 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let _ = writeln!(out, "<h1>{} for all tenants</h1>", size(memory));
     out += &slider(shown, present, memory);
     let _ = writeln!(out, "<p>{}</p>", prose(&text));
+    if memory != present {
+        // The same part of maxmemory as now is for data.
+        let limit = report.server.maxmemory as f64 * memory as f64 / present as f64;
+        let mib = (limit / f64::from(1 << 20)).ceil();
+        out += &command(&format!("CONFIG SET maxmemory {mib}mb"));
+    }
     for sentence in say::more_or_less(report) {
         let _ = writeln!(out, "<p>{}</p>", prose(&sentence));
     }
@@ -126,8 +132,7 @@ fn slider(shown: &PageData<'_>, present: u64, memory: u64) -> String {
 
 fn with_band(ratio: Option<&Estimate>) -> String {
     ratio.map_or("–".to_owned(), |ratio| {
-        let band = points(ratio.band).replace(" percentage", "");
-        prose(&format!("{} ± {band}", percent(ratio.ratio)))
+        prose(&format!("{} {} points", percent(ratio.ratio), plus_or_minus(ratio.band)))
     })
 }
 

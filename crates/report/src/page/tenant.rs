@@ -6,7 +6,7 @@ use super::series::{align, colour_of, over_time, places, points};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Bar, Bars, Chart, Colour, Format, Series, Table};
 use crate::finding::Finding;
-use crate::sizing::{Sizing, divide};
+use crate::sizing::Sizing;
 use crate::words::{count, percent, quoted, size, wait};
 use crate::{Point, Tenant, say};
 use base::Cause;
@@ -96,11 +96,8 @@ fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
         ..Series::new("misses", sizes.iter().map(at).collect())
     };
     let mut series = vec![line, mark("now", tenant.used, Colour::Ink)];
-    let place = shown.report.tenants.iter().position(|one| one.name == tenant.name);
-    let division = divide(shown.report, shown.report.server.divided);
-    if let Some(&share) = place.and_then(|at| division.shares.get(at)) {
-        series.push(mark("by waiting", share, Colour::Soft));
-    }
+    let best = say::best_share(shown.report, tenant);
+    series.extend(best.map(|share| mark("best share", share, Colour::Soft)));
     if let Some(budget) = tenant.budget {
         series.push(mark("plan", budget, Colour::Soft));
     }
@@ -114,9 +111,10 @@ fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
     };
     let now = sizing.at(tenant.used);
     let text = format!(
-        "Now {}. “by waiting” is the division that makes all clients wait least. There is no data \
-         beyond {}.",
+        "Now {} with {}. {} There is no data beyond {}.",
         percent(now.ratio),
+        size(tenant.used),
+        say::best_share_says(shown.report, tenant),
         size(sizing.end())
     );
     let wanted = memory_for(shown, "", tenant);

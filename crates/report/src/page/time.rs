@@ -9,6 +9,11 @@ use std::fmt::Write;
 const SPANS: [(u64, &str); 5] =
     [(300, "5 minutes"), (3_600, "hour"), (86_400, "day"), (2_592_000, "month"), (0, "all")];
 
+/// The stretch that a link shows while nothing is read, in seconds, and its part after the last
+/// read.
+const BEFORE_S: u64 = 660;
+const QUIET_MARGIN_S: u64 = 30;
+
 /// The shortest stretch of the whole history, in seconds.
 const WHOLE_MIN_S: u64 = 60;
 
@@ -60,6 +65,12 @@ pub(super) fn controls(shown: &PageData<'_>, path: &str) -> String {
         let here = if is_here { " aria-current=\"true\"" } else { "" };
         let href = view.with(|view| (view.span_s, view.range) = (span_s, None)).href(path);
         let _ = write!(out, "<a href=\"{href}\"{here}>{name}</a> ");
+    }
+    let quiet_s = shown.report.server.quiet_s;
+    if quiet_s > 0 {
+        let to = time.now.saturating_sub(quiet_s) + QUIET_MARGIN_S;
+        let href = view.with(|view| view.range = Some(to.saturating_sub(BEFORE_S)..to)).href(path);
+        let _ = write!(out, "<a href=\"{href}\">the last minutes with reads</a> ");
     }
     let stretch = time.to.saturating_sub(time.from);
     let mut link = |from: u64, to: u64, sign: &str, word: &str| {

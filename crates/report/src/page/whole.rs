@@ -1,9 +1,10 @@
 //! A whole page: the navigation around its middle, the style and the script.
 
+use super::phrases::prose;
 use super::{ALL, PageData, PageSpec, events, time};
-use crate::Report;
 use crate::draw::html::{STYLE, escape};
 use crate::words::clock_second;
+use crate::{Report, say};
 
 /// The page at a path.
 pub fn find(path: &str) -> Option<&'static PageSpec> {
@@ -24,7 +25,12 @@ pub fn style() -> String {
 /// The middle of a page: all that changes while it is open.
 pub fn middle(page: &PageSpec, shown: &PageData<'_>) -> String {
     let controls = if page.has_time { time::controls(shown, page.path) } else { String::new() };
-    format!("{controls}{}{}", events::detail(shown), (page.render)(shown))
+    // The first sentence of these pages says it.
+    let is_said = matches!(page.path, "/" | "/tenant");
+    let quiet = say::quiet(shown.report).filter(|_| !is_said);
+    let quiet = quiet
+        .map_or_else(String::new, |says| format!("<p class=\"found bad\">{}</p>\n", prose(&says)));
+    format!("{controls}{quiet}{}{}", events::detail(shown), (page.render)(shown))
 }
 
 /// A whole page.

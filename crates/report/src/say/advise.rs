@@ -1,10 +1,11 @@
 //! Advice in sentences: the findings of a report, with the memory and waiting of each tenant.
 
-use super::lines::{COLUMNS, lately, name_width, paragraph};
+use super::lines::{COLUMNS, lately, name_width, paragraph, quiet};
+use super::moved::given;
 use crate::claim::{self, Claim};
 use crate::finding::{self, Finding};
 use crate::sizing::Sizing;
-use crate::words::{count, percent, points, size, tenant_time, wait, wrap};
+use crate::words::{comparisons, count, percent, points, size, wait, wrap};
 use crate::{Report, Tenant};
 
 /// With fewer minutes of forecasts, their error is not printed.
@@ -34,20 +35,37 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
         return trimmed(lines);
     }
     lines.push(String::new());
-    if report.tenants.len() > 1 && findings.iter().all(|finding| finding.finding != "starved") {
-        lines.push(
-            "No tenant misses more because another tenant recently took its memory.".to_owned(),
-        );
+    for sentence in given(report) {
+        lines.extend(wrap(&sentence, COLUMNS, 0));
     }
     for finding in findings.iter().filter(|finding| finding.tenant.is_none()) {
         let [says, todo] = sentences(finding);
         lines.extend(wrap(&says, COLUMNS, 0));
         lines.extend(wrap(&todo, COLUMNS - 4, 0).into_iter().map(|line| format!("    {line}")));
     }
+    lines.extend(commands(report, &findings));
     for sentence in more_or_less(report).into_iter().chain(forecasts(report)) {
         lines.extend(wrap(&sentence, COLUMNS, 0));
     }
     trimmed(lines)
+}
+
+/// The commands that carry out the findings, each whole in a line of its own, to be copied.
+fn commands(report: &Report, findings: &[Finding]) -> Vec<String> {
+    let remedies = findings.iter().filter_map(|one| finding::remedy(report, one));
+    let mut commands: Vec<_> =
+        remedies.map(|one| format!("    {}", finding::command(&one))).collect();
+    let mut seen = vec![];
+    commands.retain(|command| {
+        let is_new = !seen.contains(command);
+        seen.push(command.clone());
+        is_new
+    });
+    if commands.is_empty() {
+        return vec!["No setting has to change now.".to_owned()];
+    }
+    commands.insert(0, "To type now, the most important first:".to_owned());
+    commands
 }
 
 /// Removes empty lines at the end, and one of two in a row.
@@ -65,6 +83,12 @@ fn sentences(finding: &Finding) -> [String; 2] {
 
 /// One paragraph on memory in use, misses and waiting.
 pub fn summary(report: &Report) -> String {
+    let used = used(report);
+    quiet(report).map_or_else(|| used.clone(), |quiet| format!("{quiet} {used}"))
+}
+
+/// [`summary`], without the sentence about a quiet cache.
+fn used(report: &Report) -> String {
     let server = &report.server;
     let of = match server.maxmemory {
         0 => format!("{} in use, without a limit", size(server.used)),
@@ -75,7 +99,7 @@ pub fn summary(report: &Report) -> String {
     };
     let recent = &report.recent;
     let Some(ratio) = recent.miss_ratio() else {
-        return format!("{of}. Clients read nothing {}.", lately(recent));
+        return format!("{of}. Clients read nothing {}.", lately(report, recent));
     };
     let readers = report.tenants.iter().filter(|tenant| tenant.recent.reads > 0).count();
     let who = match readers {
@@ -93,7 +117,7 @@ pub fn summary(report: &Report) -> String {
         "{of}. {waiting}: {} of {} reads missed {}.{beside}",
         percent(ratio),
         count(recent.reads),
-        lately(recent)
+        lately(report, recent)
     )
 }
 
@@ -104,8 +128,10 @@ pub(super) fn beside_lru(report: &Report) -> Option<String> {
     if report.policies.iter().any(|trial| trial.is_present && trial.policy == LRU) {
         return None;
     }
-    if let Some(off) = report.plays.as_ref().and_then(|plays| plays.off.as_ref()) {
-        return Some(format!("There is no comparison with one shared LRU cache: {off}"));
+    if report.plays.as_ref().is_some_and(|plays| plays.off.is_some()) {
+        let text = "There is no comparison with one shared LRU cache now: LARDER POLICIES, or the \
+                    page Advice, says why.";
+        return Some(text.to_owned());
     }
     let lru = claim::policy(report, LRU)?;
     let (change, band) = (lru.change() / lru.now.max(f64::MIN_POSITIVE), lru.band() / lru.now);
@@ -160,15 +186,11 @@ fn held(report: &Report, tenant: &Tenant) -> String {
 pub fn more_or_less(report: &Report) -> Vec<String> {
     let divided = report.server.divided;
     let limit = report.server.maxmemory;
-    let step = match limit {
-        0 => return vec![],
-        small if small < 2 << 30 => small / 4,
-        _ => 1 << 30,
-    };
+    let Some(step) = claim::step(report) else { return vec![] };
     let quarter = limit / 4;
     // Data gets the same part of more memory as now.
     let data = |bytes: u64| (u128::from(bytes) * u128::from(divided) / u128::from(limit)) as u64;
-    let more = claim::memory(report, divided + data(step));
+    let more = claim::of_maxmemory(report, limit + step);
     let less = claim::memory(report, divided - data(quarter));
     let (Some(more), Some(less)) = (more.first(), less.first()) else { return vec![] };
     let much = |claim: &Claim| {
@@ -187,7 +209,8 @@ pub fn more_or_less(report: &Report) -> Vec<String> {
     let gain = if more.change() < 0.0 && more.is_sound() {
         let gainer = gainer(report, divided + data(step));
         let whom = gainer.map_or_else(String::new, |name| format!(", most of it for {name}"));
-        format!("{} more would save {}{whom}", size(step), much(more))
+        let sets = vec![("maxmemory".to_owned(), format!("{}mb", (limit + step) >> 20))];
+        format!("{} more would save {}{whom} ({})", size(step), much(more), finding::command(&sets))
     } else {
         format!("{} more would save {}", size(step), at_most(more.now - more.low))
     };
@@ -217,15 +240,15 @@ fn gainer(report: &Report, memory: u64) -> Option<String> {
 fn forecasts(report: &Report) -> Vec<String> {
     let forecasts = &report.forecasts;
     if forecasts.count < FORECASTS_MIN {
-        return vec![
-            "The loop compares its forecasts with the minute that follows; there are too few \
-             comparisons yet."
-                .to_owned(),
-        ];
+        return vec![format!(
+            "Larder compares its forecasts with the minute that follows: {} of the {FORECASTS_MIN} \
+             comparisons that a verdict needs are made, beginning five minutes after the start.",
+            forecasts.count
+        )];
     }
     vec![format!(
-        "The loop's forecasts of miss ratios were within {} in 95 % of {}.",
+        "Forecasts of miss ratios were within {} in 95 % of {}.",
         points(forecasts.most),
-        tenant_time(forecasts.count)
+        comparisons(forecasts.count)
     )]
 }

@@ -1,8 +1,9 @@
 //! The miss ratio of a tenant at every size of memory.
 
+use super::lines::COLUMNS;
 use crate::draw::{Axis, Chart, Format, Series};
 use crate::sizing::{Sizing, divide};
-use crate::words::{percent, points, size};
+use crate::words::{percent, points, size, wrap};
 use crate::{Report, Tenant};
 
 /// Points of the curve that are drawn.
@@ -12,8 +13,31 @@ const POINTS: u64 = 40;
 const WIDTH: usize = 66;
 const HEIGHT: usize = 14;
 
-/// The chart of the curve, marked at the tenant's present memory and at its share under a division
-/// by waiting.
+/// The least distance of two marks whose labels do not collide, as a share of the chart.
+const APART_MIN: f64 = 0.12;
+
+/// The memory of a tenant under the division that makes all clients wait least; `None` where it is
+/// about the present memory, or not known.
+pub fn best_share(report: &Report, tenant: &Tenant) -> Option<u64> {
+    let end = Sizing::of(tenant)?.sizes(1)[1];
+    let at = report.tenants.iter().position(|one| one.name == tenant.name)?;
+    let share = *divide(report, report.server.divided).shares.get(at)?;
+    let apart = share.abs_diff(tenant.used) as f64 / end.max(1) as f64;
+    (apart >= APART_MIN).then_some(share)
+}
+
+/// A sentence on the best share.
+pub fn best_share_says(report: &Report, tenant: &Tenant) -> String {
+    match best_share(report, tenant) {
+        Some(share) => format!(
+            "“best share” is {}: with it all clients together would wait least.",
+            size(share)
+        ),
+        None => "That is about its best share: with it all clients together wait least.".to_owned(),
+    }
+}
+
+/// The chart of the curve, marked at the tenant's present memory and at its best share.
 pub fn curve(report: &Report, tenant: &Tenant) -> Vec<String> {
     let Some(sizing) = Sizing::of(tenant) else {
         return vec![
@@ -25,11 +49,7 @@ pub fn curve(report: &Report, tenant: &Tenant) -> Vec<String> {
     let mark =
         |name: &str, size: u64| Series::new(name, vec![(size as f64, sizing.at(size).ratio)]);
     let mut series = vec![Series::new("misses", line.collect()), mark("now", tenant.used)];
-    let at = report.tenants.iter().position(|one| one.name == tenant.name);
-    let division = divide(report, report.server.divided);
-    if let Some(&share) = at.and_then(|at| division.shares.get(at)) {
-        series.push(mark("by waiting", share));
-    }
+    series.extend(best_share(report, tenant).map(|share| mark("best share", share)));
     let chart = Chart {
         title: format!("{}: reads that miss, by memory", tenant.name),
         x: Axis::new("memory", Format::Bytes),
@@ -41,12 +61,14 @@ pub fn curve(report: &Report, tenant: &Tenant) -> Vec<String> {
         chart.text(WIDTH, HEIGHT, false).lines().map(|line| line.trim_end().to_owned()).collect();
     text.retain(|line| !line.is_empty());
     let now = sizing.at(tenant.used);
-    text.push(format!(
-        "Now {} with {}, give or take {}. There is no data beyond {}.",
+    let says = format!(
+        "Now {} with {}, give or take {}. {} There is no data beyond {}.",
         percent(now.ratio),
         size(tenant.used),
         points(now.band),
+        best_share_says(report, tenant),
         size(sizing.end())
-    ));
+    );
+    text.extend(wrap(&says, COLUMNS, 0));
     text
 }

@@ -4,23 +4,25 @@
 //! figures measured before and after it and the claims made about it.
 
 use super::advise::beside_lru;
-use super::lines::COLUMNS;
+use super::lines::{COLUMNS, first};
+use super::moved::{moved, rows};
 use crate::claim::{Claim, ClaimedFigure};
-use crate::words::{clock, percent, size, span, wait, wrap};
-use crate::{Change, ChangeKind, Effect, Report, Tenant};
+use crate::words::{clock, percent, plus_or_minus, size, wait, wrap};
+use crate::{Change, ChangeKind, Effect, MemoryMoves, Report};
 
-/// A move of memory is worth a word from this share of all memory on.
-const MOVED_MIN: f64 = 0.005;
-/// Tenants whose moves of memory are listed, and claims that are listed, at most.
-const MOVED_MAX: usize = 6;
+/// Claims that are listed, at most.
+const CLAIMS_MAX: usize = 6;
+/// A cache whose memory grew by this factor in the two stretches was filling.
+const FILLS_BY: f64 = 1.05;
 /// A change of the miss ratio that is worth a word.
 const POINTS_MIN: f64 = 0.01;
 
-/// The changes since a moment, the newest last, as lines of text.
-pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
+/// The memory that moved and the changes since a moment, the newest last, as lines of text.
+pub fn history(report: &Report, moves: &MemoryMoves, since_unix_s: u64) -> Vec<String> {
     let server = &report.server;
     let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
-    let mut lines = wrap(&lately(report), COLUMNS, 0);
+    let mut lines = first(report, &pilot(report, moves));
+    lines.extend(rows(report, moves));
     let events: Vec<_> =
         report.changes.iter().filter(|change| change.unix_s >= since_unix_s).collect();
     if events.is_empty() {
@@ -41,51 +43,34 @@ pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
     lines
 }
 
-/// A paragraph on the recent work of the pilot and whether it helps.
-pub fn lately(report: &Report) -> String {
+/// A paragraph on the recent work of the pilot: who gave memory to whom, and whether it helps.
+pub fn pilot(report: &Report, moves: &MemoryMoves) -> String {
+    let mut says = moved(report, moves);
     if !report.is_steered() {
-        return "The loop is off: no memory moves between tenants.".to_owned();
+        says.push("Self-tuning is off: the eviction policy alone decides what stays.".to_owned());
+        return says.join(" ");
     }
     let name = report.server.recipe_name();
     if report.recent.seconds == 0 {
         return format!("Nothing was read since the start, so {name} moved no memory.");
     }
-    let within = span(report.recent.seconds);
-    let all: u64 = report.tenants.iter().map(|tenant| tenant.used).sum();
-    let won = |tenant: &Tenant| {
-        let before = tenant.used_before?;
-        let by = tenant.used.abs_diff(before);
-        let sign = if tenant.used > before { "+" } else { "-" };
-        (by as f64 > MOVED_MIN * all as f64)
-            .then(|| (by, format!("{} {sign}{}", tenant.name, size(by))))
-    };
-    let mut moved: Vec<_> = report.tenants.iter().filter_map(won).collect();
-    moved.sort_by_key(|(by, _)| std::cmp::Reverse(*by));
-    let moved: Vec<_> = moved.into_iter().take(MOVED_MAX).map(|(_, text)| text).collect();
-    let moved = if moved.is_empty() {
-        format!("In the last {within} {name} moved almost no memory between tenants.")
-    } else {
-        format!("In the last {within} {name} moved memory: {}.", moved.join(", "))
-    };
-    let since = report
-        .changes
-        .iter()
-        .rev()
-        .find(|change| change.kind == ChangeKind::Start || change.text.starts_with("recipe "));
-    let since = since.map_or_else(String::new, |change| {
-        let server = &report.server;
-        let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
-        format!(" {name} is in force since {when}.")
-    });
-    match beside_lru(report) {
-        Some(beside) => format!("{moved} {beside}{since}"),
+    says.push(match beside_lru(report) {
+        Some(beside) => beside,
         None if report.has_classes() => {
             format!(
-                "{moved} Its saving is not measured, because it divides classes of items.{since}"
+                "The saving by recipe {name} is not measured, because it divides classes of items."
             )
         }
-        None => format!("{moved} Its saving is not known yet.{since}"),
+        None => format!("The saving by recipe {name} is not known yet."),
+    });
+    let begins =
+        |change: &&Change| change.kind == ChangeKind::Start || change.text.starts_with("recipe ");
+    if let Some(change) = report.changes.iter().rev().find(begins) {
+        let server = &report.server;
+        let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
+        says.push(format!("Recipe {name} is in force since {when}."));
     }
+    says.join(" ")
 }
 
 fn sentence(change: &Change) -> String {
@@ -96,7 +81,7 @@ fn sentence(change: &Change) -> String {
     let moved: Vec<_> = moved.collect();
     let mut text = change.text.clone();
     if !moved.is_empty() {
-        text = format!("{text}: {}", moved.join(", "));
+        text = format!("{text}, with the budgets {}", moved.join(", "));
     }
     if let Some(promised) = change.promised.filter(|promised| *promised > 0.0) {
         text = format!("{text}; promised {} less waiting", percent(promised));
@@ -124,16 +109,33 @@ pub fn measured(change: &Change) -> Option<String> {
         .filter_map(|effect| {
             let (before, after) = (effect.before.miss_ratio, effect.after.miss_ratio);
             let name = effect.tenant.as_ref()?;
-            Some(format!("{name} {} → {}", percent(before), percent(after)))
+            let (had, has) = (effect.before.used, effect.after.used);
+            let memory = if had.abs_diff(has) > had.max(has) / 20 {
+                format!(" with {} → {}", size(had), size(has))
+            } else {
+                String::new()
+            };
+            Some(format!("{name} {} → {}{memory}", percent(before), percent(after)))
         })
         .collect();
+    // A cache that fills misses less with every second, whatever else happens.
+    let (had, has) = (all.before.used, all.after.used);
+    let filling = if has as f64 > FILLS_BY * had as f64 {
+        format!(" while the cache was filling, {} → {}", size(had), size(has))
+    } else {
+        String::new()
+    };
     let misses = if each.is_empty() {
         format!("misses {} → {}", percent(all.before.miss_ratio), percent(all.after.miss_ratio))
     } else {
         format!("misses of {}", each.join(", "))
     };
     let (before, after) = (1e3 * all.before.wait_ms_per_s, 1e3 * all.after.wait_ms_per_s);
-    Some(format!("Measured: {misses}; waiting {} → {} per second.", wait(before), wait(after)))
+    Some(format!(
+        "Measured{filling}: {misses}; waiting {} → {} per second.",
+        wait(before),
+        wait(after)
+    ))
 }
 
 /// The claims made about a change, in a sentence.
@@ -148,9 +150,37 @@ pub fn claimed(change: &Change) -> Option<String> {
             wait(1e3 * claim.band())
         ),
         ClaimedFigure::Misses { tenant } => {
-            format!("{tenant} {} ± {:.1}", percent(claim.value), 100.0 * claim.band())
+            format!("{tenant} {} {}", percent(claim.value), plus_or_minus(claim.band()))
         }
     };
-    let all: Vec<_> = change.claims.iter().take(MOVED_MAX).map(text).collect();
-    (!all.is_empty()).then(|| format!("Claimed: {}.", all.join(", ")))
+    let verdict = |claim: &Claim| match actual(change, claim) {
+        None => String::new(),
+        Some(actual) => {
+            let shown = match claim.what {
+                ClaimedFigure::Misses { .. } => percent(actual),
+                ClaimedFigure::Waiting | ClaimedFigure::Others { .. } => wait(1e3 * actual),
+            };
+            let is_right = (claim.low..=claim.high).contains(&actual);
+            format!(" (measured {shown}: {})", if is_right { "right" } else { "wrong" })
+        }
+    };
+    let told = |claim: &Claim| text(claim) + &verdict(claim);
+    let all: Vec<_> = change.claims.iter().take(CLAIMS_MAX).map(told).collect();
+    (!all.is_empty()).then(|| format!("Foretold: {}.", all.join(", ")))
+}
+
+/// The measured value of a claimed figure; `None` before it is known.
+fn actual(change: &Change, claim: &Claim) -> Option<f64> {
+    let of = |name: Option<&str>| {
+        let own = |effect: &&Effect| effect.tenant.as_deref() == name;
+        change.effects.iter().find(own).map(|effect| effect.after)
+    };
+    let after = match &claim.what {
+        ClaimedFigure::Waiting => of(None)?.wait_ms_per_s,
+        ClaimedFigure::Others { tenant } => {
+            of(None)?.wait_ms_per_s - of(Some(tenant))?.wait_ms_per_s
+        }
+        ClaimedFigure::Misses { tenant } => of(Some(tenant))?.miss_ratio,
+    };
+    Some(after)
 }

@@ -1,6 +1,6 @@
 //! Lines and phrases that several answers contain.
 
-use crate::words::{span, wrap};
+use crate::words::{clock, span, wrap};
 use crate::{Recent, Report};
 
 /// Columns of a line.
@@ -27,10 +27,39 @@ pub(super) fn name_width(report: &Report) -> usize {
     longest.unwrap_or_default().clamp(5, 16)
 }
 
-/// The stretch of `recent` in words: "in the last 10 minutes".
-pub(super) fn lately(recent: &Recent) -> String {
+/// The stretch of `recent` in words: "in the last 10 minutes", or "in the 10 minutes until 12:03".
+pub(super) fn lately(report: &Report, recent: &Recent) -> String {
     match recent.seconds {
         0 => "since the start".to_owned(),
+        seconds if report.server.quiet_s > 0 => {
+            format!("in the {} until {}", span(seconds), last_read(report))
+        }
         seconds => format!("in the last {}", span(seconds)),
     }
+}
+
+/// The time of the last read of a quiet cache.
+fn last_read(report: &Report) -> String {
+    let server = &report.server;
+    let unix_s = server.now_unix_s.saturating_sub(server.quiet_s);
+    clock(unix_s, server.now_unix_s, server.utc_offset_s)
+}
+
+/// A sentence about a cache from which nobody reads; `None` for another.
+pub fn quiet(report: &Report) -> Option<String> {
+    let server = &report.server;
+    (server.quiet_s > 0 && report.recent.seconds > 0).then(|| {
+        format!(
+            "No reads for {}: the figures below are of the last {} with reads, until {}.",
+            span(server.quiet_s),
+            span(report.recent.seconds),
+            last_read(report)
+        )
+    })
+}
+
+/// Sentences as lines, after the one about a quiet cache.
+pub(super) fn first(report: &Report, sentence: &str) -> Vec<String> {
+    let all = quiet(report).into_iter().chain([sentence.to_owned()]);
+    all.flat_map(|sentence| wrap(&sentence, COLUMNS, 0)).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::lines::COLUMNS;
 use crate::claim::{self, ClaimedFigure};
+use crate::finding;
 use crate::sizing::{Need, Sizing};
 use crate::words::{percent, size, wait, wrap};
 use crate::{Report, Tenant};
@@ -20,8 +21,8 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
         let text = if report.is_steered() {
             format!("Too few reads of {name} were sampled: the answer needs some thousand.")
         } else {
-            "The loop is off, so there are no forecasts: CONFIG SET maxmemory-policy auto recipe \
-             auto"
+            "Self-tuning is off, so there are no forecasts: CONFIG SET maxmemory-policy auto \
+             recipe auto"
                 .to_owned()
         };
         return wrap(&text, COLUMNS, 0);
@@ -52,13 +53,23 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
                 Some(most) => format!("{} to {}", size(least), size(most)),
                 None => format!("at least {}", size(least)),
             };
-            format!("{name} would miss {} with {} ({to}).", percent(wanted), size(bytes))
+            let changes = if tenant.first_reads_fall {
+                " It still reads fewer and fewer keys for the first time, so the figure will \
+                 change."
+            } else {
+                ""
+            };
+            let (wanted, bytes) = (percent(wanted), size(bytes));
+            format!("{name} would miss {wanted} with {bytes} ({to}).{changes}")
         }
     };
     text += &now;
     let mut lines = wrap(&text, COLUMNS, 0);
     if let Need::Memory { bytes, .. } = sizing.need(wanted) {
         lines.extend(wrap(&price(report, tenant, bytes), COLUMNS, 0));
+        let floor = format!("{}mb", floor_mib(bytes));
+        // A command stays whole, to be copied.
+        lines.extend(finding::bound(tenant, "min", &floor).map(|text| format!("    {text}")));
     }
     let reads = tenant.curve.as_ref().map_or(0.0, |curve| curve.reads);
     let rests_on = format!(
@@ -70,10 +81,15 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     lines
 }
 
+/// A floor of at least this many bytes, in MiB.
+fn floor_mib(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20).max(1)
+}
+
 /// The waiting that a floor of `bytes` costs the other tenants, and the setting to type.
 fn price(report: &Report, tenant: &Tenant, bytes: u64) -> String {
     let memory = report.server.divided;
-    let floor = bytes.div_ceil(1 << 20).max(1);
+    let floor = floor_mib(bytes);
     if bytes <= tenant.used {
         return format!(
             "It has that much already; `min {floor}mb` in its tenant line reserves it."

@@ -8,7 +8,10 @@ mod curve;
 mod history;
 mod lines;
 mod memory;
+mod moved;
 mod nodes;
+#[cfg(test)]
+mod operator_tests;
 mod policies;
 mod size;
 mod tenants;
@@ -18,11 +21,13 @@ mod why;
 
 pub use advise::{advise, more_or_less, summary};
 pub use compressed::{all_compressed, compressed};
-pub use curve::curve;
-pub use history::{claimed, history, lately as pilot, measured};
+pub use curve::{best_share, best_share_says, curve};
+pub use history::{claimed, history, measured, pilot};
+pub use lines::quiet;
 pub use memory::memory;
+pub use moved::moved;
 pub use nodes::nodes;
-pub use policies::policies;
+pub use policies::{policies, policy_words};
 pub use size::size;
 pub use tenants::tenants;
 pub use why::{why, word};

@@ -1,8 +1,8 @@
 //! A comparison of eviction policies on the present traffic.
 
-use super::lines::COLUMNS;
+use super::lines::{self, COLUMNS};
 use crate::Report;
-use crate::words::{percent, wrap};
+use crate::words::{self, percent, wrap};
 
 /// A difference of miss ratios that needs an explanation if waiting ranks policies otherwise.
 const FEWER: f64 = 0.02;
@@ -15,15 +15,16 @@ pub fn policies(report: &Report) -> Vec<String> {
         (trials.first(), trials.iter().find(|trial| trial.is_present))
     else {
         let off = report.plays.as_ref().and_then(|plays| plays.off.as_deref());
-        let text = if let Some(off) = off {
-            off
+        let unlike = off.map(|off| format!("Policies are not compared: {off}"));
+        let text = if let Some(unlike) = &unlike {
+            unlike
         } else if report.has_classes() {
             "This recipe gives budgets to classes of items, so policies are not compared: recipe \
              auto compares them."
         } else if report.is_steered() {
             "Too few reads were sampled to compare policies: the comparison needs some thousand."
         } else {
-            "The loop is off, so policies are not compared: CONFIG SET maxmemory-policy auto \
+            "Self-tuning is off, so policies are not compared: CONFIG SET maxmemory-policy auto \
              recipe auto"
         };
         return wrap(text, COLUMNS, 0);
@@ -48,9 +49,9 @@ pub fn policies(report: &Report) -> Vec<String> {
             present.policy
         )
     };
-    let mut lines = wrap(&first, COLUMNS, 0);
+    let mut lines = lines::first(report, &first);
     let width = trials.iter().map(|trial| trial.policy.len()).max().unwrap_or_default();
-    lines.push(format!("  {:<width$}  {:>8}  {:>7}  {:>7}", "policy", "waits", "band", "misses"));
+    lines.push(format!("  {:<width$}  {:>8}  {:>7}  {:>7}", "policy", "waits", "error", "misses"));
     for trial in &trials {
         let mark = if trial.is_present { "  in force" } else { "" };
         let band = if trial.is_present { String::new() } else { percent(trial.band) };
@@ -68,11 +69,22 @@ pub fn policies(report: &Report) -> Vec<String> {
         lines.extend(wrap(&text, COLUMNS, 0).into_iter().filter(|_| fewest.waits > 1.0));
     }
     lines.extend(wrap(
-        "waits: time that clients wait for misses, relative to the policy in force. band: its \
-         error, in 19 of 20 cases. misses: measured for the policy in force; for another one, that \
-         figure and the difference between the two when the same sampled requests are replayed.",
+        "waits: time that clients wait for misses, relative to the policy in force. error: of that \
+         figure, in 19 of 20 cases. misses: measured for the policy in force; for another one, \
+         that figure and the difference between the two when the same sampled requests are \
+         replayed.",
         COLUMNS,
         0,
     ));
+    lines.extend(wrap(&policy_words(report), COLUMNS, 0));
     lines
+}
+
+/// The names of the policies that were compared, in plain words.
+pub fn policy_words(report: &Report) -> String {
+    let names = report.policies.iter().filter_map(|trial| {
+        let name = trial.policy.trim_start_matches("allkeys-");
+        Some(format!("{name}: {}.", words::policy(name)?))
+    });
+    names.collect::<Vec<_>>().join(" ")
 }

@@ -1,9 +1,9 @@
 //! The effect of another memory limit: the waiting of all, and the misses of each tenant.
 
-use super::lines::{COLUMNS, name_width};
+use super::lines::{COLUMNS, first, lately, name_width};
 use crate::claim::{self, Claim, ClaimedFigure};
 use crate::sizing::divide;
-use crate::words::{percent, size as bytes, span, wait, wrap};
+use crate::words::{percent, plus_or_minus, size as bytes, wait, wrap};
 use crate::{Report, Tenant};
 
 /// The text for one `maxmemory`: first the total, then a table of the tenants.
@@ -14,7 +14,7 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     let Some(all) = all.filter(|_| server.maxmemory > 0) else {
         let text = match (report.is_steered(), server.maxmemory) {
             (false, _) => {
-                "The loop is off, so there are no forecasts: CONFIG SET maxmemory-policy auto \
+                "Self-tuning is off, so there are no forecasts: CONFIG SET maxmemory-policy auto \
                  recipe auto"
             }
             (_, 0) => "There is no memory limit to compare with: CONFIG SET maxmemory.",
@@ -50,7 +50,7 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         bytes(maxmemory),
         wait(1e3 * all.value)
     );
-    let mut lines = wrap(&text, COLUMNS, 0);
+    let mut lines = first(report, &text);
     let shares = divide(report, claim::divided(report, maxmemory)).shares;
     let width = name_width(report);
     lines.push(format!(
@@ -61,9 +61,9 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         lines.push(row(tenant, *share, &claims, width));
     }
     let text = format!(
-        "This is based on replays of the requests of the last {}, with full memory. The bands hold \
-         in 19 of 20 cases.",
-        span(report.recent.seconds)
+        "This is based on replays of the requests {}, with full memory. The bands hold in 19 of 20 \
+         cases.",
+        lately(report, &report.recent)
     );
     lines.extend(wrap(&text, COLUMNS, 0));
     lines
@@ -76,7 +76,7 @@ fn row(tenant: &Tenant, share: u64, claims: &[Claim], width: usize) -> String {
     };
     let wait_ms = tenant.recent.wait_ms_per_s();
     let would_ms = if claim.now > 0.0 { wait_ms * claim.value / claim.now } else { wait_ms };
-    let ratio = format!("{} ± {:.1}", percent(claim.value), 100.0 * claim.band());
+    let ratio = format!("{} {}", percent(claim.value), plus_or_minus(claim.band()));
     format!(
         "  {:<width$} {:>9} {:>9} {:>8} {ratio:>13} {:>8} {:>8}",
         tenant.name,

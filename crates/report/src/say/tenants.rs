@@ -1,18 +1,18 @@
 //! A table of all tenants.
 
+use super::lines::{first, lately};
 use crate::Report;
-use crate::words::{count, percent, size, span, wait};
+use crate::words::{count, percent, size, wait};
 
 /// Memory, misses and waiting of each tenant, as lines of a table.
 pub fn tenants(report: &Report) -> Vec<String> {
     let server = &report.server;
-    let mut text = vec![
-        format!("{} of {} in use", size(server.used), size(server.divided)),
-        format!(
-            "{:<16} {:>9} {:>6} {:>9} {:>9} {:>8} {:>9} {:>7}",
-            "tenant", "holds", "share", "given", "reads/s", "misses", "waits/s", "penalty"
-        ),
-    ];
+    let says = format!("{} of {} in use", size(server.used), size(server.divided));
+    let mut text = first(report, &says);
+    text.push(format!(
+        "{:<16} {:>9} {:>6} {:>9} {:>9} {:>8} {:>9} {:>7}",
+        "tenant", "holds", "share", "given", "reads/s", "misses", "waits/s", "penalty"
+    ));
     text.extend(report.tenants.iter().map(|tenant| {
         let recent = &tenant.recent;
         let held = tenant.used as f64 / server.used.max(1) as f64;
@@ -28,7 +28,7 @@ pub fn tenants(report: &Report) -> Vec<String> {
             tenant.penalty_us.map_or("-".to_owned(), wait)
         )
     }));
-    text.push(format!("Reads, misses and waiting in the last {}.", span(report.recent.seconds)));
+    text.push(format!("Reads, misses and waiting {}.", lately(report, &report.recent)));
     text.push(
         "given: by the plan, if tenants share no pool. waits/s: misses per second × penalty."
             .into(),

@@ -5,7 +5,9 @@ use crate::finding::tests::healthy;
 use crate::plans::Plans;
 use crate::sizing::mib_saves_us;
 use crate::words::{percent, wait};
-use crate::{Change, ChangeKind, Forecasts, History, Point, PolicyTrial, Recent, Report, Tenant};
+use crate::{
+    Change, ChangeKind, Forecasts, History, Lately, Point, PolicyTrial, Recent, Report, Tenant,
+};
 use crate::{page, say};
 use std::collections::VecDeque;
 use tune::pilot::{Decision, Epoch};
@@ -87,7 +89,8 @@ fn a_young_cache_does_not_say_never() {
     for second in 0..100 {
         history.push([("web", point(second))].into_iter());
     }
-    assert!(history.first_reads_fall("web", 1_099, 60));
+    let lately = Lately { from_unix_s: 1_039, to_unix_s: 1_099, quiet_s: 0 };
+    assert!(history.first_reads_fall("web", lately));
     let mut report = healthy();
     report.tenants[1].recent.causes = [900, 100, 0, 0, 0];
     let said = |report: &Report| text(&say::memory(report, &report.tenants[1], 0.0));
@@ -103,9 +106,9 @@ fn forecasts_are_counted_as_what_they_are() {
     report.server.uptime_s = 1_200;
     report.forecasts = Forecasts { count: 42, median: 0.01, most: 0.03 };
     let says = text(&say::advise(&report, None));
-    assert!(says.contains("95 % of 42 tenant-minutes"), "{says}");
+    assert!(says.contains("95 % of 42 comparisons, one a minute for each tenant"), "{says}");
     report.forecasts.count = 600;
-    assert!(text(&say::advise(&report, None)).contains("95 % of 10 tenant-hours"));
+    assert!(text(&say::advise(&report, None)).contains("95 % of 600 comparisons"));
 }
 
 /// The plan of a pilot that only advises is noted once, as a proposal, and has no outcome.
@@ -164,7 +167,7 @@ fn what_a_change_did_is_measured_and_kept() {
         history.complete(unix_s);
         report.changes = history.changes().cloned().collect();
         report.server.now_unix_s = unix_s;
-        told.push(text(&say::history(&report, 0)));
+        told.push(text(&say::history(&report, &report.moves, 0)));
     }
     let loads: Vec<_> =
         history.changes().filter(|change| change.kind == ChangeKind::Load).collect();

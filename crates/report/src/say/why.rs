@@ -1,6 +1,6 @@
 //! The causes of a tenant's misses, in sentences.
 
-use super::lines::{COLUMNS, lately};
+use super::lines::{COLUMNS, first, lately};
 use crate::words::{clock, count, percent, size, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
@@ -32,7 +32,7 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     let recent = &tenant.recent;
     let name = &tenant.name;
     let Some(ratio) = recent.miss_ratio() else {
-        return vec![format!("{name} had no reads {}.", lately(recent))];
+        return vec![format!("{name} had no reads {}.", lately(report, recent))];
     };
     let costs = match tenant.penalty_us {
         Some(us) => format!(
@@ -42,13 +42,13 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
         ),
         None => ", and their cost has not been measured".to_owned(),
     };
-    let first = format!(
+    let says = format!(
         "{name} misses {} of {} reads {}{costs}.",
         percent(ratio),
         count(recent.reads),
-        lately(recent)
+        lately(report, recent)
     );
-    let mut lines = wrap(&first, COLUMNS, 0);
+    let mut lines = first(report, &says);
     let missed = |cause: Cause| Some((recent.missed_for(cause)?, cause));
     let mut causes: Vec<_> = Cause::ALL.into_iter().filter_map(missed).collect();
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -60,8 +60,8 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
                  needed."
             )
         } else {
-            "The loop is off, so causes are not measured: CONFIG SET maxmemory-policy auto recipe \
-             auto"
+            "Self-tuning is off, so causes are not measured: CONFIG SET maxmemory-policy auto \
+             recipe auto"
                 .to_owned()
         };
         lines.extend(wrap(&reason, COLUMNS, 0));
@@ -74,27 +74,30 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     }
     let declined = tenant.counters.not_admitted;
     if declined > 0 {
-        let first = format!(
+        let says = format!(
             "{} of its writes of large values were not admitted: the items to evict for them were \
              worth more.",
             count(declined)
         );
-        lines.extend(wrap(&first, COLUMNS, 0));
+        lines.extend(wrap(&says, COLUMNS, 0));
     }
     if let Some(shift) = &tenant.shift {
         let server = &report.server;
         let when = clock(shift.unix_s, server.now_unix_s, server.utc_offset_s);
-        lines.extend(wrap(
-            &format!(
-                "Until {when} it missed {} with {}; since then {} with {}.",
-                percent(shift.before),
-                size(shift.used_before),
-                percent(shift.since),
-                size(shift.used_since)
-            ),
-            COLUMNS,
-            0,
-        ));
+        let moves = &report.moves;
+        let cause = if moves.was_filling && shift.unix_s <= moves.from_unix_s {
+            " The cause: the cache was filling."
+        } else {
+            ""
+        };
+        let says = format!(
+            "Until {when} it missed {} with {} on average; since then {} with {}.{cause}",
+            percent(shift.before),
+            size(shift.used_before),
+            percent(shift.since),
+            size(shift.used_since)
+        );
+        lines.extend(wrap(&says, COLUMNS, 0));
     }
     lines
 }

@@ -51,12 +51,16 @@ impl<'a> SharedPool<'a> {
         let both = [Reading::Fitted, Reading::AsPlayed]
             .map(|reading| self.shares(memory, bounds, reading));
         let [fitted, played] = &both;
-        let shares = fitted.iter().zip(played).map(|(one, other)| one.midpoint(*other)).collect();
+        let middle = |(one, other): (&u64, &u64)| one.midpoint(*other);
+        let shares: Vec<_> = fitted.iter().zip(played).map(middle).collect();
         let ratios = self.sizings.iter().enumerate().map(|(at, sizing)| {
             let sizing = sizing.as_ref()?;
-            Some(between(&both.each_ref().map(|shares| sizing.at(shares[at]))))
+            // The miss ratio is that of the curve, as in every answer about this much memory.
+            let ends = both.each_ref().map(|shares| sizing.at(shares[at]));
+            Some(between(sizing.at(shares[at]), &ends))
         });
-        Division::of(self.report, shares, ratios.collect())
+        let ratios = ratios.collect();
+        Division::of(self.report, shares, ratios)
     }
 
     fn shares(&self, memory: u64, bounds: &[Bounds], reading: Reading) -> Vec<u64> {
@@ -97,8 +101,8 @@ impl<'a> SharedPool<'a> {
     }
 }
 
-/// The middle of two estimates, with a band wide enough for both.
-fn between([one, other]: &[Estimate; 2]) -> Estimate {
-    let apart = 0.5 * (one.ratio - other.ratio).abs();
-    Estimate { ratio: one.ratio.midpoint(other.ratio), band: one.band.max(other.band).hypot(apart) }
+/// An estimate between two others, with a band wide enough for both.
+fn between(middle: Estimate, [one, other]: &[Estimate; 2]) -> Estimate {
+    let apart = (one.ratio - middle.ratio).abs().max((other.ratio - middle.ratio).abs());
+    Estimate { band: one.band.max(other.band).hypot(apart), ..middle }
 }

@@ -129,6 +129,7 @@ impl Recorder {
         if unix_s / 60 != self.minute {
             self.minute = unix_s / 60;
             let report = report::new_report(server);
+            server.observed.lock_history().note_curves(unix_s, &report.tenants);
             self.expected = expected(server, report.clone());
             self.report = Some(report);
         }

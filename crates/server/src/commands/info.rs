@@ -439,13 +439,13 @@ fn keyspace(call: &Call<'_>, out: &mut Fields) {
 }
 
 fn larder(call: &Call<'_>, out: &mut Fields) {
-    for (name, number) in facts::of_server(&out.report(call)) {
+    for (name, number) in facts::of_server(&facts::present(&out.report(call))) {
         out.add(name, facts::show(number));
     }
 }
 
 fn tenants(call: &Call<'_>, out: &mut Fields) {
-    for tenant in &out.report(call).tenants {
+    for tenant in &facts::present(&out.report(call)).tenants {
         let all: Vec<_> = facts::of_tenant(tenant)
             .map(|(name, number)| {
                 let name = name.strip_prefix("tenant_").unwrap_or(&name);

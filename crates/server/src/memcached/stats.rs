@@ -279,13 +279,13 @@ fn settings(ask: &mut Ask<'_>) {
 
 /// The numbers of the whole cache, as in `/metrics` and INFO.
 fn larder(ask: &mut Ask<'_>) {
-    for (name, number) in facts::of_server(&report(ask.server)) {
+    for (name, number) in facts::of_server(&facts::present(&report(ask.server))) {
         ask.stat(name, facts::show(number));
     }
 }
 
 fn tenants(ask: &mut Ask<'_>) {
-    for tenant in &report(ask.server).tenants {
+    for tenant in &facts::present(&report(ask.server)).tenants {
         for (name, number) in facts::of_tenant(tenant) {
             let name = name.strip_prefix("tenant_").unwrap_or(&name);
             ask.stat(&format!("{}:{name}", tenant.name), facts::show(number));

@@ -5,8 +5,8 @@
 //! saving by a little more memory than it holds.
 
 use ::report::claim::{self, Claim, ClaimedFigure};
-use ::report::words::wait;
-use ::report::{Report, Tenant};
+use ::report::words::{wait, wrap};
+use ::report::{Report, Tenant, say};
 use base::Bytes;
 use serde_json::{Value, json};
 
@@ -18,27 +18,23 @@ fn counts(prices: &[f64], at: usize) -> f64 {
     prices.get(at).copied().unwrap_or(1.0)
 }
 
-/// Saved by an eighth more memory, in microseconds of waiting a second for each MiB; none
-/// where it is not known to save anything.
+/// Saved by the step of memory that LARDER ADVISE tries, in microseconds of waiting a second for
+/// each MiB; none where it is not known to save anything.
 fn per_mib(report: &Report) -> Option<f64> {
-    let divided = report.server.divided;
-    let more = claim::memory(report, divided + divided / 8);
+    let step = claim::step(report)?;
+    let more = claim::of_maxmemory(report, report.server.maxmemory + step);
     let saves = more.iter().find(|claim| claim.what == ClaimedFigure::Waiting)?;
-    let mib = (divided / 8) as f64 / f64::from(1 << 20);
+    let mib = step as f64 / f64::from(1 << 20);
     (saves.change() < 0.0 && saves.is_sound()).then(|| -1e3 * saves.change() / mib)
 }
 
 /// In sentences and a table.
 pub(crate) fn lines(report: &Report, prices: &[f64]) -> Vec<String> {
-    let mut text = match per_mib(report) {
-        Some(us) => {
-            vec![format!("1 MiB more would save about {} of waiting per second.", wait(us))]
-        }
-        None => vec!["1 MiB more would save nothing beyond chance.".to_owned()],
-    };
+    let says = say::more_or_less(report);
+    let mut text: Vec<_> = says.iter().flat_map(|says| wrap(says, 80, 0)).collect();
     text.push(format!(
         "{:<16} {:>10} {:>6} {:>7} {:>16}",
-        "tenant", "holds", "share", "counts", "1 MiB saves/s"
+        "tenant", "holds", "share", "weight", "1 MiB saves/s"
     ));
     let used = Bytes(report.server.used);
     let row = |(at, tenant): (usize, &Tenant)| {

@@ -71,7 +71,7 @@ fn memory(parts: &Parts<'_>, resident: u64, models: u64) -> Vec<MemoryUse> {
     const HELP: [&str; MEMORY.len()] = [
         "Items: keys, values and their metadata, with free chunks of their pages.",
         "The tables that find items, and the wheels that find expired ones.",
-        "Models, samples and history of the loop.",
+        "Models, samples and history of self-tuning.",
         "Unfinished commands and unread replies of clients.",
         "The program, stacks of threads, scripts, and what the allocator keeps.",
     ];

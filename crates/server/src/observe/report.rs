@@ -28,6 +28,9 @@ const SIZED_MAX: usize = 64;
 /// The largest number of hot keys for each tenant.
 const HOT_KEYS_MAX: usize = 8;
 
+/// The stretch of which moves of memory are reported, in seconds.
+const MOVES_S: u64 = 3_600;
+
 /// The largest number of changes.
 const CHANGES_MAX: usize = 64;
 
@@ -75,15 +78,14 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
     let mut tenants = Vec::with_capacity(view.names.len());
     let names: Vec<_> = view.names.iter().map(String::as_str).collect();
     let shifts = history.shifts(&names, now_unix_s);
-    let recent_s = history.window_s(now_unix_s);
+    let lately = history.lately(now_unix_s);
     for (at, ((name, stats), shift)) in view.names.iter().zip(&stats).zip(shifts).enumerate() {
         let id = at as TenantId;
         let told = shown.told.get(at);
         let mut tenant = tenant(&view, &shown, id, stats);
         tenant.policy = policy_of(server, &view, &shown, id);
-        tenant.recent = history.recent(Some(name), now_unix_s, recent_s);
-        tenant.first_reads_fall = history.first_reads_fall(name, now_unix_s, recent_s);
-        tenant.used_before = history.used_before(name, now_unix_s, recent_s);
+        tenant.recent = history.of(Some(name), lately);
+        tenant.first_reads_fall = history.first_reads_fall(name, lately);
         // One span for all figures: what a miss costs is of the same misses.
         tenant.penalty_us = tenant.recent.miss_us().or(tenant.penalty_us);
         tenant.shift = shift;
@@ -99,26 +101,30 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
     }
     let mut facts = server_facts(server, &view, &shown, now_unix_s);
     facts.models += history.bytes() as u64;
+    facts.quiet_s = lately.quiet_s;
     let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();
     // Totals are sums of rows; if tenants are very many, not all have a series.
     let recent = if tenants.len() < TENANTS_MAX {
         Recent::sum(tenants.iter().map(|tenant| &tenant.recent))
     } else {
-        history.recent(None, now_unix_s, recent_s)
+        history.of(None, lately)
     };
     let mut report = Report {
         server: facts,
         recent,
         tenants,
         changes: changes.into_iter().rev().collect(),
+        moves: history.moves(now_unix_s.saturating_sub(MOVES_S), now_unix_s),
         forecasts: Forecasts::of(history.errors()),
         ..Report::default()
     };
     // Claims rest on no load from before the last change.
-    let since = server.clock.micros().saturating_sub(Micros::from_secs(recent_s));
+    let back_s = now_unix_s.saturating_sub(lately.from_unix_s);
+    let since = server.clock.micros().saturating_sub(Micros::from_secs(back_s));
     if let Some(replayed) = shown.replayed.as_ref().filter(|replayed| replayed.at > since) {
         plays::take(&mut report, replayed, policy_name);
     }
+    history.widen(&mut report.tenants, lately);
     let saves: Vec<_> = report.tenants.iter().map(sizing::mib_saves_us).collect();
     for (tenant, saves) in report.tenants.iter_mut().zip(saves) {
         tenant.mib_saves_us = saves;
@@ -145,6 +151,7 @@ fn server_facts(
         now_unix_s,
         utc_offset_s: offset,
         uptime_s: server.clock.micros().0 / 1_000_000,
+        quiet_s: 0,
         recipe: recipe_of(settings).to_string(),
         policy: settings.maxmemory_policy.name(),
         maxmemory: settings.maxmemory.0,

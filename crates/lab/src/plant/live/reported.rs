@@ -147,11 +147,11 @@ impl Reported {
         let (plant, pilot) = (&self.simulation.plant, &self.simulation.pilot);
         let names: Vec<_> = self.names.iter().map(String::as_str).collect();
         let shifts = self.history.shifts(&names, now_unix_s);
-        let recent_s = self.history.window_s(now_unix_s);
+        let lately = self.history.lately(now_unix_s);
         let is_divided = pilot.recipe().divides_by_tenant();
         let tenant = |(at, (bounds, shift)): (usize, (&Bounds, Option<Shift>))| {
             let id = at as TenantId;
-            let recent = self.history.recent(Some(&bounds.name), now_unix_s, recent_s);
+            let recent = self.history.of(Some(&bounds.name), lately);
             Tenant {
                 name: bounds.name.clone(),
                 used: plant.used_by(id).0,
@@ -161,9 +161,8 @@ impl Reported {
                 items: plant.items_of(id),
                 policy: plant.evictor(id).to_string(),
                 budget: is_divided.then(|| plant.budget(id)).flatten().map(|budget| budget.0),
-                used_before: self.history.used_before(&bounds.name, now_unix_s, recent_s),
                 penalty_us: recent.miss_us(),
-                first_reads_fall: self.history.first_reads_fall(&bounds.name, now_unix_s, recent_s),
+                first_reads_fall: self.history.first_reads_fall(&bounds.name, lately),
                 twice_the_ttl: pilot.twice_the_ttl(id),
                 curve: plans::curve(pilot.curves(id)),
                 recent,
@@ -180,6 +179,7 @@ impl Reported {
             server: Server {
                 now_unix_s,
                 uptime_s: self.second,
+                quiet_s: lately.quiet_s,
                 recipe: pilot.recipe().to_string(),
                 policy: "auto".to_owned(),
                 maxmemory: limit,
@@ -192,11 +192,12 @@ impl Reported {
             },
             tenants: self.bounds.iter().zip(shifts).enumerate().map(tenant).collect(),
             changes: self.history.changes().cloned().collect(),
+            moves: self.history.moves(lately.from_unix_s, now_unix_s),
             forecasts: Forecasts::of(self.history.errors()),
             ..Report::default()
         };
         report.recent = Recent::sum(report.tenants.iter().map(|tenant| &tenant.recent));
-        let since = now.saturating_sub(Micros::from_secs(recent_s));
+        let since = now.saturating_sub(window);
         if let Some(replayed) = pilot.replayed().filter(|replayed| replayed.at > since) {
             plays::take(&mut report, replayed, policy_name);
         }

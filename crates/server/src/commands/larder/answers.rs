@@ -204,11 +204,17 @@ pub(super) fn history(call: &mut Call<'_>) -> Done {
         let all = series(None);
         document(
             call,
-            &json!({"since": since, "changes": changes, "all": all, "tenants": tenants}),
+            &json!({
+                "since": since,
+                "moves": history.moves(since, report.server.now_unix_s),
+                "changes": changes,
+                "all": all,
+                "tenants": tenants,
+            }),
         );
         return Ok(());
     }
-    lines(call, &say::history(&report, since));
+    lines(call, &say::history(&report, &history.moves(since, report.server.now_unix_s), since));
     Ok(())
 }
 

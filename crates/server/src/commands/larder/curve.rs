@@ -55,7 +55,7 @@ pub(super) fn curve(call: &mut Call<'_>) -> Done {
         } else if pools::is_steered(&call.view.settings) {
             "too few reads of this tenant were sampled: its curve needs some thousand"
         } else {
-            "the loop is off: CONFIG SET maxmemory-policy auto recipe auto switches it on"
+            "self-tuning is off: CONFIG SET maxmemory-policy auto recipe auto switches it on"
         }));
     }
     let report = report(call.server);

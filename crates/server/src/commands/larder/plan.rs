@@ -6,8 +6,10 @@ use crate::observe::prices;
 use crate::observe::report::{memory, report};
 use crate::settings::pools;
 use ::report::plans;
+use ::report::words::wrap;
 use base::Bytes;
 use serde_json::json;
+use tune::pilot::{Decision, Epoch};
 
 pub(super) fn plan(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
@@ -43,13 +45,13 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
         None => {
             text.push(format!("recipe {recipe}: there is no plan"));
             text.push(if pools::is_steered(&call.view.settings) {
-                "The loop has just been switched on.".to_owned()
+                "Self-tuning has just been switched on.".to_owned()
             } else {
-                "CONFIG SET maxmemory-policy auto recipe auto switches the loop on.".to_owned()
+                "CONFIG SET maxmemory-policy auto recipe auto switches self-tuning on.".to_owned()
             });
         }
         Some(status) => {
-            text.push(plans::headline(status));
+            text.extend(wrap(&plans::headline(status), 80, 0));
             if status.memory == Bytes(0) {
                 text.push("There is no memory limit to divide: set maxmemory.".to_owned());
             }
@@ -57,13 +59,27 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
                 text.extend(prices::lines(&report(call.server), &status.prices));
             }
             if let Some(epoch) = status.history.last() {
-                text.push(plans::decision(epoch));
+                text.extend(wrap(&plans::decision(epoch), 80, 0));
             }
             text.extend(plans::pools(status));
         }
     }
     lines(call, &text);
     Ok(())
+}
+
+/// The fate of a plan in a word or two.
+fn fate(epoch: &Epoch) -> &'static str {
+    match epoch.decision {
+        Decision::Kept | Decision::Cooling if epoch.pools.len() == 1 => "one pool",
+        Decision::Learning => "too early",
+        Decision::Kept => "not adopted",
+        Decision::Cooling => "waits",
+        Decision::Adopted => "in force",
+        Decision::Reversed => "turned back",
+        Decision::Advised => "only advice",
+        Decision::FellBack => "given up",
+    }
 }
 
 /// The epochs that the pilot remembers, the newest last.
@@ -76,15 +92,15 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
         return Ok(());
     }
     let mut text = vec![format!(
-        "{:>8} {:>10} {:>9} {:>8} {:>8} {:>11} {:>8} {:>8} {:>6}",
-        "epoch", "at", "", "promised", "asked", "moved", "forecast", "actual", "band"
+        "{:>6} {:>10}  {:<12} {:>8} {:>7} {:>10} {:>8} {:>7} {:>6}",
+        "round", "at", "its plan", "promised", "asked", "moved", "forecast", "actual", "error"
     )];
     text.extend(epochs.iter().map(|epoch| {
         format!(
-            "{:>8} {:>8.1} s {:>9} {:>6.1} % {:>6.1} % {:>11} {:>8} {:>8} {:>6}",
+            "{:>6} {:>8.1} s  {:<12} {:>6.1} % {:>5.1} % {:>10} {:>8} {:>7} {:>6}",
             epoch.epoch,
             epoch.at_s,
-            serde_json::to_value(epoch.decision).unwrap_or_default().as_str().unwrap_or(""),
+            fate(epoch),
             100.0 * epoch.gain,
             100.0 * epoch.threshold.max(0.0),
             epoch.moved.to_string(),
@@ -93,6 +109,19 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
             ratio(epoch.band)
         )
     }));
+    if let Some(last) = epochs.last() {
+        text.extend(wrap(&plans::decision(last), 80, 0));
+    }
+    text.extend(wrap(
+        "A round observes the requests and makes a plan, which comes into force if it promises \
+         enough. at: time since the start. promised: the share of the waiting that the plan would \
+         save. asked: the share that it must; a move after which nobody waits \
+         longer needs less. moved: memory between pools. forecast, actual: the \
+         waiting in the next round, as a share of the waiting without a cache. error: with a \
+         larger one, the plan is given up.",
+        80,
+        0,
+    ));
     lines(call, &text);
     Ok(())
 }

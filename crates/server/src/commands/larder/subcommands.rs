@@ -15,7 +15,7 @@ const SUBCOMMANDS: &[Command] = &[
     Command::new("larder|plan", -2, READ, plan::plan).doc(
         "server",
         "8.0.0",
-        "Shows the plan in force with its forecast, and the result of the last epoch.",
+        "Shows the plan in force with its forecast, and the result of the last round.",
     ),
     Command::new("larder|curve", -3, READ, curve::curve).doc(
         "server",
@@ -25,7 +25,7 @@ const SUBCOMMANDS: &[Command] = &[
     Command::new("larder|epochs", -2, READ, plan::epochs).doc(
         "server",
         "8.0.0",
-        "Shows the plans of the last epochs and their results.",
+        "Shows the plans of the last rounds and their results.",
     ),
     Command::new("larder|advise", -2, READ, answers::advise).doc(
         "server",
@@ -110,10 +110,10 @@ fn help(call: &mut Call<'_>) -> Done {
         "TENANTS [JSON]",
         "    Memory, misses and waiting of each tenant.",
         "PLAN [JSON]",
-        "    The plan in force with its forecast, and the result of the epoch before.",
+        "    The plan in force with its forecast, and the result of the round before.",
         "EPOCHS [JSON]",
-        "    The last epochs of the loop: whether each plan was adopted, the gain it promised, the",
-        "    memory it moved, its forecast, and the actual result.",
+        "    The last rounds of self-tuning: whether each plan was adopted, the gain it promised,",
+        "    the memory it moved, its forecast, and the actual result.",
         "REPORT JSON",
         "    All of these answers in one document.",
         "TIDES [JSON]",

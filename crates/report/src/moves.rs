@@ -1,0 +1,214 @@
+//! Memory that moved between tenants: who had how much at two moments, and who gave to whom.
+//!
+//! An eviction names no receiver: the bytes of one item make room for many others. So a tenant that
+//! lost memory gave it to all that gained, in proportion to their gains. More gains than losses
+//! came from free memory, which is why a cache that fills is told apart: until then, tenants take
+//! free memory, and nobody decides how it is divided.
+
+use crate::History;
+use crate::rings::RINGS;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A cache fills while its items take less than the first share of the most that they took since;
+/// it is full from the second share on.
+const FILLS: (f64, f64) = (0.75, 0.97);
+
+/// The stretch at the beginning in which misses are measured, in seconds: at least and at most.
+const MISSED_S: (u64, u64) = (30, 120);
+
+/// A move is worth a word from this share of the memory of all tenants on, and a gift is listed.
+const MOVED_MIN: f64 = 0.005;
+const LISTED_MIN: f64 = 0.001;
+
+/// Memory that moved between tenants in a stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryMoves {
+    /// The beginning: as asked for, or the moment from which the cache was full if that is later;
+    /// in Unix seconds.
+    pub from_unix_s: u64,
+    /// Whether the cache was filling before `from_unix_s`.
+    pub was_filling: bool,
+    /// The tenants, in the order of their names.
+    pub tenants: Vec<TenantMoved>,
+}
+
+/// The memory of a tenant at three moments.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TenantMoved {
+    /// Its name.
+    pub name: String,
+    /// Bytes at the beginning as asked for, before the cache was full.
+    pub began: u64,
+    /// Bytes at [`MemoryMoves::from_unix_s`].
+    pub before: u64,
+    /// Bytes at the end.
+    pub now: u64,
+    /// The miss ratio of the first minutes after [`MemoryMoves::from_unix_s`].
+    pub missed_before: Option<f64>,
+}
+
+impl TenantMoved {
+    /// Bytes that it has no longer.
+    pub const fn lost(&self) -> u64 {
+        self.before.saturating_sub(self.now)
+    }
+
+    /// Bytes that it has more than before.
+    pub const fn gained(&self) -> u64 {
+        self.now.saturating_sub(self.before)
+    }
+}
+
+/// Memory that one tenant gave to another; nobody's memory is free.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryGift<'a> {
+    /// The tenant that gave; `None` for free memory.
+    pub from: Option<&'a str>,
+    /// The tenant that got it; `None` where it became free.
+    pub to: Option<&'a str>,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl MemoryMoves {
+    /// All gifts but the smallest, the largest first.
+    pub fn gifts(&self) -> Vec<MemoryGift<'_>> {
+        let sum = |of: fn(&TenantMoved) -> u64| self.tenants.iter().map(of).sum::<u64>();
+        let (lost, gained) = (sum(TenantMoved::lost), sum(TenantMoved::gained));
+        let all = sum(|tenant| tenant.before).max(sum(|tenant| tenant.now));
+        let side = |of: fn(&TenantMoved) -> u64, free: u64| {
+            let own = self.tenants.iter().map(move |one| (Some(one.name.as_str()), of(one)));
+            own.chain([(None, free)]).filter(|(_, bytes)| *bytes > 0)
+        };
+        let most = lost.max(gained).max(1) as f64;
+        let mut gifts = vec![];
+        for (from, less) in side(TenantMoved::lost, gained.saturating_sub(lost)) {
+            for (to, more) in side(TenantMoved::gained, lost.saturating_sub(gained)) {
+                let bytes = (less as f64 * more as f64 / most) as u64;
+                if bytes as f64 >= LISTED_MIN * all as f64 && (from.is_some() || to.is_some()) {
+                    gifts.push(MemoryGift { from, to, bytes });
+                }
+            }
+        }
+        gifts.sort_by_key(|gift| std::cmp::Reverse(gift.bytes));
+        gifts
+    }
+
+    /// Whether the tenants gave each other enough to be worth a word.
+    pub fn is_any(&self) -> bool {
+        self.tenants.iter().any(|tenant| self.is_moved(tenant))
+    }
+
+    /// Whether a tenant's memory changed by enough to be worth a word.
+    pub fn is_moved(&self, tenant: &TenantMoved) -> bool {
+        let all: u64 = self.tenants.iter().map(|tenant| tenant.now).sum();
+        (tenant.lost() + tenant.gained()) as f64 >= MOVED_MIN * all as f64
+    }
+
+    /// The memory and misses of a tenant.
+    pub fn tenant(&self, name: &str) -> Option<&TenantMoved> {
+        self.tenants.iter().find(|tenant| tenant.name == name)
+    }
+}
+
+impl History {
+    /// The memory that moved between tenants since a moment.
+    pub fn moves(&self, since_unix_s: u64, now_unix_s: u64) -> MemoryMoves {
+        let since = u32::try_from(since_unix_s).unwrap_or(u32::MAX);
+        let ring = self.ring(since);
+        let step = RINGS[ring].0;
+        let series: Vec<_> = self
+            .tenants
+            .iter()
+            .map(|(name, series)| {
+                let points = series.since(ring, since);
+                let used = points.iter().map(|point| (point.unix_s / step, point.used_kib));
+                (name, used.collect::<BTreeMap<u32, u32>>())
+            })
+            .collect();
+        let steps: Vec<u32> =
+            self.since(None, since_unix_s).iter().map(|point| point.unix_s / step).collect();
+        let (Some(&first), Some(&last)) = (steps.first(), steps.last()) else {
+            return MemoryMoves::default();
+        };
+        let held = |used: &BTreeMap<u32, u32>, at: u32| {
+            let last = used.range(..=at).next_back();
+            last.map_or(0, |(_, kib)| u64::from(*kib) << 10)
+        };
+        let total = |at: u32| series.iter().map(|(_, used)| held(used, at)).sum::<u64>() as f64;
+        let totals: Vec<(u32, f64)> = steps.iter().map(|&at| (at, total(at))).collect();
+        let most = totals.iter().map(|(_, all)| *all).fold(0.0, f64::max);
+        let low = totals.iter().rposition(|(_, all)| *all < FILLS.0 * most);
+        let full = low.and_then(|low| {
+            let later = &totals[low..];
+            later.iter().find(|(_, all)| *all >= FILLS.1 * most).map(|(at, _)| *at)
+        });
+        let from = full.unwrap_or(first);
+        let from_unix_s = u64::from(from * step).max(since_unix_s);
+        let missed_s = (now_unix_s.saturating_sub(from_unix_s) / 3).clamp(MISSED_S.0, MISSED_S.1);
+        let tenants = series.iter().map(|(name, used)| TenantMoved {
+            name: (*name).clone(),
+            began: held(used, first),
+            before: held(used, from),
+            now: held(used, last),
+            missed_before: self
+                .between(Some(name), from_unix_s, from_unix_s + missed_s)
+                .miss_ratio(),
+        });
+        MemoryMoves { from_unix_s, was_filling: full.is_some(), tenants: tenants.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Point;
+
+    /// A cache of 1 000 KiB fills in 100 s. Then `jobs` gives 200 KiB to `web` and 100 to `search`,
+    /// and misses twice as often.
+    #[test]
+    fn a_cache_fills_and_then_one_gives_to_two() {
+        let begin = 1_795_700_000;
+        let mut history = History::default();
+        for second in 0..1_000_u32 {
+            let filled = f64::from(second.min(100)) / 100.0;
+            let moved = f64::from(second.saturating_sub(400).min(300)) / 300.0;
+            let point = |held: f64, gains: f64, misses| Point {
+                unix_s: begin + second,
+                reads: 100,
+                misses,
+                used_kib: (held * filled + gains * moved) as u32,
+                ..Point::default()
+            };
+            let jobs = point(600.0, -300.0, if second < 400 { 20 } else { 40 });
+            let points = [
+                ("jobs", jobs),
+                ("search", point(100.0, 100.0, 10)),
+                ("web", point(300.0, 200.0, 10)),
+            ];
+            history.push(points.into_iter());
+        }
+        let now = u64::from(begin) + 999;
+        let moves = history.moves(u64::from(begin) - 60, now);
+        assert!(moves.was_filling);
+        let filled = moves.from_unix_s - u64::from(begin);
+        assert!((90..=110).contains(&filled), "{filled}");
+        let jobs = moves.tenant("jobs").unwrap();
+        assert!(jobs.before.abs_diff(600 << 10) < 30 << 10 && jobs.now == 300 << 10, "{jobs:?}");
+        assert!((jobs.missed_before.unwrap() - 0.2).abs() < 0.01, "{jobs:?}");
+        let gifts = moves.gifts();
+        let given: Vec<_> = gifts.iter().filter(|gift| gift.from == Some("jobs")).collect();
+        assert_eq!(
+            given.iter().map(|gift| gift.to).collect::<Vec<_>>(),
+            [Some("web"), Some("search")]
+        );
+        let bytes: u64 = given.iter().map(|gift| gift.bytes).sum();
+        assert!(bytes.abs_diff(jobs.lost()) < 1 << 10, "what was lost was given: {gifts:?}");
+        // From a moment when it was full, nothing filled.
+        let late = history.moves(u64::from(begin) + 350, now);
+        assert!(!late.was_filling && late.from_unix_s >= u64::from(begin) + 350, "{late:?}");
+        assert!(history.moves(now - 100, now).gifts().is_empty());
+        assert_eq!(History::default().moves(0, now), MemoryMoves::default());
+    }
+}
