@@ -157,9 +157,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     for (number, poll) in polls.into_iter().enumerate() {
         let (server, acceptor) = (handle.server.clone(), of_worker.take());
         let name = format!("worker-{number}");
-        handle.spawn(&name, move || {
-            Worker::new(number, poll, server).accepting(acceptor).run();
-        })?;
+        handle.spawn(&name, move || Worker::new(number, poll, server).run(acceptor))?;
     }
     Ok(handle)
 }

@@ -1,5 +1,5 @@
-//! `cargo x dist [--musl|--arm64]`: the shipped binaries, their symbols in files beside them, and the
-//! manual pages and completions.
+//! `cargo x dist [--musl|--arm64]`: the shipped binaries, their symbols in files beside them, and
+//! the manual pages and completions.
 //!
 //! The build has line tables, which then go to `larder.debug` and `larder-lab.debug`. gdb, perf and
 //! addr2line find them there through a link in the binary. The chore asks the built binary for its

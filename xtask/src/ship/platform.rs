@@ -14,7 +14,7 @@ pub(super) struct Platform {
     pub(super) machine: &'static str,
     /// Rust's name of it; `None` for this machine's own.
     pub(super) target: Option<&'static str>,
-    /// What its build needs, for the message that says so.
+    /// The tools for its build, for the message that names them.
     pub(super) needs: &'static str,
     /// More variables for its build.
     pub(super) variables: &'static [(&'static str, &'static str)],

@@ -1,10 +1,10 @@
 //! `cargo x release [--sign KEY]`: everything that a release consists of, in one folder.
 //!
 //! The folder `target/release-VERSION` gets archives of the programs for this machine's glibc, of
-//! static ones, and of those for arm64, their symbols, the Debian package, the image, the chart, the bill
-//! of materials, and the checksums of all of them. gpg signs the checksums with the key that is
-//! named; without a name they stay unsigned. A part whose tool is absent is skipped, with the
-//! command that installs the tool. The changelog must have a section for the version.
+//! static ones, and of those for arm64, their symbols, the Debian package, the image, the chart,
+//! the bill of materials, and the checksums of all of them. gpg signs the checksums with the key
+//! that is named; without a name they stay unsigned. A part whose tool is absent is skipped, with
+//! the command that installs the tool. The changelog must have a section for the version.
 
 use super::archive::{Member, digest, packed};
 use super::platform::{ARM64, MUSL, OWN, Platform};

@@ -6,8 +6,8 @@
 //! which serves fewer requests a second, would count more instructions.
 //! The count depends on the build of the binary. The budget holds for the build that `.ci/run`
 //! tests, with the compiler [`COMPILER`]; with another compiler the test is skipped. It holds for
-//! the recipe `static`; `LARDER_SPEED_RECIPE` counts under another one, and `LARDER_SPEED_KEYS` with
-//! another number of keys.
+//! the recipe `static`; `LARDER_SPEED_RECIPE` counts under another one, and `LARDER_SPEED_KEYS`
+//! with another number of keys.
 
 use super::client::Client;
 use super::process::{free_port, larder};

@@ -6,7 +6,6 @@
 //! would cost a fifth of a connection that lives for one request.
 
 use super::listener::{Listener, hand_down};
-use super::worker::Worker;
 use crate::facts::Speaks;
 use crate::server::Server;
 use crate::services::clients::Peer;
@@ -171,35 +170,5 @@ impl Acceptor {
         } else {
             self.server.clients.send(self.next, message);
         }
-    }
-}
-
-impl Worker {
-    /// Lets this worker accept connections, as the only one.
-    #[must_use]
-    pub(crate) fn accepting(mut self, acceptor: Option<Acceptor>) -> Self {
-        self.work.acceptor = acceptor;
-        self
-    }
-
-    /// The time after which refused connections are due again, if this worker accepts them.
-    pub(super) fn retry(&self) -> Option<Duration> {
-        self.work.acceptor.as_ref()?.pause()
-    }
-
-    /// Accepts connections that were refused, if there are any.
-    pub(super) fn accept_again(&mut self) {
-        if self.retry().is_some() {
-            self.accept();
-        }
-    }
-
-    /// Takes new connections over, if this worker accepts them.
-    pub(super) fn accept(&mut self) {
-        let accepted = self.work.acceptor.as_mut().map(|one| one.accept(Some(Duration::ZERO)));
-        if matches!(accepted, Some(Err(_))) {
-            self.work.acceptor = None;
-        }
-        self.mail();
     }
 }

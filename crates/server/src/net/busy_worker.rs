@@ -9,8 +9,7 @@
 //! back, and the loop continues.
 
 use super::driver::Event;
-use super::pipeline::AHEAD_MAX;
-use super::worker::{Work, Worker};
+use super::worker::{AHEAD_MAX, Work, Worker};
 use crate::services::running_script::set_meanwhile;
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use super::driver::Event;
 use super::lookahead;
-use super::worker::{End, Worker};
+use super::worker::{AHEAD_MAX, End, Worker};
 use crate::session::Flow;
 use crate::text::buffers::give_back;
 use std::sync::atomic::Ordering;
@@ -11,8 +11,6 @@ use std::sync::atomic::Ordering;
 /// The largest number of connections whose keys are prefetched together: the memory that they need
 /// fits the first-level cache.
 const BATCH: usize = 16;
-/// The bytes that a client may send ahead while it waits, before nothing more is received from it.
-pub(super) const AHEAD_MAX: usize = 64 << 10;
 
 /// Makes room for a command of `wanted` bytes, but not for much more than has arrived: an announced
 /// length costs the client nothing.

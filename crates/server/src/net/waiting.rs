@@ -4,6 +4,7 @@
 use super::connection::Connection;
 use super::worker::{End, TICK_MS, Worker};
 use crate::session::Flow;
+use std::time::Duration;
 
 impl Worker {
     /// The longest wait for events, in milliseconds.
@@ -18,6 +19,27 @@ impl Worker {
         let paused = paused.map(|until| until.unwrap_or(now_ms));
         let first = schedule.first_timer().into_iter().chain(paused).min();
         first.map_or(most, |until| until.saturating_sub(now_ms).clamp(1, most))
+    }
+
+    /// The time after which refused connections are due again, if this worker accepts them.
+    fn retry(&self) -> Option<Duration> {
+        self.work.acceptor.as_ref()?.pause()
+    }
+
+    /// Accepts connections that were refused, if there are any.
+    pub(super) fn accept_again(&mut self) {
+        if self.retry().is_some() {
+            self.accept();
+        }
+    }
+
+    /// Takes new connections over, if this worker accepts them.
+    pub(super) fn accept(&mut self) {
+        let accepted = self.work.acceptor.as_mut().map(|one| one.accept(Some(Duration::ZERO)));
+        if matches!(accepted, Some(Err(_))) {
+            self.work.acceptor = None;
+        }
+        self.mail();
     }
 
     /// Lets connections continue whose time has come, or whose pause is over.

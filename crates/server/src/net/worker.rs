@@ -42,6 +42,8 @@ use store::Entered;
 
 /// The interval between two looks for idle clients, in milliseconds.
 pub(super) const TICK_MS: u64 = 1_000;
+/// The bytes that a client may send ahead while it waits, before nothing more is received from it.
+pub(super) const AHEAD_MAX: usize = 64 << 10;
 /// The initial room for the replies to one read, in bytes.
 pub(super) const OUTPUT: usize = 64 << 10;
 
@@ -123,10 +125,11 @@ impl Worker {
         }
     }
 
-    /// Serves until the server ends.
+    /// Serves until the server ends, and accepts connections if it gets the acceptor.
     // The count of instructions begins and ends with this function, so it keeps its name.
     #[inline(never)]
-    pub(crate) fn run(mut self) {
+    pub(crate) fn run(mut self, acceptor: Option<Acceptor>) {
+        self.work.acceptor = acceptor;
         while !self.server.process.is_stopping() {
             if let Err(error) = self.turn() {
                 tracing::error!(%error, "worker {} cannot wait for events and ends", self.number);
