@@ -12,9 +12,7 @@
 //! A client that reads more slowly than it sends requests has waiting replies. Above
 //! [`REPLIES_MAX`](super::replies::REPLIES_MAX) it is not served until they are sent. So the server
 //! holds at most that and one more reply for it, and only a little more of its commands. A client
-//! that reads as fast as it sends gives way to others after the same number of bytes.
-//!
-//! The clock is read once for the commands of one read.
+//! that reads as fast as it sends gives way to others after the same number of bytes. The clock is read once for each read.
 
 use super::acceptor::Acceptor;
 use super::connection::Connection;
@@ -125,8 +123,8 @@ impl Worker {
         }
     }
 
-    /// Serves until the server ends, and accepts connections if it gets the acceptor.
-    // The count of instructions begins and ends with this function, so it keeps its name.
+    /// Serves until the server ends, and accepts connections if it gets the acceptor. The count of
+    /// instructions begins and ends with this function, so it keeps its name.
     #[inline(never)]
     pub(crate) fn run(mut self, acceptor: Option<Acceptor>) {
         self.work.acceptor = acceptor;
