@@ -3,6 +3,7 @@
 use crate::compression::codec::{Plain, decompress};
 use crate::compression::dictionary::Dictionaries;
 use crate::compression::form::{Corrupt, Form, dictionary_of, plain_len};
+use crate::compression::on_write::NewValues;
 use crate::compression::outside::{SharedDictionary, StoredForm};
 use crate::sync::shim::AtomicU64;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub(crate) struct Compressed {
     /// Bytes of their values, plain and as they are stored.
     pub(crate) plain: u64,
     pub(crate) stored: u64,
+    /// The form of new values, while writes compress any.
+    pub(crate) new: Option<Box<NewValues>>,
     /// Items by the number of the dictionary; the first place counts those without one.
     uses: Vec<u64>,
 }
@@ -49,7 +52,7 @@ impl Compressed {
     /// No items, with the work of the tenant in all shards.
     pub(crate) fn new(work: &Arc<CodecWork>) -> Self {
         let (known, work) = (Arc::default(), Arc::clone(work));
-        Self { known, work, items: 0, plain: 0, stored: 0, uses: vec![] }
+        Self { known, work, items: 0, plain: 0, stored: 0, new: None, uses: vec![] }
     }
 
     /// Counts a stored value that enters.

@@ -1,14 +1,15 @@
 //! Dictionaries: the common parts of a tenant's values of similar length.
 //!
 //! A value of a few hundred bytes has hardly a repetition in itself, but shares most of its text
-//! with other values. zstd trains a *dictionary* of such text from samples (`zstd::dict`), and a
+//! with other values. zstd trains a *dictionary* of such text from samples (`train.rs`), and a
 //! value then refers to it. A dictionary lives as long as an item uses it: items name it by its
 //! place in the tenant's list, and the shards count the items of each place. A *retired* one is
 //! used no more for new items, and its place is given up with its last item.
 
 use crate::compression::form::{Corrupt, NUMBER};
+use crate::compression::train::train;
 use std::sync::Arc;
-use zstd::zstd_safe::{CDict, DDict, train_from_buffer};
+use zstd::zstd_safe::{CDict, DDict};
 
 /// The level of compression: the fastest that finds most.
 pub(crate) const LEVEL: i32 = 1;
@@ -36,10 +37,7 @@ impl Dictionary {
     /// Trains a dictionary of at most `bytes_max` bytes; `None` if the samples have nothing in
     /// common, or are too few.
     pub(crate) fn trained(samples: &[&[u8]], bytes_max: usize) -> Option<Self> {
-        let (all, lens) = (samples.concat(), samples.iter().map(|sample| sample.len()));
-        let mut bytes = Vec::with_capacity(bytes_max);
-        train_from_buffer(&mut bytes, &all, &lens.collect::<Vec<_>>()).ok()?;
-        Self::from_bytes(bytes)
+        Self::from_bytes(train(samples, bytes_max, LEVEL)?)
     }
 
     /// The dictionary with these bytes, as zstd writes them.

@@ -6,4 +6,7 @@ pub(crate) mod decision;
 pub(crate) mod dictionary;
 pub(crate) mod form;
 pub(crate) mod octaves;
+pub(crate) mod on_write;
 pub(crate) mod outside;
+#[allow(unsafe_code)]
+pub(crate) mod train;

@@ -9,6 +9,7 @@
 use crate::compression::codec::compress;
 use crate::compression::dictionary::Dictionary;
 use crate::compression::form::{COMPRESSIBLE, PLAIN_MAX, PLAIN_MIN};
+use crate::compression::on_write::Seen;
 
 /// The number of octaves.
 pub(crate) const OCTAVES: usize = PLAIN_MAX.ilog2() as usize - PLAIN_MIN.ilog2() as usize + 1;
@@ -19,7 +20,7 @@ const WITHOUT: usize = (16usize << 10).ilog2() as usize - PLAIN_MIN.ilog2() as u
 
 /// Samples for a dictionary, and most bytes of them.
 pub(crate) const SAMPLES: usize = 400;
-pub(crate) const SAMPLES_BYTES: usize = 1 << 20;
+pub(crate) const SAMPLES_BYTES: usize = 512 << 10;
 /// Fewer samples tell nothing.
 pub(crate) const SAMPLES_MIN: usize = 16;
 /// One sample in this many does not train.
@@ -41,6 +42,8 @@ pub(crate) const RATIO_MAX: f32 = 0.85;
 const DECAY: f32 = 1.25;
 /// Weight of a value in the means.
 const WEIGHT: f32 = 1.0 / 64.0;
+/// A time that is this many times the mean counts as no more than that.
+const OUTLIER: f32 = 2.0;
 /// Values from which on the ratio may be called decayed.
 const SEEN_MIN: u32 = 256;
 
@@ -136,10 +139,27 @@ impl Octave {
         follow(&mut self.ratio, stored as f32 / len);
         self.seen = self.seen.saturating_add(1);
         for (mean, nanos) in [&mut self.compress, &mut self.decompress].into_iter().zip(nanos) {
-            // A clock that stands still measures nothing.
+            // A clock that stands still measures nothing, and a thread that had to wait for a
+            // processor measures too much.
             if nanos > 0 {
-                follow(mean, nanos as f32 / len);
+                let most = OUTLIER * *mean;
+                follow(mean, (nanos as f32 / len).min(most));
             }
+        }
+    }
+
+    /// Counts values that writes compressed.
+    pub(crate) fn saw_many(&mut self, seen: Seen) {
+        if seen.count == 0 {
+            return;
+        }
+        let len = seen.plain.max(1) as f32;
+        let weight = 1.0 - (1.0 - WEIGHT).powi(i32::try_from(seen.count).unwrap_or(i32::MAX));
+        self.ratio += weight * (seen.stored as f32 / len - self.ratio);
+        self.seen = self.seen.saturating_add(u32::try_from(seen.count).unwrap_or(u32::MAX));
+        if seen.nanos > 0 {
+            let most = OUTLIER * self.compress;
+            self.compress += weight * ((seen.nanos as f32 / len).min(most) - self.compress);
         }
     }
 

@@ -2,14 +2,18 @@
 
 use crate::bytes::config::CompressionSettings;
 use crate::bytes::stats::ValueSamples;
+use crate::compression::decision::Facts;
 use crate::compression::dictionary::Dictionaries;
-use crate::compression::octaves::{OCTAVES, Octave, SAMPLES, SAMPLES_BYTES};
+use crate::compression::octaves::{OCTAVES, Octave, SAMPLES, SAMPLES_BYTES, State};
+use crate::compression::on_write::Forms;
 use crate::sync::shim::Mutex;
 use base::TenantId;
 use std::sync::{Arc, Weak};
 
 /// Pages after which the samples are those that there are.
-const SAMPLED_LOTS: usize = 256;
+pub(crate) const SAMPLED_LOTS: usize = 256;
+/// Weight of a lot in the mean price of a byte.
+const PRICE_WEIGHT: f64 = 1.0 / 16.0;
 
 /// The state of compression, beside the shards.
 #[derive(Debug, Default)]
@@ -49,18 +53,28 @@ pub(crate) struct Known {
     pub(crate) dictionaries: Arc<Dictionaries>,
     /// Numbers of dictionaries that are used no more for new items.
     pub(crate) retired: Vec<u16>,
+    /// An item of average use, and the price of a byte, in the pages looked at last.
+    pub(crate) average: Option<Facts>,
+    /// The form of new values, as the shards know it.
+    pub(crate) forms: Forms,
     /// Numbers that a caller holds, because items with them are on their way.
     pub(crate) held: Vec<(u16, Weak<()>)>,
 }
 
-/// Values of one octave that become samples.
+/// Values of one tenant that become samples.
 #[derive(Debug)]
 pub(crate) struct Sampling {
     pub(crate) tenant: TenantId,
-    pub(crate) octave: usize,
+    /// Pages looked at.
+    pub(crate) lots: usize,
+    pub(crate) octaves: [Samples; OCTAVES],
+}
+
+/// Samples of one octave.
+#[derive(Debug, Default)]
+pub(crate) struct Samples {
     pub(crate) values: Vec<Vec<u8>>,
     pub(crate) bytes: usize,
-    pub(crate) lots: usize,
 }
 
 /// The next page of a walk through the pages of a shard.
@@ -71,9 +85,40 @@ pub(crate) struct Position {
     pub(crate) page: usize,
 }
 
+impl Known {
+    /// Takes over what a lot shows of an item of average use. Prices of lots differ, so the mean
+    /// follows them slowly.
+    pub(crate) fn note(&mut self, lot: Facts) {
+        let before = self.average.map_or(lot.price, |average| average.price);
+        let price = before + PRICE_WEIGHT * (lot.price - before);
+        self.average = Some(Facts { price, ..lot });
+    }
+}
+
+impl Known {
+    /// Forgets what is known of octaves whose values have changed, and retires their dictionaries.
+    pub(crate) fn retire_decayed(&mut self) {
+        for octave in self.octaves.iter_mut().filter(|octave| octave.has_decayed()) {
+            if let State::Ready(number) = octave.state
+                && number > 0
+            {
+                self.retired.push(number);
+            }
+            octave.state = State::Unknown;
+        }
+    }
+}
+
 impl Sampling {
-    /// Whether there are enough samples.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.values.len() >= SAMPLES || self.bytes >= SAMPLES_BYTES || self.lots >= SAMPLED_LOTS
+    /// No samples of a tenant.
+    pub(crate) fn of(tenant: TenantId) -> Self {
+        Self { tenant, lots: 0, octaves: Default::default() }
+    }
+}
+
+impl Samples {
+    /// Whether there are enough samples, if they may take `most` bytes.
+    pub(crate) fn are_enough(&self, most: usize) -> bool {
+        self.values.len() >= SAMPLES || self.bytes >= most.min(SAMPLES_BYTES)
     }
 }
