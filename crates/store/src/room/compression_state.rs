@@ -12,6 +12,13 @@ use std::sync::{Arc, Weak};
 
 /// Pages after which the samples are those that there are.
 pub(crate) const SAMPLED_LOTS: usize = 256;
+/// A walk that changed fewer items than one in this many of the shard rests twice as long as the
+/// last one, and another one half as long.
+const FEW: u64 = 100;
+/// The shortest rest is one access for each of this many items, and the longest one this many
+/// accesses for each item.
+const REST: u64 = 2;
+const REST_MOST: u64 = 32;
 /// Weight of a lot in the mean price of a byte.
 const PRICE_WEIGHT: f64 = 1.0 / 16.0;
 
@@ -38,12 +45,13 @@ pub(crate) struct Worker {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Walk {
     pub(crate) position: Position,
-    /// Items that changed their form in this walk.
+    /// Items that changed their form in this walk, or became samples.
     pub(crate) changed: usize,
     /// Bytes that compressed items saved, without those evicted for them.
     pub(crate) credit: i64,
-    /// The shard's count of accesses before which no walk begins.
+    /// The shard's count of accesses before which no walk begins, and the accesses until then.
     pub(crate) rests_until: u64,
+    pub(crate) rest: u64,
 }
 
 /// The knowledge about a tenant's values.
@@ -85,6 +93,20 @@ pub(crate) struct Position {
     pub(crate) page: usize,
 }
 
+impl Walk {
+    /// Ends the walk through a shard with this many items and accesses: the next one begins at
+    /// once or, the longer the fewer items change, some accesses later.
+    pub(crate) fn end(&mut self, items: u64, tick: u64) {
+        let is_few = (self.changed as u64) < items / FEW + 1;
+        let rest = if is_few { self.rest * 2 } else { self.rest / 2 };
+        let least = items / REST + 1;
+        let rest = if is_few { rest.clamp(least, items * REST_MOST + 1) } else { rest };
+        let rest = if rest < least { 0 } else { rest };
+        let credit = self.credit.min(0);
+        *self = Self { credit, rests_until: tick + rest, rest, ..Self::default() };
+    }
+}
+
 impl Known {
     /// Takes over what a lot shows of an item of average use. Prices of lots differ, so the mean
     /// follows them slowly.
@@ -120,5 +142,23 @@ impl Samples {
     /// Whether there are enough samples, if they may take `most` bytes.
     pub(crate) fn are_enough(&self, most: usize) -> bool {
         self.values.len() >= SAMPLES || self.bytes >= most.min(SAMPLES_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_rests_the_longer_the_less_it_finds() {
+        let mut walk = Walk::default();
+        let mut rests = vec![];
+        for changed in [500, 0, 0, 0, 0, 0, 0, 0, 0, 500, 500, 500, 500, 500, 500, 500, 500] {
+            walk.changed = changed;
+            walk.end(1_000, 7);
+            rests.push(walk.rests_until - 7);
+        }
+        assert_eq!(rests[..9], [0, 501, 1_002, 2_004, 4_008, 8_016, 16_032, 32_001, 32_001]);
+        assert_eq!(rests[9..], [16_000, 8_000, 4_000, 2_000, 1_000, 0, 0, 0]);
     }
 }

@@ -13,7 +13,8 @@ use crate::compression::dictionary::{Dictionaries, Dictionary};
 use crate::compression::octaves::{OCTAVES, Octave, PART, SAMPLES_MIN, State, octave, train};
 use crate::compression::on_write::{Forms, OnWrite};
 use crate::room::compress::{Judge, Lot, Offer, Picked, Shrunk};
-use crate::room::compression_state::{Known, Position, SAMPLED_LOTS, Sampling, Walk, Worker};
+use crate::room::compression_state::{Known, SAMPLED_LOTS, Sampling, Walk, Worker};
+use crate::shard::shard::Shard;
 use crate::sync::shim::lock;
 use crate::tenant::tenant::TenantShard;
 use crate::{Now, Store};
@@ -29,10 +30,6 @@ const HEADROOM_MOST: u64 = 16;
 
 /// Most pages that a call looks at, if its clock stands still.
 const LOTS_MAX: usize = 256;
-/// A walk that compressed fewer items than one in this many of the shard rests.
-const FEW: usize = 100;
-/// A resting shard waits for one access for each of this many of its items.
-const REST: u64 = 2;
 /// The samples of an octave take at most this part of all memory.
 const SAMPLED_PART: u64 = 64;
 /// Most values of one page that become samples, so that samples come from many pages.
@@ -201,11 +198,7 @@ impl Store {
             let lot = room.next_lot(contents, &mut walk.position, now, &mut judge);
             if lot.is_none() {
                 let items: usize = contents.tenants.iter().map(|of| of.table.len()).sum();
-                let is_few = walk.changed < items / FEW + 1;
-                let rests = if is_few { items as u64 / REST } else { 0 };
-                let rests_until = contents.clock.tick + rests;
-                let credit = walk.credit.min(0);
-                *walk = Walk { position: Position::default(), changed: 0, credit, rests_until };
+                walk.end(items as u64, contents.clock.tick);
                 let sets = |of: &TenantShard| of.counters.sets * self.shards.len() as u64;
                 try_again(known, contents.tenants.iter().map(sets));
             }
@@ -220,6 +213,7 @@ impl Store {
             let mut shard = self.shards[at].write_drained();
             let (contents, room) = shard.parts();
             let Walk { changed, credit, .. } = &mut worker.walks[at];
+            *changed += shrunk.iter().filter(|one| matches!(one, Shrunk::Sample)).count();
             *changed += room.put_lot(contents, &self.around(), &lot, &shrunk, credit, now);
         }
         self.end_sampling(worker, now);
@@ -302,13 +296,24 @@ impl Store {
         }
         let stats = self.tenant_stats(tenant);
         let most = (stats.used.0 / PART).saturating_sub(known.dictionaries.bytes());
-        let sampled = train(octave, samples, most);
+        let sampled = train(octave, samples, self.bytes_of_octave(tenant, octave), most);
         let number = sampled
             .dictionary
             .and_then(|dictionary| self.add_dictionary(worker, tenant, dictionary, now));
         let known = &mut worker.tenants[usize::from(tenant)];
-        let again = stats.counters.sets + stats.len.items;
-        known.octaves[octave].learn(sampled.ratio, number.unwrap_or(0), again);
+        let (writes, items) = (stats.counters.sets, stats.len.items);
+        known.octaves[octave].learn(sampled.ratio, number.unwrap_or(0), writes, items);
+    }
+
+    /// Bytes of the pages of a tenant for chunks of an octave's lengths.
+    fn bytes_of_octave(&self, tenant: TenantId, at: usize) -> u64 {
+        let of = |shard: &Shard| {
+            let pages = &shard.contents().tenant(tenant).pages;
+            let is_it = |class: &usize| octave(pages.classes().chunk(*class) as usize) == Some(at);
+            let classes = (0..pages.classes().large()).filter(is_it);
+            classes.map(|class| pages.held[class].bytes).sum::<u64>()
+        };
+        self.shards.iter().map(|shard| of(&shard.write_drained())).sum()
     }
 
     /// Gives a tenant one more dictionary. Its memory is charged.
