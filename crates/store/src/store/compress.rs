@@ -3,8 +3,8 @@
 //! One thread calls [`Store::compress`] again and again. While there is free memory, a call does
 //! nothing. Otherwise it walks through the pages of one shard after the other, and compresses the
 //! items for which that is worth it ([`decision`](crate::compression::decision)). A walk that
-//! compressed nothing rests until its shard has been used for a while. Writes never compress: they
-//! find the memory that was made free for them, or evict as ever.
+//! compressed nothing rests until its shard has been used for a while. After each call the thread
+//! decides which new values writes compress (`on_write.rs`).
 
 use crate::bytes::config::{Compression, CompressionSettings};
 use crate::compression::codec::{compress, decompress};
