@@ -10,3 +10,4 @@ pub(crate) mod on_write;
 pub(crate) mod outside;
 #[allow(unsafe_code)]
 pub(crate) mod train;
+pub(crate) mod work;

@@ -9,7 +9,6 @@
 use crate::compression::codec::compress;
 use crate::compression::dictionary::Dictionary;
 use crate::compression::form::{COMPRESSIBLE, PLAIN_MAX, PLAIN_MIN};
-use crate::compression::on_write::Seen;
 
 /// The number of octaves.
 pub(crate) const OCTAVES: usize = PLAIN_MAX.ilog2() as usize - PLAIN_MIN.ilog2() as usize + 1;
@@ -92,6 +91,15 @@ impl Default for Octave {
             tries: 0,
         }
     }
+}
+
+/// Values of an octave that writes compressed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) count: u64,
+    pub(crate) plain: u64,
+    pub(crate) stored: u64,
+    pub(crate) nanos: u64,
 }
 
 /// The result of sampling.

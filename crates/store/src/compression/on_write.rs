@@ -6,12 +6,12 @@
 //! is not short, new values stay plain. The thread learns from the counts what writes see.
 
 use crate::compression::codec::compress;
-use crate::compression::counts::CodecWork;
 use crate::compression::dictionary::Dictionaries;
-use crate::compression::octaves::{OCTAVES, octave};
+use crate::compression::octaves::{OCTAVES, Seen, octave};
+use crate::compression::work::CodecWork;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What a shard's writes compress.
+/// The values that a shard's writes compress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OnWrite {
     /// Nothing.
@@ -26,15 +26,6 @@ pub(crate) enum OnWrite {
 /// The form of new values of each octave: compressed, with the dictionary of this number (0 for
 /// none), or plain.
 pub(crate) type Forms = [Option<u16>; OCTAVES];
-
-/// Values of an octave that writes compressed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
-    pub(crate) count: u64,
-    pub(crate) plain: u64,
-    pub(crate) stored: u64,
-    pub(crate) nanos: u64,
-}
 
 /// The form of a tenant's new values in a shard.
 #[derive(Debug, Default)]

@@ -64,7 +64,7 @@ pub(crate) struct Contents {
     pub(crate) cost_hint: u8,
     /// Whether items were removed without an access since the sweep's last walk ended.
     pub(crate) emptied: bool,
-    /// What writes compress.
+    /// The values that writes compress.
     pub(crate) on_write: OnWrite,
     /// Whether a tenant may have pages without items.
     pub(super) has_idle: bool,
