@@ -7,6 +7,7 @@
 //! as it has items.
 
 use crate::compression::codec::compress;
+use crate::compression::decision::Facts;
 use crate::compression::dictionary::Dictionary;
 use crate::compression::form::{COMPRESSIBLE, PLAIN_MAX, PLAIN_MIN};
 
@@ -169,6 +170,13 @@ impl Octave {
                 follow(mean, (nanos as f32 / len).min(most));
             }
         }
+    }
+
+    /// The facts of an item of `len` plain bytes with times and savings.
+    pub(crate) fn complete(&self, offer: Facts, len: usize, saved: u64, weight: f64) -> Facts {
+        let us = |per_byte: f32| f64::from(per_byte) * len as f64 / 1e3;
+        let (compress_us, decompress_us) = (us(self.compress), us(self.decompress));
+        Facts { saved, compress_us, decompress_us, weight, ..offer }
     }
 
     /// Counts values that writes compressed.

@@ -10,11 +10,10 @@ use crate::bytes::config::{Compression, CompressionSettings};
 use crate::compression::codec::{compress, decompress};
 use crate::compression::decision::{Facts, is_much};
 use crate::compression::dictionary::{Dictionaries, Dictionary};
-use crate::compression::octaves::{OCTAVES, Octave, PART, SAMPLES_MIN, State, octave, train};
+use crate::compression::octaves::{OCTAVES, PART, SAMPLES_MIN, State, octave, train};
 use crate::compression::on_write::{Forms, OnWrite};
 use crate::room::compress::{Judge, Lot, Offer, Picked, Shrunk};
 use crate::room::compression_state::{Known, SAMPLED_LOTS, Sampling, Walk, Worker};
-use crate::shard::shard::Shard;
 use crate::sync::shim::lock;
 use crate::tenant::tenant::TenantShard;
 use crate::{Now, Store};
@@ -45,19 +44,6 @@ struct LotJudge<'a> {
     at_max: &'a [bool],
 }
 
-/// The facts of an item with times and savings.
-pub(super) fn completed(
-    offer: Facts,
-    octave: &Octave,
-    len: usize,
-    saved: u64,
-    weight: f64,
-) -> Facts {
-    let us = |per_byte: f32| f64::from(per_byte) * len as f64 / 1e3;
-    let (compress_us, decompress_us) = (us(octave.compress), us(octave.decompress));
-    Facts { saved, compress_us, decompress_us, weight, ..offer }
-}
-
 impl Judge for LotJudge<'_> {
     fn wants(&self, tenant: TenantId) -> bool {
         self.is_short || self.at_max.get(usize::from(tenant)).copied().unwrap_or_default()
@@ -68,7 +54,7 @@ impl Judge for LotJudge<'_> {
         let octave = &self.known.get(usize::from(offer.tenant))?.octaves[at];
         let stored = (f64::from(octave.ratio) * offer.len as f64) as usize;
         let saved = offer.charge(offer.len).saturating_sub(offer.charge(stored));
-        let facts = completed(offer.facts, octave, offer.len, saved, self.weight);
+        let facts = octave.complete(offer.facts, offer.len, saved, self.weight);
         if offer.is_compressed {
             return facts.is_too_hot().then_some(facts);
         }
@@ -307,13 +293,15 @@ impl Store {
 
     /// Bytes of the pages of a tenant for chunks of an octave's lengths.
     fn bytes_of_octave(&self, tenant: TenantId, at: usize) -> u64 {
-        let of = |shard: &Shard| {
+        let mut bytes = 0;
+        for shard in &self.shards {
+            let shard = shard.write_drained();
             let pages = &shard.contents().tenant(tenant).pages;
             let is_it = |class: &usize| octave(pages.classes().chunk(*class) as usize) == Some(at);
             let classes = (0..pages.classes().large()).filter(is_it);
-            classes.map(|class| pages.held[class].bytes).sum::<u64>()
-        };
-        self.shards.iter().map(|shard| of(&shard.write_drained())).sum()
+            bytes += classes.map(|class| pages.held[class].bytes).sum::<u64>();
+        }
+        bytes
     }
 
     /// Gives a tenant one more dictionary. Its memory is charged.

@@ -8,7 +8,6 @@ use crate::compression::form::PLAIN_MIN;
 use crate::compression::octaves::{Octave, State};
 use crate::compression::on_write::{Forms, OnWrite};
 use crate::room::compression_state::{Known, Worker};
-use crate::store::compress::completed;
 use base::TenantId;
 
 /// The length of a typical value of an octave.
@@ -29,7 +28,7 @@ impl Store {
                 let len = typical_len(at);
                 let saved = len - (f64::from(octave.ratio) * len as f64) as usize;
                 known.average.is_some_and(|facts| {
-                    completed(facts, octave, len, saved as u64, weight).is_worth()
+                    octave.complete(facts, len, saved as u64, weight).is_worth()
                 })
             };
             let forms = std::array::from_fn(|at| match known.octaves[at].state {
