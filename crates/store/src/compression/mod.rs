@@ -3,11 +3,10 @@
 pub(crate) mod codec;
 pub(crate) mod counts;
 pub(crate) mod decision;
+#[allow(unsafe_code)]
 pub(crate) mod dictionary;
 pub(crate) mod form;
 pub(crate) mod octaves;
 pub(crate) mod on_write;
 pub(crate) mod outside;
-#[allow(unsafe_code)]
-pub(crate) mod train;
 pub(crate) mod work;
