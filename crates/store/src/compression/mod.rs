@@ -7,6 +7,5 @@ pub(crate) mod decision;
 pub(crate) mod dictionary;
 pub(crate) mod form;
 pub(crate) mod octaves;
-pub(crate) mod on_write;
 pub(crate) mod outside;
 pub(crate) mod work;

@@ -6,7 +6,7 @@
 //! what it needs (`need.rs`), `room/` reserves it, and then nothing can fail.
 
 use crate::bytes::memory::Memory;
-use crate::compression::on_write::OnWrite;
+use crate::compression::counts::OnWrite;
 use crate::items::item::Ref;
 use crate::items::sizes::size_classes::SizeClasses;
 use crate::items::table::item_table::Slot;

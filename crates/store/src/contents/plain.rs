@@ -3,9 +3,9 @@
 use crate::bytes::memory::Memory;
 use crate::compression::codec::{Plain, compress};
 use crate::compression::counts::Compressed;
+use crate::compression::counts::OnWrite;
 use crate::compression::decision::is_much;
 use crate::compression::form::Corrupt;
-use crate::compression::on_write::OnWrite;
 use crate::compression::outside::StoredForm;
 use crate::contents::contents::Contents;
 use crate::items::item::{Parts, Ref};

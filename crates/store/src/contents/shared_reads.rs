@@ -23,7 +23,7 @@
 //! Other work needs the shard exclusively: to remove a dead item, to time a miss, to report a key
 //! that models sample, and to record an access when the buffer is full.
 
-use crate::compression::on_write::OnWrite;
+use crate::compression::counts::OnWrite;
 use crate::contents::contents::{Contents, view};
 use crate::items::item::Parts;
 use crate::items::table::item_table::Slot;

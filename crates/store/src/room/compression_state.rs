@@ -2,10 +2,10 @@
 
 use crate::bytes::config::CompressionSettings;
 use crate::bytes::stats::ValueSamples;
+use crate::compression::counts::Forms;
 use crate::compression::decision::Facts;
 use crate::compression::dictionary::Dictionaries;
 use crate::compression::octaves::{OCTAVES, Octave, SAMPLES, SAMPLES_BYTES, State};
-use crate::compression::on_write::Forms;
 use crate::sync::shim::Mutex;
 use base::TenantId;
 use std::sync::{Arc, Weak};

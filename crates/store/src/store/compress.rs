@@ -8,10 +8,10 @@
 
 use crate::bytes::config::{Compression, CompressionSettings};
 use crate::compression::codec::{compress, decompress};
+use crate::compression::counts::{Forms, OnWrite};
 use crate::compression::decision::{Facts, is_much};
 use crate::compression::dictionary::{Dictionaries, Dictionary};
 use crate::compression::octaves::{OCTAVES, PART, SAMPLES_MIN, State, octave, train};
-use crate::compression::on_write::{Forms, OnWrite};
 use crate::room::compress::{Judge, Lot, Offer, Picked, Shrunk};
 use crate::room::compression_state::{Known, SAMPLED_LOTS, Sampling, Walk, Worker};
 use crate::sync::shim::lock;

@@ -1,12 +1,12 @@
 //! Which new values writes compress: the compression thread decides, and the shards know.
 //!
 //! Values arrive faster than the thread walks. While memory is short, it therefore leaves to the
-//! writes what it would do soon anyway ([`on_write`](crate::compression::on_write)).
+//! writes what it would do soon anyway ([`counts`](crate::compression::counts)).
 
 use crate::Store;
+use crate::compression::counts::{Forms, OnWrite};
 use crate::compression::form::PLAIN_MIN;
 use crate::compression::octaves::{Octave, State};
-use crate::compression::on_write::{Forms, OnWrite};
 use crate::room::compression_state::{Known, Worker};
 use base::TenantId;
 
