@@ -133,7 +133,13 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     handle.spawn("housekeeping", move || housekeeping::run(&server))?;
     let server = handle.server.clone();
     handle.spawn("compression", move || {
-        compression::run(&server.process, &server.clock, &server.store);
+        let (clock, process) = (&server.clock, &server.process);
+        compression::run(
+            &server.store,
+            &server.compressor,
+            || clock.now(),
+            || process.is_stopping(),
+        );
     })?;
     let server = handle.server.clone();
     handle.spawn("resident", move || {

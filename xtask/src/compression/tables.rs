@@ -13,11 +13,12 @@
 //! medians counts.
 //!
 //! `LARDER` may name a binary to measure, `BESIDE` another server, `TRACE` a recorded trace that is
-//! played with sessions as values, and `MIX` the first letters of the only mix to play.
+//! played with sessions as values, `MIX` the first letters of the only mix to play, and `REQUESTS`
+//! the number of requests: the default shows how a server starts, ten times as many how it goes on.
 
 use super::play::{Client, Outcome, name, play};
 use super::sessions::session;
-use super::values::{VALUES, recorded, requests, values};
+use super::values::{VALUES, count, recorded, requests, values};
 use crate::bench_server::{Server, binary, prepare};
 use anyhow::{Result, ensure};
 
@@ -159,16 +160,16 @@ pub(crate) fn run(folders: &[String]) -> Result<()> {
             println!("\n{mix}: only {} files, so this mix is left out", values.len());
             continue;
         }
-        tables(mix, &values, &requests(values.len()))?;
+        tables(mix, &values, &requests(values.len(), count()?))?;
     }
     let sessions = |count| (0..count as u64).map(session).collect::<Vec<_>>();
     if "sessions".starts_with(&only) {
-        tables("sessions", &sessions(VALUES), &requests(VALUES))?;
+        tables("sessions", &sessions(VALUES), &requests(VALUES, count()?))?;
     }
     if let Ok(trace) = std::env::var("TRACE")
         && "trace".starts_with(&only)
     {
-        let (keys, count) = recorded(&trace)?;
+        let (keys, count) = recorded(&trace, count()?)?;
         tables("trace, with sessions", &sessions(count), &keys)?;
     }
     Ok(())

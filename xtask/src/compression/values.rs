@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 const LENGTHS: std::ops::RangeInclusive<u64> = 100..=65_536;
 /// Most values of a mix.
 pub(super) const VALUES: usize = 20_000;
-/// Requests of a run.
+/// Requests of a run, unless `REQUESTS` says otherwise.
 const REQUESTS: usize = 300_000;
 const SKEW: f64 = 0.9;
 
@@ -79,8 +79,14 @@ impl Random {
     }
 }
 
+/// The number of requests of a run.
+pub(super) fn count() -> Result<usize> {
+    let Ok(text) = std::env::var("REQUESTS") else { return Ok(REQUESTS) };
+    text.parse().with_context(|| format!("REQUESTS={text} is no number"))
+}
+
 /// The keys of all requests, by the numbers of their values.
-pub(super) fn requests(values: usize) -> Vec<u32> {
+pub(super) fn requests(values: usize, count: usize) -> Vec<u32> {
     let mut random = Random(7);
     let mut of_rank: Vec<u32> = (0..values as u32).collect();
     for at in (1..values).rev() {
@@ -93,7 +99,7 @@ pub(super) fn requests(values: usize) -> Vec<u32> {
             sum
         })
         .collect();
-    (0..REQUESTS)
+    (0..count)
         .map(|_| {
             let u = random.unit() * sum;
             of_rank[below.partition_point(|&below| below < u).min(values - 1)]
@@ -103,11 +109,11 @@ pub(super) fn requests(values: usize) -> Vec<u32> {
 
 /// The keys of a trace's first requests, numbered from 0, and their number. The trace is CSV with
 /// the key in the second column, compressed by zstd.
-pub(super) fn recorded(trace: &str) -> Result<(Vec<u32>, usize)> {
+pub(super) fn recorded(trace: &str, count: usize) -> Result<(Vec<u32>, usize)> {
     let mut zstd = Command::new("zstd").args(["-dc", trace]).stdout(Stdio::piped()).spawn()?;
     let text = zstd.stdout.take().context("zstd writes nothing")?;
     let (mut numbers, mut keys) = (HashMap::new(), vec![]);
-    for line in BufReader::new(text).lines().take(REQUESTS) {
+    for line in BufReader::new(text).lines().take(count) {
         let line = line?;
         let key = line.split(',').nth(1).context("a line without a key")?;
         let next = numbers.len() as u32;

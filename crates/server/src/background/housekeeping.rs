@@ -29,6 +29,7 @@ pub(crate) fn run(server: &Arc<Server>) {
     let mut second = Instant::now();
     let mut last = rates(server);
     let (mut samples, mut sample_due) = (0u32, Instant::now());
+    let mut corrupt = 0;
     while !server.process.is_stopping() {
         std::thread::park_timeout(SWEEP_PERIOD);
         server.clock.refresh();
@@ -51,6 +52,7 @@ pub(crate) fn run(server: &Arc<Server>) {
         }
         second = Instant::now();
         follow_memory(server);
+        report_corrupt(server, &mut corrupt);
         server.observed.threads.look();
         let now = rates(server);
         for at in 0..now.len() {
@@ -70,6 +72,16 @@ fn sample(server: &Server, samples: &mut u32) -> Duration {
     *samples = samples.saturating_add(u32::from(server.store.sample_value(server.clock.now())));
     let least = if *samples < SAMPLES_FIRST { Duration::ZERO } else { SAMPLE_EVERY };
     least.max(SAMPLE_RESTS * began.elapsed())
+}
+
+/// Logs how many compressed values were found corrupt, if there are more than are `known`.
+fn report_corrupt(server: &Server, known: &mut u64) {
+    let corrupt = server.store.corrupt_values();
+    if corrupt > *known {
+        let new = corrupt - *known;
+        tracing::error!("{new} compressed values were corrupt: they became misses");
+        *known = corrupt;
+    }
 }
 
 /// Commands, bytes received and bytes sent since the start.

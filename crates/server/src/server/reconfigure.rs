@@ -99,6 +99,7 @@ impl Server {
         self.store.set_admission(new.settings.admission);
         if new.settings.compression != old.settings.compression {
             self.store.set_compression(new.settings.compression);
+            self.compressor.wake();
         }
         // With a pilot, the pools are the pilot's own. It sees the change at its next look.
         if !pools::is_steered(&new.settings) {

@@ -14,6 +14,7 @@ use crate::services::clock::Clock;
 use crate::services::idle_time::IdleTimes;
 use crate::services::mail::Mailbox;
 use crate::services::scripts::Scripts;
+use crate::services::sleeper::Sleeper;
 use crate::services::stats::Stats;
 use crate::settings::certificates;
 use crate::settings::cluster::Cluster;
@@ -45,6 +46,8 @@ pub(crate) struct Server {
     pub(crate) scripts: Scripts,
     pub(crate) memcached: MemcachedState,
     pub(crate) process: ProcessInfo,
+    /// The thread that compresses.
+    pub(crate) compressor: Sleeper,
 }
 
 /// The number of shards for each thread: enough that two threads rarely need the same.
@@ -105,6 +108,7 @@ impl Server {
             scripts: Scripts::default(),
             memcached: MemcachedState::new(settings),
             process: ProcessInfo::new(opened, Clock::unix_us()),
+            compressor: Sleeper::default(),
             view: Views::new(view),
         })
     }

@@ -19,6 +19,7 @@ pub(crate) mod published;
 pub(crate) mod pubsub;
 pub(crate) mod running_script;
 pub(crate) mod scripts;
+pub(crate) mod sleeper;
 pub(crate) mod slow_log;
 pub(crate) mod stats;
 pub(crate) mod stream;

@@ -1,36 +1,20 @@
 //! The compressed items of a tenant in one shard: their dictionaries, counts and bytes.
+//!
+//! Compression by writes: the form in which a tenant's new values are stored at once.
+//!
+//! The compression thread decides it for each octave of lengths, by the price of a byte
+//! ([`decision`](super::decision)): with an average item's reads, would it compress the new item
+//! soon? Then the write compresses it, while the value is at hand, and evicts less. While memory
+//! is not short, new values stay plain. The thread learns from the counts what writes see.
 
-use crate::compression::codec::{Plain, decompress};
+use crate::compression::codec::{Plain, compress, decompress};
 use crate::compression::dictionary::Dictionaries;
 use crate::compression::form::{Corrupt, Form, dictionary_of, plain_len};
+use crate::compression::octaves::{OCTAVES, Seen, octave};
 use crate::compression::outside::{SharedDictionary, StoredForm};
-use crate::sync::shim::AtomicU64;
+use crate::compression::work::CodecWork;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// Work of a tenant in all shards.
-#[derive(Debug)]
-pub(crate) struct CodecWork {
-    /// A clock in nanoseconds.
-    pub(crate) nanos: fn() -> u64,
-    /// Values decompressed for requests, and the time that took in nanoseconds.
-    pub(crate) reads: AtomicU64,
-    pub(crate) read_nanos: AtomicU64,
-    /// Values compressed, stored or not, and the time.
-    pub(crate) writes: AtomicU64,
-    pub(crate) write_nanos: AtomicU64,
-    /// Stored values that were corrupt.
-    pub(crate) corrupt: AtomicU64,
-}
-
-impl CodecWork {
-    /// No work, to be timed by this clock.
-    pub(crate) fn new(nanos: fn() -> u64) -> Arc<Self> {
-        let [reads, read_nanos, writes, write_nanos, corrupt] =
-            std::array::from_fn(|_| AtomicU64::new(0));
-        Arc::new(Self { nanos, reads, read_nanos, writes, write_nanos, corrupt })
-    }
-}
 
 /// The compressed items of a tenant in one shard.
 #[derive(Debug)]
@@ -41,6 +25,8 @@ pub(crate) struct Compressed {
     /// Bytes of their values, plain and as they are stored.
     pub(crate) plain: u64,
     pub(crate) stored: u64,
+    /// The form of new values, while writes compress any.
+    pub(crate) new: Option<Box<NewValues>>,
     /// Items by the number of the dictionary; the first place counts those without one.
     uses: Vec<u64>,
 }
@@ -49,7 +35,7 @@ impl Compressed {
     /// No items, with the work of the tenant in all shards.
     pub(crate) fn new(work: &Arc<CodecWork>) -> Self {
         let (known, work) = (Arc::default(), Arc::clone(work));
-        Self { known, work, items: 0, plain: 0, stored: 0, uses: vec![] }
+        Self { known, work, items: 0, plain: 0, stored: 0, new: None, uses: vec![] }
     }
 
     /// Counts a stored value that enters.
@@ -102,5 +88,54 @@ impl Compressed {
         counter.fetch_add(1, Relaxed);
         work.read_nanos.fetch_add((work.nanos)().saturating_sub(began), Relaxed);
         plain
+    }
+}
+
+/// The values that a shard's writes compress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnWrite {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Values of some tenants, by [`NewValues`].
+    ByOctave,
+    /// All values, for tests.
+    All,
+}
+
+/// The form of new values of each octave: compressed, with the dictionary of this number (0 for
+/// none), or plain.
+pub(crate) type Forms = [Option<u16>; OCTAVES];
+
+/// The form of a tenant's new values in a shard.
+#[derive(Debug, Default)]
+pub(crate) struct NewValues {
+    pub(crate) forms: Forms,
+    /// Counts since the thread looked last.
+    pub(crate) seen: [Seen; OCTAVES],
+}
+
+impl NewValues {
+    /// The stored form of a value, if values of its octave are to be compressed.
+    pub(crate) fn stored(
+        &mut self,
+        value: &[u8],
+        known: &Dictionaries,
+        work: &CodecWork,
+    ) -> Option<Vec<u8>> {
+        let at = octave(value.len())?;
+        let number = self.forms[at]?;
+        let dictionary = known.get(number).ok()?;
+        let began = (work.nanos)();
+        let stored = compress(value, dictionary.map(|known| (number, known)))?;
+        let nanos = (work.nanos)().saturating_sub(began);
+        work.writes.fetch_add(1, Relaxed);
+        work.write_nanos.fetch_add(nanos, Relaxed);
+        let seen = &mut self.seen[at];
+        seen.count += 1;
+        seen.plain += value.len() as u64;
+        seen.stored += stored.len() as u64;
+        seen.nanos += nanos;
+        Some(stored)
     }
 }

@@ -18,6 +18,14 @@ const STAYS: f64 = 4.0;
 /// plain again. The gap keeps items from going back and forth.
 const BACK: f64 = 2.0;
 
+/// An item must become shorter by one part in this many of its charge.
+const MUCH: u64 = 8;
+
+/// Whether so many bytes of a charge are worth another form.
+pub(crate) const fn is_much(saved: u64, charge: u64) -> bool {
+    saved * MUCH >= charge
+}
+
 /// The facts about an item that decide whether it is worth compressing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {

@@ -1,14 +1,18 @@
 //! Dictionaries: the common parts of a tenant's values of similar length.
 //!
 //! A value of a few hundred bytes has hardly a repetition in itself, but shares most of its text
-//! with other values. zstd trains a *dictionary* of such text from samples (`zstd::dict`), and a
+//! with other values. zstd trains a *dictionary* of such text from samples (`zdict`), and a
 //! value then refers to it. A dictionary lives as long as an item uses it: items name it by its
 //! place in the tenant's list, and the shards count the items of each place. A *retired* one is
 //! used no more for new items, and its place is given up with its last item.
 
 use crate::compression::form::{Corrupt, NUMBER};
 use std::sync::Arc;
-use zstd::zstd_safe::{CDict, DDict, train_from_buffer};
+use zstd::zstd_safe::zstd_sys::{
+    ZDICT_fastCover_params_t, ZDICT_isError, ZDICT_optimizeTrainFromBuffer_fastCover,
+    ZDICT_params_t,
+};
+use zstd::zstd_safe::{CDict, DDict};
 
 /// The level of compression: the fastest that finds most.
 pub(crate) const LEVEL: i32 = 1;
@@ -18,6 +22,55 @@ pub(crate) const DICTIONARIES_MAX: usize = 256;
 
 /// Bytes 4 to 8 of a trained dictionary: its number, which frames would repeat.
 const ID: std::ops::Range<usize> = 4..8;
+
+/// zstd's own settings count substrings in a table of 2^20 entries, which takes 10 MB for a moment.
+/// Samples of at most a megabyte fill a table of 2^16 entries as well.
+///
+/// The length of the substrings that are counted, and the logarithm of the table's entries.
+const SUBSTRING: u32 = 8;
+const TABLE_LOG: u32 = 16;
+/// Lengths of segments that are tried.
+const STEPS: u32 = 4;
+/// The part of the samples that trains; the others choose the length of the segments.
+const TRAINS: f64 = 0.75;
+
+/// The bytes of a dictionary for values like these samples, at most `bytes_max` long, for this
+/// level of compression; `None` if the samples have nothing in common, or are too few.
+fn train(samples: &[&[u8]], bytes_max: usize, level: i32) -> Option<Vec<u8>> {
+    let (all, lens) = (samples.concat(), samples.iter().map(|sample| sample.len()));
+    let lens: Vec<usize> = lens.collect();
+    let mut bytes = vec![0u8; bytes_max];
+    let mut settings = ZDICT_fastCover_params_t {
+        k: 0,
+        d: SUBSTRING,
+        f: TABLE_LOG,
+        steps: STEPS,
+        nbThreads: 1,
+        splitPoint: TRAINS,
+        accel: 1,
+        shrinkDict: 0,
+        shrinkDictMaxRegression: 0,
+        zParams: ZDICT_params_t { compressionLevel: level, notificationLevel: 0, dictID: 0 },
+    };
+    // SAFETY: the buffers are alive during the call, and their lengths are those that the call is
+    // told: `lens` sums up to the length of `all`, and has an entry for each sample.
+    let (len, is_error) = unsafe {
+        let len = ZDICT_optimizeTrainFromBuffer_fastCover(
+            bytes.as_mut_ptr().cast(),
+            bytes.len(),
+            all.as_ptr().cast(),
+            lens.as_ptr(),
+            u32::try_from(lens.len()).ok()?,
+            &raw mut settings,
+        );
+        (len, ZDICT_isError(len) != 0)
+    };
+    if is_error {
+        return None;
+    }
+    bytes.truncate(len);
+    Some(bytes)
+}
 
 /// A dictionary in the forms in which zstd uses it, and as bytes, which a file may keep.
 pub(crate) struct Dictionary {
@@ -36,10 +89,7 @@ impl Dictionary {
     /// Trains a dictionary of at most `bytes_max` bytes; `None` if the samples have nothing in
     /// common, or are too few.
     pub(crate) fn trained(samples: &[&[u8]], bytes_max: usize) -> Option<Self> {
-        let (all, lens) = (samples.concat(), samples.iter().map(|sample| sample.len()));
-        let mut bytes = Vec::with_capacity(bytes_max);
-        train_from_buffer(&mut bytes, &all, &lens.collect::<Vec<_>>()).ok()?;
-        Self::from_bytes(bytes)
+        Self::from_bytes(train(samples, bytes_max, LEVEL)?)
     }
 
     /// The dictionary with these bytes, as zstd writes them.

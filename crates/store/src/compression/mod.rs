@@ -3,7 +3,9 @@
 pub(crate) mod codec;
 pub(crate) mod counts;
 pub(crate) mod decision;
+#[allow(unsafe_code)]
 pub(crate) mod dictionary;
 pub(crate) mod form;
 pub(crate) mod octaves;
 pub(crate) mod outside;
+pub(crate) mod work;

@@ -7,6 +7,7 @@
 //! as it has items.
 
 use crate::compression::codec::compress;
+use crate::compression::decision::Facts;
 use crate::compression::dictionary::Dictionary;
 use crate::compression::form::{COMPRESSIBLE, PLAIN_MAX, PLAIN_MIN};
 
@@ -19,7 +20,7 @@ const WITHOUT: usize = (16usize << 10).ilog2() as usize - PLAIN_MIN.ilog2() as u
 
 /// Samples for a dictionary, and most bytes of them.
 pub(crate) const SAMPLES: usize = 400;
-pub(crate) const SAMPLES_BYTES: usize = 1 << 20;
+pub(crate) const SAMPLES_BYTES: usize = 512 << 10;
 /// Fewer samples tell nothing.
 pub(crate) const SAMPLES_MIN: usize = 16;
 /// One sample in this many does not train.
@@ -32,8 +33,8 @@ pub(crate) const DICTIONARY_MAX: usize = 32 << 10;
 const SAMPLED: usize = 8;
 /// All dictionaries of a tenant take at most this part of its memory.
 pub(crate) const PART: u64 = 20;
-/// A dictionary must make values shorter by this factor to be kept.
-const GAIN: f64 = 0.95;
+/// The time until a dense octave is sampled again doubles this many times.
+const TRIES_MAX: u32 = 10;
 
 /// Values that shrink to more than this are left alone.
 pub(crate) const RATIO_MAX: f32 = 0.85;
@@ -41,6 +42,8 @@ pub(crate) const RATIO_MAX: f32 = 0.85;
 const DECAY: f32 = 1.25;
 /// Weight of a value in the means.
 const WEIGHT: f32 = 1.0 / 64.0;
+/// A time that is this many times the mean counts as no more than that.
+const OUTLIER: f32 = 2.0;
 /// Values from which on the ratio may be called decayed.
 const SEEN_MIN: u32 = 256;
 
@@ -71,14 +74,33 @@ pub(crate) struct Octave {
     pub(crate) compress: f32,
     pub(crate) decompress: f32,
     seen: u32,
+    /// Samplings in a row that found the octave dense.
+    tries: u32,
 }
 
 impl Default for Octave {
     /// The times are those of an ordinary processor, until they are measured.
     fn default() -> Self {
         let (ratio, compress, decompress) = (0.5, 3.0, 1.5);
-        Self { state: State::Unknown, ratio, sampled: ratio, compress, decompress, seen: 0 }
+        Self {
+            state: State::Unknown,
+            ratio,
+            sampled: ratio,
+            compress,
+            decompress,
+            seen: 0,
+            tries: 0,
+        }
     }
+}
+
+/// Values of an octave that writes compressed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) count: u64,
+    pub(crate) plain: u64,
+    pub(crate) stored: u64,
+    pub(crate) nanos: u64,
 }
 
 /// The result of sampling.
@@ -90,8 +112,9 @@ pub(crate) struct Sampled {
     pub(crate) ratio: f32,
 }
 
-/// Trains on samples of one octave. A dictionary may take `most` bytes of memory.
-pub(crate) fn train(octave: usize, samples: &[Vec<u8>], most: u64) -> Sampled {
+/// Trains on samples of one octave, whose values take `bytes` bytes in all. A dictionary may take
+/// `most` bytes of memory, and must save more than it takes.
+pub(crate) fn train(octave: usize, samples: &[Vec<u8>], bytes: u64, most: u64) -> Sampled {
     let (mut trained, mut tests) = (vec![], vec![]);
     for (at, sample) in samples.iter().enumerate() {
         let into = if at % HELD_OUT == 0 { &mut tests } else { &mut trained };
@@ -114,19 +137,23 @@ pub(crate) fn train(octave: usize, samples: &[Vec<u8>], most: u64) -> Sampled {
         .filter(|dictionary| dictionary.bytes() <= most);
     let with = dictionary.as_ref().map(|known| stored(Some(known)));
     let share = |bytes: usize| bytes as f32 / plain.max(1) as f32;
-    match with.filter(|&with| (with as f64) < GAIN * without as f64) {
+    let saves = |with: usize| bytes as f32 * (share(without) - share(with));
+    let takes = dictionary.as_ref().map_or(0, Dictionary::bytes) as f32;
+    match with.filter(|&with| saves(with) > takes) {
         Some(with) => Sampled { dictionary, ratio: share(with) },
         None => Sampled { dictionary: None, ratio: share(without) },
     }
 }
 
 impl Octave {
-    /// Takes over what samples showed. `dictionary` is the number of their dictionary; `writes` is
-    /// the count of the tenant's writes at which a dense octave is tried again.
-    pub(crate) fn learn(&mut self, ratio: f32, dictionary: u16, writes: u64) {
+    /// Takes over what samples showed. `dictionary` is the number of their dictionary. The tenant
+    /// has made this many writes, and has this many items.
+    pub(crate) fn learn(&mut self, ratio: f32, dictionary: u16, writes: u64, items: u64) {
         (self.ratio, self.sampled, self.seen) = (ratio, ratio, 0);
-        self.state =
-            if ratio > RATIO_MAX { State::Dense(writes) } else { State::Ready(dictionary) };
+        let is_dense = ratio > RATIO_MAX;
+        let again = writes + (items << self.tries);
+        self.state = if is_dense { State::Dense(again) } else { State::Ready(dictionary) };
+        self.tries = if is_dense { TRIES_MAX.min(self.tries + 1) } else { 0 };
     }
 
     /// Counts a value: its length, that of its stored form, and the nanoseconds of both directions.
@@ -136,10 +163,34 @@ impl Octave {
         follow(&mut self.ratio, stored as f32 / len);
         self.seen = self.seen.saturating_add(1);
         for (mean, nanos) in [&mut self.compress, &mut self.decompress].into_iter().zip(nanos) {
-            // A clock that stands still measures nothing.
+            // A clock that stands still measures nothing, and a thread that had to wait for a
+            // processor measures too much.
             if nanos > 0 {
-                follow(mean, nanos as f32 / len);
+                let most = OUTLIER * *mean;
+                follow(mean, (nanos as f32 / len).min(most));
             }
+        }
+    }
+
+    /// The facts of an item of `len` plain bytes with times and savings.
+    pub(crate) fn complete(&self, offer: Facts, len: usize, saved: u64, weight: f64) -> Facts {
+        let us = |per_byte: f32| f64::from(per_byte) * len as f64 / 1e3;
+        let (compress_us, decompress_us) = (us(self.compress), us(self.decompress));
+        Facts { saved, compress_us, decompress_us, weight, ..offer }
+    }
+
+    /// Counts values that writes compressed.
+    pub(crate) fn saw_many(&mut self, seen: Seen) {
+        if seen.count == 0 {
+            return;
+        }
+        let len = seen.plain.max(1) as f32;
+        let weight = 1.0 - (1.0 - WEIGHT).powi(i32::try_from(seen.count).unwrap_or(i32::MAX));
+        self.ratio += weight * (seen.stored as f32 / len - self.ratio);
+        self.seen = self.seen.saturating_add(u32::try_from(seen.count).unwrap_or(u32::MAX));
+        if seen.nanos > 0 {
+            let most = OUTLIER * self.compress;
+            self.compress += weight * ((seen.nanos as f32 / len).min(most) - self.compress);
         }
     }
 
@@ -175,26 +226,30 @@ mod tests {
 
     #[test]
     fn documents_get_a_dictionary_and_noise_gets_none() {
-        let shown = train(0, &documents(0), 100 << 20);
+        let shown = train(0, &documents(0), 10 << 20, 100 << 20);
         assert!(shown.dictionary.is_some() && shown.ratio < 0.5, "{shown:?}");
-        let shown = train(0, &documents(0), 10 << 10);
-        assert!(shown.dictionary.is_none(), "a small tenant pays for none");
+        for (bytes, most) in [(10 << 20, 10 << 10), (40 << 10, 100 << 20)] {
+            let shown = train(0, &documents(0), bytes, most);
+            assert!(shown.dictionary.is_none(), "a small tenant pays for none");
+        }
         let mut prng = Prng::new(1);
         let noise = |_| (0..200).map(|_| prng.below(256) as u8).collect();
-        let shown = train(1, &(0..SAMPLES).map(noise).collect::<Vec<_>>(), 100 << 20);
+        let shown = train(1, &(0..SAMPLES).map(noise).collect::<Vec<_>>(), 10 << 20, 100 << 20);
         assert!(shown.dictionary.is_none() && shown.ratio > RATIO_MAX, "{shown:?}");
     }
 
     #[test]
     fn a_decayed_ratio_asks_for_new_samples() {
         let mut octave = Octave::default();
-        octave.learn(0.3, 1, 0);
+        octave.learn(0.3, 1, 0, 100);
         (0..1_000).for_each(|_| octave.saw(1_000, 310, [0, 0]));
         assert!(!octave.has_decayed() && octave.state == State::Ready(1));
         (0..1_000).for_each(|_| octave.saw(1_000, 600, [2_000, 1_000]));
         assert!(octave.has_decayed());
         assert!((octave.compress - 2.0).abs() < 0.1 && (octave.decompress - 1.0).abs() < 0.1);
-        octave.learn(0.9, 0, 77);
-        assert_eq!(octave.state, State::Dense(77));
+        octave.learn(0.9, 0, 77, 100);
+        assert_eq!(octave.state, State::Dense(177));
+        octave.learn(0.9, 0, 177, 100);
+        assert_eq!(octave.state, State::Dense(377), "twice as many writes later");
     }
 }

@@ -6,6 +6,7 @@
 //! what it needs (`need.rs`), `room/` reserves it, and then nothing can fail.
 
 use crate::bytes::memory::Memory;
+use crate::compression::counts::OnWrite;
 use crate::items::item::Ref;
 use crate::items::sizes::size_classes::SizeClasses;
 use crate::items::table::item_table::Slot;
@@ -63,8 +64,8 @@ pub(crate) struct Contents {
     pub(crate) cost_hint: u8,
     /// Whether items were removed without an access since the sweep's last walk ended.
     pub(crate) emptied: bool,
-    /// Whether each write compresses its value, for tests.
-    pub(crate) compresses_all: bool,
+    /// The values that writes compress.
+    pub(crate) on_write: OnWrite,
     /// Whether a tenant may have pages without items.
     pub(super) has_idle: bool,
     /// Whether an item here may have an expiry, for callers without a lock.
@@ -156,7 +157,7 @@ impl Contents {
             has_wheels: false,
             cost_hint: 0,
             emptied: false,
-            compresses_all: false,
+            on_write: OnWrite::Nothing,
             has_idle: false,
             expires,
             #[cfg(test)]

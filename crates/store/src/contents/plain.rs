@@ -2,6 +2,9 @@
 
 use crate::bytes::memory::Memory;
 use crate::compression::codec::{Plain, compress};
+use crate::compression::counts::Compressed;
+use crate::compression::counts::OnWrite;
+use crate::compression::decision::is_much;
 use crate::compression::form::Corrupt;
 use crate::compression::outside::StoredForm;
 use crate::contents::contents::Contents;
@@ -9,6 +12,7 @@ use crate::items::item::{Parts, Ref};
 use crate::items::table::item_table::Slot;
 use crate::items::trees::trees::has_tree;
 use crate::learning::exit::Exit;
+use crate::tenant::tenant::TenantShard;
 use crate::{Item, Key, Now, ScanItem};
 use base::TenantId;
 
@@ -124,13 +128,42 @@ impl Contents {
         }
     }
 
-    /// The stored form of a value, if each write compresses its value.
+    /// The stored form of a value that is written, if writes like this one compress: of a new item
+    /// or of one that is compressed already. A plain item may be plain because it is hot.
     #[inline]
-    pub(crate) fn compressed_always(&self, parts: &Parts) -> Option<Vec<u8>> {
-        let is_plain = !parts.is_compressed && !has_tree(parts.kind);
-        if !self.compresses_all || !is_plain || parts.value[0].is_empty() {
+    pub(crate) fn stored_on_write(
+        &mut self,
+        key: &Key,
+        found: Option<Slot>,
+        parts: &Parts,
+    ) -> Option<Vec<u8>> {
+        if self.on_write == OnWrite::Nothing {
             return None;
         }
-        compress(parts.value[0], None)
+        self.compressed_on_write(key, found, parts)
+    }
+
+    fn compressed_on_write(
+        &mut self,
+        key: &Key,
+        found: Option<Slot>,
+        parts: &Parts,
+    ) -> Option<Vec<u8>> {
+        let value = parts.value[0];
+        if parts.is_compressed || has_tree(parts.kind) || value.is_empty() {
+            return None;
+        }
+        if self.on_write == OnWrite::All {
+            return compress(value, None);
+        }
+        if found.is_some_and(|place| !self.get(key, place).is_compressed()) {
+            return None;
+        }
+        let TenantShard { compressed, pages, .. } = self.tenant_mut(key.tenant);
+        let Compressed { known, work, new, .. } = compressed;
+        let stored = new.as_mut()?.stored(value, known, work)?;
+        let charge = |parts: &Parts| pages.classes().charge(parts.contents());
+        let (plain, less) = (charge(parts), charge(&parts.or_stored(Some(&stored))));
+        is_much(plain.saturating_sub(less), plain).then_some(stored)
     }
 }

@@ -23,6 +23,7 @@
 //! Other work needs the shard exclusively: to remove a dead item, to time a miss, to report a key
 //! that models sample, and to record an access when the buffer is full.
 
+use crate::compression::counts::OnWrite;
 use crate::contents::contents::{Contents, view};
 use crate::items::item::Parts;
 use crate::items::table::item_table::Slot;
@@ -211,7 +212,7 @@ impl Contents {
             && !self.tap.sees(key)
             && !self.counts_sizes
             && !self.renews
-            && !self.compresses_all
+            && self.on_write != OnWrite::All
             && self.restoring.is_none()
             && tenant.away.is_none()
             && !listens(tenant.removals.as_deref());

@@ -49,6 +49,8 @@ pub(crate) struct Picked {
 #[derive(Debug)]
 pub(crate) struct Lot {
     pub(crate) of: SizeClass,
+    /// The price of a byte there, and what is known of an item of average use.
+    pub(crate) facts: Facts,
     pub(crate) values: Vec<u8>,
     pub(crate) items: Vec<Picked>,
     /// Compressed items there that are used too often.
@@ -278,22 +280,22 @@ fn lot(
 ) -> Lot {
     let tenant = contents.tenant(of.tenant);
     let classes = tenant.pages.classes().clone();
-    let mut lot = Lot { of, values: vec![], items: vec![], hot: vec![], classes };
-    if price <= 0.0 {
-        return lot;
-    }
     let (tick, seed) = (contents.clock.tick, contents.seed());
     let reads = tenant.counters.hits.max(1);
     let facts = Facts {
         price,
         saved: 0,
-        reads: 0.0,
+        reads: 1.0 / tenant.table.len().max(1) as f64,
         writes_per_read: tenant.counters.sets as f64 / reads as f64,
         compress_us: 0.0,
         decompress_us: 0.0,
         items: tenant.table.len(),
         weight: 0.0,
     };
+    let mut lot = Lot { of, facts, values: vec![], items: vec![], hot: vec![], classes };
+    if price <= 0.0 {
+        return lot;
+    }
     for slot in 0..tenant.pages.classes().slots(of.class) {
         let Some(met) = tenant.pages.met(of.class, page, slot, seed, now.unix_ms) else { continue };
         let Some(place) = tenant.table.find_address(met.hash, met.addr) else { continue };

@@ -2,14 +2,25 @@
 
 use crate::bytes::config::CompressionSettings;
 use crate::bytes::stats::ValueSamples;
+use crate::compression::counts::Forms;
+use crate::compression::decision::Facts;
 use crate::compression::dictionary::Dictionaries;
-use crate::compression::octaves::{OCTAVES, Octave, SAMPLES, SAMPLES_BYTES};
+use crate::compression::octaves::{OCTAVES, Octave, SAMPLES, SAMPLES_BYTES, State};
 use crate::sync::shim::Mutex;
 use base::TenantId;
 use std::sync::{Arc, Weak};
 
 /// Pages after which the samples are those that there are.
-const SAMPLED_LOTS: usize = 256;
+pub(crate) const SAMPLED_LOTS: usize = 256;
+/// A walk that changed fewer items than one in this many of the shard rests twice as long as the
+/// last one, and another one half as long.
+const FEW: u64 = 100;
+/// The shortest rest is one access for each of this many items, and the longest one this many
+/// accesses for each item.
+const REST: u64 = 2;
+const REST_MOST: u64 = 32;
+/// Weight of a lot in the mean price of a byte.
+const PRICE_WEIGHT: f64 = 1.0 / 16.0;
 
 /// The state of compression, beside the shards.
 #[derive(Debug, Default)]
@@ -34,12 +45,13 @@ pub(crate) struct Worker {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Walk {
     pub(crate) position: Position,
-    /// Items that changed their form in this walk.
+    /// Items that changed their form in this walk, or became samples.
     pub(crate) changed: usize,
     /// Bytes that compressed items saved, without those evicted for them.
     pub(crate) credit: i64,
-    /// The shard's count of accesses before which no walk begins.
+    /// The shard's count of accesses before which no walk begins, and the accesses until then.
     pub(crate) rests_until: u64,
+    pub(crate) rest: u64,
 }
 
 /// The knowledge about a tenant's values.
@@ -49,18 +61,28 @@ pub(crate) struct Known {
     pub(crate) dictionaries: Arc<Dictionaries>,
     /// Numbers of dictionaries that are used no more for new items.
     pub(crate) retired: Vec<u16>,
+    /// An item of average use, and the price of a byte, in the pages looked at last.
+    pub(crate) average: Option<Facts>,
+    /// The form of new values, as the shards know it.
+    pub(crate) forms: Forms,
     /// Numbers that a caller holds, because items with them are on their way.
     pub(crate) held: Vec<(u16, Weak<()>)>,
 }
 
-/// Values of one octave that become samples.
+/// Values of one tenant that become samples.
 #[derive(Debug)]
 pub(crate) struct Sampling {
     pub(crate) tenant: TenantId,
-    pub(crate) octave: usize,
+    /// Pages looked at.
+    pub(crate) lots: usize,
+    pub(crate) octaves: [Samples; OCTAVES],
+}
+
+/// Samples of one octave.
+#[derive(Debug, Default)]
+pub(crate) struct Samples {
     pub(crate) values: Vec<Vec<u8>>,
     pub(crate) bytes: usize,
-    pub(crate) lots: usize,
 }
 
 /// The next page of a walk through the pages of a shard.
@@ -71,9 +93,72 @@ pub(crate) struct Position {
     pub(crate) page: usize,
 }
 
+impl Walk {
+    /// Ends the walk through a shard with this many items and accesses: the next one begins at
+    /// once or, the longer the fewer items change, some accesses later.
+    pub(crate) fn end(&mut self, items: u64, tick: u64) {
+        let is_few = (self.changed as u64) < items / FEW + 1;
+        let rest = if is_few { self.rest * 2 } else { self.rest / 2 };
+        let least = items / REST + 1;
+        let rest = if is_few { rest.clamp(least, items * REST_MOST + 1) } else { rest };
+        let rest = if rest < least { 0 } else { rest };
+        let credit = self.credit.min(0);
+        *self = Self { credit, rests_until: tick + rest, rest, ..Self::default() };
+    }
+}
+
+impl Known {
+    /// Takes over what a lot shows of an item of average use. Prices of lots differ, so the mean
+    /// follows them slowly.
+    pub(crate) fn note(&mut self, lot: Facts) {
+        let before = self.average.map_or(lot.price, |average| average.price);
+        let price = before + PRICE_WEIGHT * (lot.price - before);
+        self.average = Some(Facts { price, ..lot });
+    }
+}
+
+impl Known {
+    /// Forgets what is known of octaves whose values have changed, and retires their dictionaries.
+    pub(crate) fn retire_decayed(&mut self) {
+        for octave in self.octaves.iter_mut().filter(|octave| octave.has_decayed()) {
+            if let State::Ready(number) = octave.state
+                && number > 0
+            {
+                self.retired.push(number);
+            }
+            octave.state = State::Unknown;
+        }
+    }
+}
+
 impl Sampling {
-    /// Whether there are enough samples.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.values.len() >= SAMPLES || self.bytes >= SAMPLES_BYTES || self.lots >= SAMPLED_LOTS
+    /// No samples of a tenant.
+    pub(crate) fn of(tenant: TenantId) -> Self {
+        Self { tenant, lots: 0, octaves: Default::default() }
+    }
+}
+
+impl Samples {
+    /// Whether there are enough samples, if they may take `most` bytes.
+    pub(crate) fn are_enough(&self, most: usize) -> bool {
+        self.values.len() >= SAMPLES || self.bytes >= most.min(SAMPLES_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_rests_the_longer_the_less_it_finds() {
+        let mut walk = Walk::default();
+        let mut rests = vec![];
+        for changed in [500, 0, 0, 0, 0, 0, 0, 0, 0, 500, 500, 500, 500, 500, 500, 500, 500] {
+            walk.changed = changed;
+            walk.end(1_000, 7);
+            rests.push(walk.rests_until - 7);
+        }
+        assert_eq!(rests[..9], [0, 501, 1_002, 2_004, 4_008, 8_016, 16_032, 32_001, 32_001]);
+        assert_eq!(rests[9..], [16_000, 8_000, 4_000, 2_000, 1_000, 0, 0, 0]);
     }
 }

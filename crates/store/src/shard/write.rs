@@ -21,16 +21,34 @@ impl Shard {
     ) -> Result<(), Error> {
         let asks = key.may_be_declined && found.is_none();
         let (contents, room) = self.parts();
-        if !asks || !room.declines(contents, around.budget, key, parts.contents()) {
-            self.write(around, key, found, parts, now)?;
+        let mut bytes = parts.contents();
+        if !asks || !room.declines(contents, around.budget, key, bytes) {
+            bytes = self.write(around, key, found, parts, now)?;
         }
-        self.contents_mut().written(key, now, || (parts.contents(), parts.expires));
+        self.contents_mut().written(key, now, || (bytes, parts.expires));
         Ok(())
     }
 
-    /// Writes a value without counting the write.
+    /// Writes a value without counting the write. Returns the item's contents in bytes.
     #[inline]
     fn write(
+        &mut self,
+        around: &Around<'_>,
+        key: &Key,
+        found: Option<Slot>,
+        parts: &Parts,
+        now: Now,
+    ) -> Result<u64, Error> {
+        around.budget.check_value(parts.value[0].len())?;
+        let stored = self.contents_mut().stored_on_write(key, found, parts);
+        let parts = &parts.or_stored(stored.as_deref());
+        self.write_as_it_is(around, key, found, parts, now)?;
+        Ok(parts.contents())
+    }
+
+    /// Writes a value in this form without counting the write.
+    #[inline]
+    fn write_as_it_is(
         &mut self,
         around: &Around<'_>,
         key: &Key,
@@ -40,9 +58,6 @@ impl Shard {
     ) -> Result<(), Error> {
         let (contents, room) = self.parts();
         contents.note_change(key);
-        around.budget.check_value(parts.value[0].len())?;
-        let stored = contents.compressed_always(parts);
-        let parts = &parts.or_stored(stored.as_deref());
         let need = contents.need(key, found, parts);
         let reserved = room.reserve(contents, around, &need, now)?;
         let freed = contents.put(key, parts, &need, reserved, now);
@@ -60,7 +75,7 @@ impl Shard {
         now: Now,
     ) -> Result<(), Error> {
         let (contents, room) = self.parts();
-        let stored = contents.compressed_always(parts);
+        let stored = contents.stored_on_write(key, None, parts);
         let parts = &parts.or_stored(stored.as_deref());
         let need = Need::new_item(key, parts, stamps);
         let reserved = room.reserve(contents, around, &need, now)?;
@@ -157,7 +172,11 @@ impl Shard {
             _ => return Ok(()),
         };
         drop(plain);
-        self.set(around, key, Some(place), &Parts::of(key, &value, kind, expires), now)
+        around.budget.check_value(value.len())?;
+        let parts = Parts::of(key, &value, kind, expires);
+        self.write_as_it_is(around, key, Some(place), &parts, now)?;
+        self.contents_mut().written(key, now, || (parts.contents(), expires));
+        Ok(())
     }
 
     /// Makes a change, such as the result of the closure of
@@ -176,7 +195,8 @@ impl Shard {
                 self.set(around, key, found, &Parts::of(key, value, *kind, *expires), now)
             }
             (Change::Hold { value, kind, expires }, _) => {
-                self.write(around, key, found, &Parts::of(key, value, *kind, *expires), now)
+                let parts = Parts::of(key, value, *kind, *expires);
+                self.write(around, key, found, &parts, now).map(|_| ())
             }
             (Change::Append(value), None) => {
                 self.set(around, key, None, &Parts::of(key, value, 0, None), now)

@@ -2,7 +2,7 @@
 
 use crate::bytes::account::Account;
 use crate::bytes::config::Slab;
-use crate::compression::counts::CodecWork;
+use crate::compression::work::CodecWork;
 use crate::items::pages::pages::Pages;
 use crate::items::sizes::division::PAGES;
 use crate::learning::penalty_classes::PenaltyClassCounts;

@@ -3,16 +3,17 @@
 //! One thread calls [`Store::compress`] again and again. While there is free memory, a call does
 //! nothing. Otherwise it walks through the pages of one shard after the other, and compresses the
 //! items for which that is worth it ([`decision`](crate::compression::decision)). A walk that
-//! compressed nothing rests until its shard has been used for a while. Writes never compress: they
-//! find the memory that was made free for them, or evict as ever.
+//! compressed nothing rests until its shard has been used for a while. After each call the thread
+//! decides which new values writes compress (`on_write.rs`).
 
 use crate::bytes::config::{Compression, CompressionSettings};
 use crate::compression::codec::{compress, decompress};
-use crate::compression::decision::Facts;
+use crate::compression::counts::{Forms, OnWrite};
+use crate::compression::decision::{Facts, is_much};
 use crate::compression::dictionary::{Dictionaries, Dictionary};
-use crate::compression::octaves::{Octave, PART, SAMPLES_MIN, State, octave, train};
+use crate::compression::octaves::{OCTAVES, PART, SAMPLES_MIN, State, octave, train};
 use crate::room::compress::{Judge, Lot, Offer, Picked, Shrunk};
-use crate::room::compression_state::{Known, Position, Sampling, Walk, Worker};
+use crate::room::compression_state::{Known, SAMPLED_LOTS, Sampling, Walk, Worker};
 use crate::sync::shim::lock;
 use crate::tenant::tenant::TenantShard;
 use crate::{Now, Store};
@@ -28,14 +29,10 @@ const HEADROOM_MOST: u64 = 16;
 
 /// Most pages that a call looks at, if its clock stands still.
 const LOTS_MAX: usize = 256;
-/// A walk that compressed fewer items than one in this many of the shard rests.
-const FEW: usize = 100;
-/// A resting shard waits for one access for each of this many of its items.
-const REST: u64 = 2;
+/// The samples of an octave take at most this part of all memory.
+const SAMPLED_PART: u64 = 64;
 /// Most values of one page that become samples, so that samples come from many pages.
 const SAMPLES_OF_LOT: usize = 24;
-/// An item must become shorter by one part in this many of its charge.
-const SAVED_PART: u64 = 8;
 
 /// The judge of one lot.
 struct LotJudge<'a> {
@@ -45,13 +42,6 @@ struct LotJudge<'a> {
     sampled: usize,
     is_short: bool,
     at_max: &'a [bool],
-}
-
-/// The facts of an item with times and savings.
-fn completed(offer: Facts, octave: &Octave, len: usize, saved: u64, weight: f64) -> Facts {
-    let us = |per_byte: f32| f64::from(per_byte) * len as f64 / 1e3;
-    let (compress_us, decompress_us) = (us(octave.compress), us(octave.decompress));
-    Facts { saved, compress_us, decompress_us, weight, ..offer }
 }
 
 impl Judge for LotJudge<'_> {
@@ -64,7 +54,7 @@ impl Judge for LotJudge<'_> {
         let octave = &self.known.get(usize::from(offer.tenant))?.octaves[at];
         let stored = (f64::from(octave.ratio) * offer.len as f64) as usize;
         let saved = offer.charge(offer.len).saturating_sub(offer.charge(stored));
-        let facts = completed(offer.facts, octave, offer.len, saved, self.weight);
+        let facts = octave.complete(offer.facts, offer.len, saved, self.weight);
         if offer.is_compressed {
             return facts.is_too_hot().then_some(facts);
         }
@@ -75,15 +65,8 @@ impl Judge for LotJudge<'_> {
             State::Ready(_) => Some(facts),
             State::Dense(_) => None,
             State::Unknown => {
-                let (tenant, octave) = (offer.tenant, at);
-                let sampling = self.sampling.get_or_insert_with(|| Sampling {
-                    tenant,
-                    octave,
-                    values: vec![],
-                    bytes: 0,
-                    lots: 0,
-                });
-                let is_it = sampling.tenant == tenant && sampling.octave == octave;
+                let sampling = self.sampling.get_or_insert_with(|| Sampling::of(offer.tenant));
+                let is_it = sampling.tenant == offer.tenant;
                 self.sampled += usize::from(is_it);
                 (is_it && self.sampled <= SAMPLES_OF_LOT).then_some(facts)
             }
@@ -107,22 +90,42 @@ impl Store {
     /// time counts as. Compressed items stay so until they are written.
     pub fn set_compression(&self, settings: CompressionSettings) {
         *lock(&self.compression.settings) = settings;
+        let mut worker = lock(&self.compression.worker);
+        for (tenant, known) in worker.tenants.iter_mut().enumerate() {
+            self.set_forms(tenant as TenantId, known, Forms::default());
+        }
         let all = settings.mode == Compression::Always;
         for shard in &self.shards {
-            shard.write_drained().contents_mut().compresses_all = all;
+            let on_write = if all { OnWrite::All } else { OnWrite::Nothing };
+            shard.write_drained().contents_mut().on_write = on_write;
         }
+    }
+
+    /// Whether [`Store::compress`] may have anything to do: items are compressed by price, or a
+    /// dictionary waits for its last item to leave.
+    pub fn may_compress(&self) -> bool {
+        let worker = lock(&self.compression.worker);
+        let mode = lock(&self.compression.settings).mode;
+        mode == Compression::Auto || worker.tenants.iter().any(|known| !known.retired.is_empty())
     }
 
     /// Compresses items if memory is short and they are worth it, for about `nanos` nanoseconds. To
     /// be called again and again, by one thread. Returns whether there is more to do now.
     pub fn compress(&self, now: Now, nanos: u64) -> bool {
-        let CompressionSettings { mode, weight } = *lock(&self.compression.settings);
         let mut worker = lock(&self.compression.worker);
         let worker = &mut *worker;
+        let CompressionSettings { mode, weight } = *lock(&self.compression.settings);
         self.free_retired(worker);
         if mode != Compression::Auto {
             return false;
         }
+        let has_more = self.walk_pages(worker, weight, now, nanos);
+        self.choose_forms(worker, weight);
+        has_more
+    }
+
+    /// Walks through pages for about `nanos` nanoseconds. Returns whether there is more to do.
+    fn walk_pages(&self, worker: &mut Worker, weight: f64, now: Now, nanos: u64) -> bool {
         let (began, mut resting) = ((self.nanos)(), 0);
         for _ in 0..LOTS_MAX {
             let (is_short, at_max) = self.needs();
@@ -149,7 +152,7 @@ impl Store {
     }
 
     /// Whether free memory is short, and by tenant whether it is about to exceed its max.
-    fn needs(&self) -> (bool, Vec<bool>) {
+    pub(super) fn needs(&self) -> (bool, Vec<bool>) {
         let memory = &self.budget.memory;
         let limit = memory.effective();
         let pages = HEADROOM_PAGES * self.budget.page() * self.shards.len() as u64;
@@ -181,22 +184,22 @@ impl Store {
             let lot = room.next_lot(contents, &mut walk.position, now, &mut judge);
             if lot.is_none() {
                 let items: usize = contents.tenants.iter().map(|of| of.table.len()).sum();
-                let is_few = walk.changed < items / FEW + 1;
-                let rests = if is_few { items as u64 / REST } else { 0 };
-                let rests_until = contents.clock.tick + rests;
-                let credit = walk.credit.min(0);
-                *walk = Walk { position: Position::default(), changed: 0, credit, rests_until };
+                walk.end(items as u64, contents.clock.tick);
                 let sets = |of: &TenantShard| of.counters.sets * self.shards.len() as u64;
                 try_again(known, contents.tenants.iter().map(sets));
             }
             lot
         };
         let Some(lot) = lot else { return false };
+        if let Some(known) = worker.tenants.get_mut(usize::from(lot.of.tenant)) {
+            known.note(lot.facts);
+        }
         let shrunk = self.shrink(worker, &lot);
         if !lot.is_empty() {
             let mut shard = self.shards[at].write_drained();
             let (contents, room) = shard.parts();
             let Walk { changed, credit, .. } = &mut worker.walks[at];
+            *changed += shrunk.iter().filter(|one| matches!(one, Shrunk::Sample)).count();
             *changed += room.put_lot(contents, &self.around(), &lot, &shrunk, credit, now);
         }
         self.end_sampling(worker, now);
@@ -216,8 +219,9 @@ impl Store {
             let Some(at) = octave(value.len()) else { return Shrunk::Not };
             let State::Ready(number) = known.octaves[at].state else {
                 if let Some(sampling) = sampling {
-                    sampling.bytes += value.len();
-                    sampling.values.push(value.to_vec());
+                    let samples = &mut sampling.octaves[at];
+                    samples.bytes += value.len();
+                    samples.values.push(value.to_vec());
                 }
                 return Shrunk::Sample;
             };
@@ -237,43 +241,67 @@ impl Store {
             octave.saw(value.len(), stored.len(), nanos);
             let saved = lot.saved(item, stored.len());
             let facts = Facts { saved, ..item.facts };
-            if is_same && saved * SAVED_PART >= item.charge() && facts.is_worth() {
+            if is_same && is_much(saved, item.charge()) && facts.is_worth() {
                 Shrunk::To(stored)
             } else {
                 Shrunk::Not
             }
         };
         let shrunk = lot.items.iter().map(&mut one).collect();
-        for octave in &mut known.octaves {
-            if octave.has_decayed() {
-                if let State::Ready(number) = octave.state
-                    && number > 0
-                {
-                    known.retired.push(number);
-                }
-                octave.state = State::Unknown;
-            }
-        }
+        known.retire_decayed();
         shrunk
     }
 
-    /// Trains when there are enough samples.
+    /// Trains for the octaves that have enough samples, or all that there are.
     fn end_sampling(&self, worker: &mut Worker, now: Now) {
-        let Some(done) = worker.sampling.take_if(|sampling| sampling.is_complete()) else { return };
-        let known = &worker.tenants[usize::from(done.tenant)];
-        if done.values.len() < SAMPLES_MIN || known.octaves[done.octave].state != State::Unknown {
+        let Some(mut sampling) = worker.sampling.take() else { return };
+        let most = (self.budget.memory.effective() / SAMPLED_PART) as usize;
+        for octave in 0..OCTAVES {
+            let samples = &mut sampling.octaves[octave];
+            let are_all = sampling.lots >= SAMPLED_LOTS && samples.values.len() >= SAMPLES_MIN;
+            if are_all || samples.are_enough(most) {
+                let values = std::mem::take(samples).values;
+                self.train(worker, (sampling.tenant, octave), &values, now);
+            }
+        }
+        worker.sampling = (sampling.lots < SAMPLED_LOTS).then_some(sampling);
+    }
+
+    /// Learns from samples what compression gains in an octave, unless a dictionary came with
+    /// restored items meanwhile.
+    fn train(
+        &self,
+        worker: &mut Worker,
+        (tenant, octave): (TenantId, usize),
+        samples: &[Vec<u8>],
+        now: Now,
+    ) {
+        let known = &worker.tenants[usize::from(tenant)];
+        if known.octaves[octave].state != State::Unknown {
             return;
         }
-        let stats = self.tenant_stats(done.tenant);
-        let held = worker.tenants[usize::from(done.tenant)].dictionaries.bytes();
-        let most = (stats.used.0 / PART).saturating_sub(held);
-        let sampled = train(done.octave, &done.values, most);
+        let stats = self.tenant_stats(tenant);
+        let most = (stats.used.0 / PART).saturating_sub(known.dictionaries.bytes());
+        let sampled = train(octave, samples, self.bytes_of_octave(tenant, octave), most);
         let number = sampled
             .dictionary
-            .and_then(|dictionary| self.add_dictionary(worker, done.tenant, dictionary, now));
-        let known = &mut worker.tenants[usize::from(done.tenant)];
-        let again = stats.counters.sets + stats.len.items;
-        known.octaves[done.octave].learn(sampled.ratio, number.unwrap_or(0), again);
+            .and_then(|dictionary| self.add_dictionary(worker, tenant, dictionary, now));
+        let known = &mut worker.tenants[usize::from(tenant)];
+        let (writes, items) = (stats.counters.sets, stats.len.items);
+        known.octaves[octave].learn(sampled.ratio, number.unwrap_or(0), writes, items);
+    }
+
+    /// Bytes of the pages of a tenant for chunks of an octave's lengths.
+    fn bytes_of_octave(&self, tenant: TenantId, at: usize) -> u64 {
+        let mut bytes = 0;
+        for shard in &self.shards {
+            let shard = shard.write_drained();
+            let pages = &shard.contents().tenant(tenant).pages;
+            let is_it = |class: &usize| octave(pages.classes().chunk(*class) as usize) == Some(at);
+            let classes = (0..pages.classes().large()).filter(is_it);
+            bytes += classes.map(|class| pages.held[class].bytes).sum::<u64>();
+        }
+        bytes
     }
 
     /// Gives a tenant one more dictionary. Its memory is charged.
@@ -306,10 +334,12 @@ impl Store {
     fn free_retired(&self, worker: &mut Worker) {
         for (at, known) in worker.tenants.iter_mut().enumerate() {
             known.held.retain(|(_, hold)| hold.strong_count() > 0);
-            let Known { held, retired, .. } = known;
+            let Known { held, retired, forms, .. } = known;
             let unused = |&number: &u16| {
                 let is_held = held.iter().any(|(held, _)| *held == number);
+                let is_new = forms.contains(&Some(number));
                 !is_held
+                    && !is_new
                     && self.shards.iter().all(|shard| {
                         shard.write_drained().contents().tenants[at].compressed.uses(number) == 0
                     })

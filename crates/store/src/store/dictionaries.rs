@@ -56,7 +56,7 @@ impl Store {
             && known.octaves[usize::from(octave)].state == State::Unknown
             && (0.0..=RATIO_MAX).contains(&ratio)
         {
-            known.octaves[usize::from(octave)].learn(ratio, number, 0);
+            known.octaves[usize::from(octave)].learn(ratio, number, 0, 0);
         }
         let is_used = known.octaves.iter().any(|octave| octave.state == State::Ready(number));
         known.retired.retain(|&retired| retired != number);

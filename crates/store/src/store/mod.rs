@@ -9,6 +9,7 @@ mod dictionaries;
 pub(crate) mod dump;
 pub(crate) mod learn;
 pub(crate) mod learnt_state;
+mod on_write;
 pub(crate) mod pages;
 pub(crate) mod priced;
 pub(crate) mod reads;

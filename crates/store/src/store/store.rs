@@ -30,7 +30,7 @@
 //! actual use, and a limit on them limits the memory at every instant.
 
 use crate::bytes::account::Account;
-use crate::compression::counts::CodecWork;
+use crate::compression::work::CodecWork;
 use crate::items::item::Parts;
 use crate::items::pages::arena::Arena;
 use crate::items::sizes::size_classes::SizeClasses;

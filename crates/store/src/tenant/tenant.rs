@@ -4,7 +4,8 @@
 use crate::bytes::account::Account;
 use crate::bytes::freed::Freed;
 use crate::bytes::stats::{Counters, Len};
-use crate::compression::counts::{CodecWork, Compressed};
+use crate::compression::counts::Compressed;
+use crate::compression::work::CodecWork;
 use crate::items::dump_index::DumpIndex;
 use crate::items::item::{Owned, Ref};
 use crate::items::pages::pages::Pages;

@@ -90,6 +90,31 @@ fn documents_miss_less() {
     assert_eq!(auto.compression_stats(0).items, 0);
 }
 
+/// While memory is short, writes compress what the thread would compress soon: new items and
+/// compressed ones, but no plain item, which may be hot, and no part of a value.
+#[test]
+fn writes_compress_while_memory_is_short() {
+    let store = store(1 << 20, Compression::Auto, 0.0);
+    misses(&store, 12_000, document);
+    // The charge of a compressed item is less than its plain length.
+    let is_plain = |name: &str| {
+        let key = key(&store, 0, name.as_bytes());
+        store.glance(&key, at(0), |item| item.charge().0 >= item.value_len() as u64).unwrap()
+    };
+    let write = |name: &str, n| {
+        store.set(&key(&store, 0, name.as_bytes()), &document(n, 1), None, at(0)).unwrap();
+        is_plain(name)
+    };
+    assert!(!write("new", 1) && !write("new", 2), "it is compressed, and stays so");
+    let new = key(&store, 0, b"new");
+    assert_eq!(store.peek(&new, at(0), |item| item.value.to_vec()), Some(document(2, 1)));
+    store.update(&new, at(0), |_| (Change::Append(b"more"), ())).unwrap();
+    assert!(is_plain("new") && write("new", 3), "a plain item stays plain");
+    store.set_compression(CompressionSettings { mode: Compression::No, weight: 0.0 });
+    assert!(write("later", 4));
+    audit(&store);
+}
+
 #[test]
 fn a_cache_that_fits_compresses_nothing() {
     let store = store(20 << 20, Compression::Auto, 1.0);
@@ -127,7 +152,7 @@ fn a_small_cache_of_values_that_hardly_shrink_misses_no_more() {
 #[test]
 fn a_high_weight_of_processor_time_compresses_less() {
     let items = |weight| {
-        let store = store(2 << 20, Compression::Auto, weight);
+        let store = store(1 << 20, Compression::Auto, weight);
         misses(&store, 12_000, document);
         store.compression_stats(0).items
     };

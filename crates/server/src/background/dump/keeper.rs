@@ -243,6 +243,8 @@ impl Keeper<'_> {
         };
         let bytes = transfer.bytes - before;
         if !goes_on {
+            // A dictionary that came with a dump may be given up.
+            self.server.compressor.wake();
             self.end(tenant);
         }
         bytes

@@ -149,6 +149,8 @@ pub(crate) fn run(server: &Server, mut opened: Opened) {
         }
     }
     server.store.end_restore();
+    // A dictionary that no item uses may be given up.
+    server.compressor.wake();
     server.saved.warm.restoring.store(false, Ordering::Release);
 }
 
