@@ -12,7 +12,8 @@
 //! A client that reads more slowly than it sends requests has waiting replies. Above
 //! [`REPLIES_MAX`](super::replies::REPLIES_MAX) it is not served until they are sent. So the server
 //! holds at most that and one more reply for it, and only a little more of its commands. A client
-//! that reads as fast as it sends gives way to others after the same number of bytes. The clock is read once for each read.
+//! that reads as fast as it sends gives way to others after the same number of bytes. The
+//! clock is read once for each read.
 
 use super::acceptor::Acceptor;
 use super::connection::Connection;
