@@ -56,7 +56,8 @@ fn unaccepted_connections_are_told_once() {
         // The limit of a process can be lowered below its number of open files.
         let limit = |files: &str| {
             let pid = server.pid().to_string();
-            let set = Command::new("prlimit").args(["--pid", &pid, "--nofile", files]).status();
+            let limit = format!("--nofile={files}");
+            let set = Command::new("prlimit").args(["--pid", &pid, &limit]).status();
             set.is_ok_and(|status| status.success())
         };
         if !limit("16:") {

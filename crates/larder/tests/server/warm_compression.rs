@@ -43,7 +43,7 @@ fn fill(client: &mut Client, prefix: &str) {
         let missed = keys.iter().zip(&replies).filter(|(_, reply)| reply.is_none());
         let set = |(&key, _): (&u64, _)| format!("SET {prefix}{key} {} COST 9000", document(key));
         client.ask_all(missed.map(set));
-        if figure(client, "items") > 3_000.0 && figure(client, "dictionary_bytes") > 0.0 {
+        if figure(client, "items") > 2_000.0 && figure(client, "dictionary_bytes") > 0.0 {
             return;
         }
         assert!(begun.elapsed() < Duration::from_secs(60), "{}", client.value("INFO compression"));
