@@ -6,7 +6,7 @@
 //!
 //! Redis-server, or another server that takes its arguments, runs in turn with Larder, and the
 //! figures are medians of some rounds, because the difference is large. Larder is measured with
-//! both drivers of its event loop. One request in eleven is a SET, from clients of their own, and
+//! its default recipe and both drivers of its event loop, and with the recipe `static`. One request in eleven is a SET, from clients of their own, and
 //! the others are GETs.
 //!
 //! The loop's share is small, and a shared machine drifts by more from one second to the next. Two
@@ -198,25 +198,27 @@ pub(crate) fn binary() -> Result<String> {
 
 /// A Larder with one thread and room for every key, with its tables grown.
 fn larder(name: &str, more: &str) -> Result<Server> {
-    let words = format!(
-        "{} serve --maxmemory 2gb --io-threads 1 --http-port 0 --recipe static {more}",
-        binary()?
-    );
+    let words = format!("{} serve --maxmemory 2gb --io-threads 1 --http-port 0 {more}", binary()?);
     let server = Server::start(name, "0", &words.split_whitespace().collect::<Vec<_>>())?;
     server.warm_up()?;
     Ok(server)
 }
 
-/// Prints the cost of a request in a plain Larder, with each driver, and in another server.
+/// Prints the cost of a request under the default recipe with each driver, under `static` with
+/// io_uring, and in another server.
 fn beside(other: &str) -> Result<()> {
     let words: Vec<&str> = std::iter::once(other).chain(AS_REDIS).collect();
     let theirs = Server::start("other", "0", &words)?;
     theirs.warm_up()?;
-    let ours = [larder("io_uring", "--io-uring yes")?, larder("epoll", "--io-uring no")?];
+    let ours = [
+        larder("io_uring", "--io-uring yes")?,
+        larder("epoll", "--io-uring no")?,
+        larder("static", "--io-uring yes --recipe static")?,
+    ];
     println!("µs of server CPU per request, 50 clients, {VALUE} bytes, medians of {ROUNDS}\n");
     println!("compared with {other}\n\ndepth   driver     theirs   larder   larder/theirs");
     for (depth, requests) in MIXED {
-        let mut costs = [vec![], vec![]];
+        let mut costs = [vec![], vec![], vec![]];
         let mut base = vec![];
         for _ in 0..ROUNDS {
             base.push(theirs.measure(depth, requests)?);
@@ -244,7 +246,8 @@ fn the_loop() -> Result<()> {
         "\nserver CPU per request with the loop, relative to without, medians of {EXCHANGES}\n"
     );
     println!("depth command   on/off                     off/off");
-    let pair = Pair([larder("one larder", "")?, larder("other larder", "")?]);
+    let plain = |name: &str| larder(name, "--recipe static");
+    let pair = Pair([plain("one larder")?, plain("other larder")?]);
     for (depth, requests) in DEPTHS {
         for command in COMMANDS {
             let (mut on, mut off) = (vec![], vec![]);
