@@ -118,6 +118,10 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     announce(&server);
     let opened = warm::open(&server);
     let (mut acceptor, bell) = Acceptor::new(listeners, server.clone()).map_err(failed)?;
+    let is_alone = polls.len() == 1;
+    if is_alone {
+        acceptor.join(polls[0].registry()).map_err(failed)?;
+    }
     let mut handle = Handle {
         server,
         bell: Arc::new(bell),
@@ -125,6 +129,14 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
         http: http.as_ref().map(|http| http.address),
         threads: vec![],
     };
+    let mut acceptor = Some(acceptor);
+    for (number, poll) in polls.into_iter().enumerate() {
+        let server = handle.server.clone();
+        let own = if is_alone { acceptor.take() } else { None };
+        handle.spawn(&format!("worker-{number}"), move || {
+            Worker::new(number, poll, server).run(own);
+        })?;
+    }
     if let Some(opened) = opened {
         let server = handle.server.clone();
         handle.spawn("restore", move || warm::run(&server, opened))?;
@@ -153,17 +165,8 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
         let server = handle.server.clone();
         handle.spawn("http", move || dashboard::run(&server, http))?;
     }
-    let mut of_worker = None;
-    if let [poll] = &polls[..] {
-        acceptor.join(poll.registry()).map_err(failed)?;
-        of_worker = Some(acceptor);
-    } else {
+    if let Some(acceptor) = acceptor {
         handle.spawn("acceptor", move || acceptor.run())?;
-    }
-    for (number, poll) in polls.into_iter().enumerate() {
-        let (server, acceptor) = (handle.server.clone(), of_worker.take());
-        let name = format!("worker-{number}");
-        handle.spawn(&name, move || Worker::new(number, poll, server).run(acceptor))?;
     }
     Ok(handle)
 }

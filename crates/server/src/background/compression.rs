@@ -23,6 +23,9 @@ pub(crate) fn run(
 ) {
     while !is_stopping() {
         sleeper.sleep(|| store.may_compress() || is_stopping());
+        if is_stopping() {
+            break;
+        }
         let began = Instant::now();
         let has_more = store.compress(now(), WORK_NANOS);
         std::thread::park_timeout(if has_more { REST.max(began.elapsed()) } else { IDLE });
