@@ -93,7 +93,7 @@ impl History {
                     continue;
                 }
                 let moves = self.moves(unix_s.saturating_sub(SHIFT_S), now_unix_s);
-                let filled = moves.was_filling && moves.from_unix_s + EFFECT_MIN_S >= unix_s;
+                let filled = moves.was_filling && moves.full_unix_s + EFFECT_MIN_S >= unix_s;
                 let cause = if filled && kind == ChangeKind::Misses {
                     ", because the cache was filling"
                 } else {

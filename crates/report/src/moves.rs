@@ -4,6 +4,9 @@
 //! lost memory gave it to all that gained, in proportion to their gains. More gains than losses
 //! came from free memory, which is why a cache that fills is told apart: until then, tenants take
 //! free memory, and nobody decides how it is divided.
+//!
+//! Memory may go to a tenant and come back. What happened at last is then the opposite of the sum.
+//! So the stretch begins at the turn: the moment since which most memory has moved.
 
 use crate::History;
 use crate::rings::RINGS;
@@ -21,13 +24,20 @@ const MISSED_S: (u64, u64) = (30, 120);
 const MOVED_MIN: f64 = 0.005;
 const LISTED_MIN: f64 = 0.001;
 
+/// Moments among which the turn is looked for, and how much more has to have moved since it than
+/// since the beginning.
+const MOMENTS_MAX: usize = 60;
+const CLEARLY: f64 = 1.25;
+
 /// Memory that moved between tenants in a stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryMoves {
-    /// The beginning: as asked for, or the moment from which the cache was full if that is later;
-    /// in Unix seconds.
+    /// The beginning, in Unix seconds: the moment since which most memory went from one tenant to
+    /// another and not back.
     pub from_unix_s: u64,
-    /// Whether the cache was filling before `from_unix_s`.
+    /// The moment from which the cache was full, or the beginning as asked for if that is later.
+    pub full_unix_s: u64,
+    /// Whether the cache was filling before `full_unix_s`.
     pub was_filling: bool,
     /// The tenants, in the order of their names.
     pub tenants: Vec<TenantMoved>,
@@ -40,6 +50,8 @@ pub struct TenantMoved {
     pub name: String,
     /// Bytes at the beginning as asked for, before the cache was full.
     pub began: u64,
+    /// Bytes at [`MemoryMoves::full_unix_s`].
+    pub full: u64,
     /// Bytes at [`MemoryMoves::from_unix_s`].
     pub before: u64,
     /// Bytes at the end.
@@ -144,19 +156,37 @@ impl History {
             let later = &totals[low..];
             later.iter().find(|(_, all)| *all >= FILLS.1 * most).map(|(at, _)| *at)
         });
-        let from = full.unwrap_or(first);
-        let from_unix_s = u64::from(from * step).max(since_unix_s);
+        let full_at = full.unwrap_or(first);
+        let moved = |from: u32| {
+            let gained =
+                |used: &BTreeMap<u32, u32>| held(used, last).saturating_sub(held(used, from));
+            series.iter().map(|(_, used)| gained(used)).sum::<u64>()
+        };
+        let later: Vec<u32> = steps.iter().copied().filter(|&at| at >= full_at).collect();
+        let apart = later.len().div_ceil(MOMENTS_MAX).max(1);
+        let turn = later.iter().copied().step_by(apart).max_by_key(|&at| moved(at));
+        // Memory that went to and fro says little, unless it is clearly more since the turn.
+        let is_clear = |at: &u32| moved(*at) as f64 > CLEARLY * moved(full_at) as f64;
+        let from = turn.filter(is_clear).unwrap_or(full_at);
+        let unix_s = |at: u32| u64::from(at * step).max(since_unix_s);
+        let from_unix_s = unix_s(from);
         let missed_s = (now_unix_s.saturating_sub(from_unix_s) / 3).clamp(MISSED_S.0, MISSED_S.1);
         let tenants = series.iter().map(|(name, used)| TenantMoved {
             name: (*name).clone(),
             began: held(used, first),
+            full: held(used, full_at),
             before: held(used, from),
             now: held(used, last),
             missed_before: self
                 .between(Some(name), from_unix_s, from_unix_s + missed_s)
                 .miss_ratio(),
         });
-        MemoryMoves { from_unix_s, was_filling: full.is_some(), tenants: tenants.collect() }
+        MemoryMoves {
+            from_unix_s,
+            full_unix_s: unix_s(full_at),
+            was_filling: full.is_some(),
+            tenants: tenants.collect(),
+        }
     }
 }
 
@@ -164,6 +194,33 @@ impl History {
 mod tests {
     use super::*;
     use crate::Point;
+
+    /// `web` takes 300 KiB from `jobs`, and later `jobs` takes 200 of them back.
+    #[test]
+    fn what_went_to_and_fro_is_told_since_the_turn() {
+        let begin = 1_795_700_000;
+        let mut history = History::default();
+        for second in 0..1_000_u32 {
+            let went = f64::from(second.saturating_sub(100).min(100)) * 3.0;
+            let came = f64::from(second.saturating_sub(600).min(100)) * 2.0;
+            let point = |used: f64| Point {
+                unix_s: begin + second,
+                reads: 100,
+                misses: 10,
+                used_kib: used as u32,
+                ..Point::default()
+            };
+            let points =
+                [("jobs", point(600.0 - went + came)), ("web", point(400.0 + went - came))];
+            history.push(points.into_iter());
+        }
+        let moves = history.moves(u64::from(begin), u64::from(begin) + 999);
+        let from = moves.from_unix_s - u64::from(begin);
+        assert!((200..=620).contains(&from), "{from}");
+        let gifts = moves.gifts();
+        assert_eq!((gifts[0].from, gifts[0].to), (Some("web"), Some("jobs")));
+        assert!(gifts[0].bytes.abs_diff(200 << 10) < 10 << 10, "{gifts:?}");
+    }
 
     /// A cache of 1 000 KiB fills in 100 s. Then `jobs` gives 200 KiB to `web` and 100 to `search`,
     /// and misses twice as often.

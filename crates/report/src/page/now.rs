@@ -13,8 +13,9 @@ use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
-    let mut out = format!("<h1>{}</h1>\n", prose(&say::summary(report)));
     let found = &shown.advice.findings;
+    let says = format!("{} {}", say::decision(report, found), say::summary(report));
+    let mut out = format!("<h1>{}</h1>\n", prose(&says));
     if let Some(first) = found.first() {
         let whose = first
             .tenant

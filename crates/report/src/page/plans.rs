@@ -92,7 +92,7 @@ fn moves(shown: &PageData<'_>) -> String {
         let gave: Vec<_> = gifts
             .iter()
             .filter(|gift| gift.from == Some(&tenant.name))
-            .map(|gift| (gift.to.unwrap_or("free memory"), gift.bytes))
+            .map(|gift| (gift.to.unwrap_or("free space and tables"), gift.bytes))
             .collect();
         let got: Vec<_> = gifts
             .iter()

@@ -8,6 +8,8 @@ use crate::sizing::Sizing;
 use crate::words::{comparisons, count, percent, points, size, wait, wrap};
 use crate::{Report, Tenant};
 
+const NOTHING: &str = "No setting has to change now.";
+
 /// With fewer minutes of forecasts, their error is not printed.
 const FORECASTS_MIN: u64 = 10;
 
@@ -15,6 +17,9 @@ const FORECASTS_MIN: u64 = 10;
 pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
     let findings = finding::all(report);
     let mut lines = wrap(&summary(report), COLUMNS, 0);
+    if only.is_none() {
+        lines.extend(commands(report, &findings));
+    }
     lines.push(String::new());
     let width = name_width(report);
     let of = |tenant: &str| -> Vec<String> {
@@ -43,11 +48,16 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
         lines.extend(wrap(&says, COLUMNS, 0));
         lines.extend(wrap(&todo, COLUMNS - 4, 0).into_iter().map(|line| format!("    {line}")));
     }
-    lines.extend(commands(report, &findings));
     for sentence in more_or_less(report).into_iter().chain(forecasts(report)) {
         lines.extend(wrap(&sentence, COLUMNS, 0));
     }
     trimmed(lines)
+}
+
+/// The decision where no finding asks for a command.
+pub fn decision(report: &Report, findings: &[Finding]) -> &'static str {
+    let is_any = findings.iter().any(|one| finding::remedy(report, one).is_some());
+    if is_any { "A setting should change: the page Advice has the commands." } else { NOTHING }
 }
 
 /// The commands that carry out the findings, each whole in a line of its own, to be copied.
@@ -62,7 +72,7 @@ fn commands(report: &Report, findings: &[Finding]) -> Vec<String> {
         is_new
     });
     if commands.is_empty() {
-        return vec!["No setting has to change now.".to_owned()];
+        return vec![NOTHING.to_owned()];
     }
     commands.insert(0, "To type now, the most important first:".to_owned());
     commands
@@ -103,6 +113,9 @@ fn used(report: &Report) -> String {
     };
     let readers = report.tenants.iter().filter(|tenant| tenant.recent.reads > 0).count();
     let who = match readers {
+        1 if report.tenants.len() > 1 => {
+            "The clients of its only tenant with reads wait".to_owned()
+        }
         1 => "The clients of its only tenant wait".to_owned(),
         readers => format!("The clients of its {readers} tenants wait"),
     };
@@ -129,8 +142,8 @@ pub(super) fn beside_lru(report: &Report) -> Option<String> {
         return None;
     }
     if report.plays.as_ref().is_some_and(|plays| plays.off.is_some()) {
-        let text = "There is no comparison with one shared LRU cache now: LARDER POLICIES, or the \
-                    page Advice, says why.";
+        let text = "There is no comparison with one shared LRU cache now: LARDER POLICIES (on a \
+                    dashboard, the page Advice) says why.";
         return Some(text.to_owned());
     }
     let lru = claim::policy(report, LRU)?;
@@ -209,8 +222,7 @@ pub fn more_or_less(report: &Report) -> Vec<String> {
     let gain = if more.change() < 0.0 && more.is_sound() {
         let gainer = gainer(report, divided + data(step));
         let whom = gainer.map_or_else(String::new, |name| format!(", most of it for {name}"));
-        let sets = vec![("maxmemory".to_owned(), format!("{}mb", (limit + step) >> 20))];
-        format!("{} more would save {}{whom} ({})", size(step), much(more), finding::command(&sets))
+        format!("{} more would save {}{whom}", size(step), much(more))
     } else {
         format!("{} more would save {}", size(step), at_most(more.now - more.low))
     };

@@ -1,6 +1,7 @@
 //! The miss ratio of a tenant at every size of memory.
 
 use super::lines::COLUMNS;
+use super::memory::unread;
 use crate::draw::{Axis, Chart, Format, Series};
 use crate::sizing::{Sizing, divide};
 use crate::words::{percent, points, size, wrap};
@@ -44,6 +45,9 @@ pub fn curve(report: &Report, tenant: &Tenant) -> Vec<String> {
             "Too few reads of this tenant were sampled: a curve needs some thousand.".to_owned(),
         ];
     };
+    if tenant.recent.reads == 0 {
+        return wrap(&unread(report, tenant), COLUMNS, 0);
+    }
     let sizes = sizing.sizes(POINTS);
     let line = sizes.iter().map(|&size| (size as f64, sizing.at(size).ratio));
     let mark =

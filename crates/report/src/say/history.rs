@@ -8,7 +8,7 @@ use super::lines::{COLUMNS, first};
 use super::moved::{moved, rows};
 use crate::claim::{Claim, ClaimedFigure};
 use crate::words::{clock, percent, plus_or_minus, size, wait, wrap};
-use crate::{Change, ChangeKind, Effect, MemoryMoves, Report};
+use crate::{Change, ChangeKind, Effect, Fared, MemoryMoves, Report};
 
 /// Claims that are listed, at most.
 const CLAIMS_MAX: usize = 6;
@@ -94,6 +94,11 @@ fn sentence(change: &Change) -> String {
     text
 }
 
+/// The miss ratio of a stretch, which has none without reads.
+fn missed(fared: &Fared) -> String {
+    if fared.reads_per_s > 0.0 { percent(fared.miss_ratio) } else { "no reads".to_owned() }
+}
+
 /// The figures measured before and after a change, in a sentence.
 pub fn measured(change: &Change) -> Option<String> {
     let all = change.effects.iter().find(|effect| effect.tenant.is_none())?;
@@ -107,7 +112,6 @@ pub fn measured(change: &Change) -> Option<String> {
         .iter()
         .filter(differs)
         .filter_map(|effect| {
-            let (before, after) = (effect.before.miss_ratio, effect.after.miss_ratio);
             let name = effect.tenant.as_ref()?;
             let (had, has) = (effect.before.used, effect.after.used);
             let memory = if had.abs_diff(has) > had.max(has) / 20 {
@@ -115,7 +119,7 @@ pub fn measured(change: &Change) -> Option<String> {
             } else {
                 String::new()
             };
-            Some(format!("{name} {} → {}{memory}", percent(before), percent(after)))
+            Some(format!("{name} {} → {}{memory}", missed(&effect.before), missed(&effect.after)))
         })
         .collect();
     // A cache that fills misses less with every second, whatever else happens.
@@ -126,7 +130,7 @@ pub fn measured(change: &Change) -> Option<String> {
         String::new()
     };
     let misses = if each.is_empty() {
-        format!("misses {} → {}", percent(all.before.miss_ratio), percent(all.after.miss_ratio))
+        format!("misses {} → {}", missed(&all.before), missed(&all.after))
     } else {
         format!("misses of {}", each.join(", "))
     };

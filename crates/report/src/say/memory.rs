@@ -1,6 +1,6 @@
 //! The memory that a wanted miss ratio takes, in sentences.
 
-use super::lines::COLUMNS;
+use super::lines::{COLUMNS, lately};
 use crate::claim::{self, ClaimedFigure};
 use crate::finding;
 use crate::sizing::{Need, Sizing};
@@ -27,6 +27,9 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
         };
         return wrap(&text, COLUMNS, 0);
     };
+    if tenant.recent.reads == 0 {
+        return wrap(&unread(report, tenant), COLUMNS, 0);
+    }
     let now = tenant.recent.miss_ratio().map_or_else(String::new, |ratio| {
         format!(" Now it holds {} and misses {}.", size(tenant.used), percent(ratio))
     });
@@ -79,6 +82,15 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     );
     lines.extend(wrap(&rests_on, COLUMNS, 0));
     lines
+}
+
+/// A tenant without reads: its curve fades, and would say that its keys are few.
+pub(super) fn unread(report: &Report, tenant: &Tenant) -> String {
+    format!(
+        "{} has no reads {}, so its curve fades and gives no answer. Ask while clients read.",
+        tenant.name,
+        lately(report, &report.recent)
+    )
 }
 
 /// A floor of at least this many bytes, in MiB.

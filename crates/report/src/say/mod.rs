@@ -19,7 +19,7 @@ mod tenants;
 mod tests;
 mod why;
 
-pub use advise::{advise, more_or_less, summary};
+pub use advise::{advise, decision, more_or_less, summary};
 pub use compressed::{all_compressed, compressed};
 pub use curve::{best_share, best_share_says, curve};
 pub use history::{claimed, history, measured, pilot};

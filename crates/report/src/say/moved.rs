@@ -42,12 +42,12 @@ pub fn moved(report: &Report, moves: &MemoryMoves) -> Vec<String> {
     }
     let is_filling = (server.used as f64) < FILLED * server.divided as f64;
     if moves.was_filling && !is_filling {
-        let grew = |one: &TenantMoved| one.before.saturating_sub(one.began);
+        let grew = |one: &TenantMoved| one.full.saturating_sub(one.began);
         let took = moves.tenants.iter().map(|one| (one.name.as_str(), grew(one)));
         let took: Vec<_> = took.filter(|(_, bytes)| *bytes > 0).collect();
         says.push(format!(
             "The cache was filling until {}: free memory went to {}; no tenant lost any.",
-            clock(moves.from_unix_s, server.now_unix_s, server.utc_offset_s),
+            clock(moves.full_unix_s, server.now_unix_s, server.utc_offset_s),
             listed(took)
         ));
     }
@@ -62,7 +62,7 @@ pub fn moved(report: &Report, moves: &MemoryMoves) -> Vec<String> {
     let since = since(report, moves);
     let mut given: Vec<(Option<&str>, Vec<TenantBytes<'_>>)> = vec![];
     for gift in &gifts {
-        let to = gift.to.unwrap_or("free memory");
+        let to = gift.to.unwrap_or("free space and tables");
         match given.iter_mut().find(|(from, _)| *from == gift.from) {
             Some((_, all)) => all.push((to, gift.bytes)),
             None => given.push((gift.from, vec![(to, gift.bytes)])),

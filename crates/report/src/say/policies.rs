@@ -39,7 +39,16 @@ pub fn policies(report: &Report) -> Vec<String> {
             next.policy,
             percent(next.waits - 1.0)
         )
-    } else if best.is_present || gain <= best.band {
+    } else if !best.is_present && gain <= best.band {
+        format!(
+            "{} is in force, and no other policy clearly waits less: with {} it is {} less, give \
+             or take {}.",
+            present.policy,
+            best.policy,
+            percent(gain),
+            percent(best.band)
+        )
+    } else if best.is_present {
         format!("{} is in force, and no other policy clearly waits less.", present.policy)
     } else {
         format!(

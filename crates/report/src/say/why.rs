@@ -85,7 +85,7 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
         let server = &report.server;
         let when = clock(shift.unix_s, server.now_unix_s, server.utc_offset_s);
         let moves = &report.moves;
-        let cause = if moves.was_filling && shift.unix_s <= moves.from_unix_s {
+        let cause = if moves.was_filling && shift.unix_s <= moves.full_unix_s {
             " The cause: the cache was filling."
         } else {
             ""

@@ -11,6 +11,9 @@ use base::Bytes;
 use serde_json::json;
 use tune::pilot::{Decision, Epoch};
 
+/// Rounds in a row that are shown of those that moved no memory.
+const ALIKE_MAX: usize = 8;
+
 pub(super) fn plan(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
     let shown = call.server.observed.pilot.shown();
@@ -95,7 +98,7 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
         "{:>6} {:>10}  {:<12} {:>8} {:>7} {:>10} {:>8} {:>7} {:>6}",
         "round", "at", "its plan", "promised", "asked", "moved", "forecast", "actual", "error"
     )];
-    text.extend(epochs.iter().map(|epoch| {
+    let row = |epoch: &Epoch| {
         format!(
             "{:>6} {:>8.1} s  {:<12} {:>6.1} % {:>5.1} % {:>10} {:>8} {:>7} {:>6}",
             epoch.epoch,
@@ -108,7 +111,15 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
             ratio(epoch.outcome),
             ratio(epoch.band)
         )
-    }));
+    };
+    // Most rounds change nothing: of those in a row, the last few are shown.
+    for alike in epochs.chunk_by(|one, next| fate(one) == fate(next) && next.moved.0 == 0) {
+        let hidden = alike.len().saturating_sub(ALIKE_MAX);
+        if hidden > 0 {
+            text.push(format!("{hidden:>6} rounds like the next, which moved no memory"));
+        }
+        text.extend(alike[hidden..].iter().map(row));
+    }
     if let Some(last) = epochs.last() {
         text.extend(wrap(&plans::decision(last), 80, 0));
     }
@@ -117,8 +128,8 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
          enough. at: time since the start. promised: the share of the waiting that the plan would \
          save. asked: the share that it must; a move after which nobody waits \
          longer needs less. moved: memory between pools. forecast, actual: the \
-         waiting in the next round, as a share of the waiting without a cache. error: with a \
-         larger one, the plan is given up.",
+         miss ratio of the next round, where pools count by the cost of their misses. error: a \
+         plan whose forecast is wrong by more is given up.",
         80,
         0,
     ));
