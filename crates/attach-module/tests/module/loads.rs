@@ -30,9 +30,10 @@ fn loads_observes_answers_and_unloads() {
         traffic(&mut client, 6_000);
         assert_eq!(client.ask("DBSIZE"), "2000", "{version}: observing evicts nothing");
         until(10, "the pilot's word", || client.number("larder", "larder_epochs") > 2.0);
+        // On a busy machine the first rounds pass before a sample is taken.
+        until(10, "samples", || client.number("larder", "larder_samples") > 10.0);
         let info = client.info("larder");
         assert!(info["larder_state"].contains("only observes"), "{version}: {info:?}");
-        assert!(client.number("larder", "larder_samples") > 10.0, "{version}: {info:?}");
         assert_eq!(info["larder_evicted_keys"], "0");
         let web = &info["larder_tenant_web"];
         let fields: std::collections::HashMap<_, _> =

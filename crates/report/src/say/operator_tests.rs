@@ -261,7 +261,7 @@ fn advice_names_the_commands_to_type() {
     let mut report = healthy();
     let says = say::advise(&report, None);
     let decision = says.iter().position(|line| line == "No setting has to change now.");
-    let tenants = says.iter().position(|line| line.is_empty());
+    let tenants = says.iter().position(String::is_empty);
     assert!(decision.is_some() && decision < tenants, "{says:?}");
     (report.server.maxmemory, report.server.machine) = (200 << 20, 210 << 20);
     let says = say::advise(&report, None);
