@@ -5,9 +5,9 @@
 //! Servers run with one thread each on one core, redis-benchmark on another.
 //!
 //! Redis-server, or another server that takes its arguments, runs in turn with Larder, and the
-//! figures are medians of some rounds, because the difference is large. Larder is measured with
-//! its default recipe and both drivers of its event loop, and with the recipe `static`. One request in eleven is a SET, from clients of their own, and
-//! the others are GETs.
+//! figures are medians of some rounds, because the difference is large. Larder is measured with its
+//! default recipe and both drivers of its event loop, and with the recipe `static`. One request in
+//! eleven is a SET, from clients of their own, and the others are GETs.
 //!
 //! The loop's share is small, and a shared machine drifts by more from one second to the next. Two
 //! processes of one program also differ, by the addresses of their memory. So two Larders are
