@@ -28,8 +28,13 @@ fn name(store: &Store, shard: u64, n: usize) -> [u8; 4] {
     mine.nth(n).expect("half of all keys are there")
 }
 
+/// A value, not on the stack: that of a thread under loom has 32 KB.
+fn value(byte: u8) -> Vec<u8> {
+    vec![byte; VALUE]
+}
+
 fn set(store: &Store, name: [u8; 4]) -> bool {
-    store.set(&store.key(0, 0, &name), &[name[0]; VALUE], None, NOW).is_ok()
+    store.set(&store.key(0, 0, &name), &value(name[0]), None, NOW).is_ok()
 }
 
 fn config() -> Config {
@@ -146,12 +151,12 @@ fn a_read_sees_what_was_written_or_what_was_there() {
             let name = name(&store, 0, 0);
             if was_there {
                 let key = store.key(0, 0, &name);
-                store.set(&key, &[!name[0]; VALUE], None, NOW).expect("there is room");
+                store.set(&key, &value(!name[0]), None, NOW).expect("there is room");
             }
             let other = Arc::clone(&store);
             let thread = thread::spawn(move || set(&other, name));
             let wanted: &[u8] = if was_there { &[!name[0], name[0]] } else { &[name[0]] };
-            let is_one = |value: &[u8]| wanted.iter().any(|&byte| value == [byte; VALUE]);
+            let is_one = |seen: &[u8]| wanted.iter().any(|&byte| seen == value(byte));
             let seen = store.get(&store.key(0, 0, &name), NOW, |item| is_one(item.value));
             assert!(thread.join().unwrap() && seen.unwrap_or(!was_there));
             let counters = store.tenant_stats(0).counters;

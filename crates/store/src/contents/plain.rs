@@ -143,6 +143,9 @@ impl Contents {
         self.compressed_on_write(key, found, parts)
     }
 
+    /// A function of its own, so that other writes need no stack for it.
+    #[cold]
+    #[inline(never)]
     fn compressed_on_write(
         &mut self,
         key: &Key,
