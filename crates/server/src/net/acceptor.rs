@@ -3,7 +3,7 @@
 //! There is one acceptor, not a listener for each worker. With few clients the kernel's choice
 //! among several listeners leaves workers idle beside busy ones. It has a thread of its own where
 //! there are several workers. A single worker accepts for itself, because waking another thread
-//! would cost a fifth of a connection that lives for one request.
+//! would cost a third of a connection that lives for one request.
 
 use super::listener::{Listener, hand_down};
 use crate::facts::Speaks;
@@ -29,6 +29,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     poll: Poll,
+    events: Events,
     listeners: Vec<Listener>,
     server: Arc<Server>,
     next: usize,
@@ -61,8 +62,8 @@ impl Acceptor {
             }
         }
         let keepalive = server.view.now().settings.tcp_keepalive;
-        let (again, is_joined) = (vec![], false);
-        Ok((Self { poll, listeners, server, next: 0, again, is_joined, keepalive }, bell))
+        let (again, is_joined, events) = (vec![], false, Events::with_capacity(64));
+        Ok((Self { poll, events, listeners, server, next: 0, again, is_joined, keepalive }, bell))
     }
 
     /// Lets the poll of the only worker report new connections.
@@ -83,8 +84,8 @@ impl Acceptor {
 
     /// Waits for connections, for at most `most`, and hands all of them over.
     pub(super) fn accept(&mut self, most: Option<Duration>) -> io::Result<()> {
-        let mut events = Events::with_capacity(64);
-        if let Err(error) = self.poll.poll(&mut events, most.or(self.pause()))
+        let most = most.or(self.pause());
+        if let Err(error) = self.poll.poll(&mut self.events, most)
             && error.kind() != io::ErrorKind::Interrupted
         {
             tracing::error!(%error, "cannot wait for connections; the server accepts no more \
@@ -92,7 +93,7 @@ impl Acceptor {
             return Err(error);
         }
         let mut ready = std::mem::take(&mut self.again);
-        ready.extend(events.iter().map(|event| event.token().0));
+        ready.extend(self.events.iter().map(|event| event.token().0));
         ready.sort_unstable();
         ready.dedup();
         for at in ready {
