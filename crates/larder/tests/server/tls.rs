@@ -1,6 +1,6 @@
 //! TLS: certificates of both sides, their reload, large and slow transfers, real clients.
 
-use crate::bounds::{HELD_MB, flood, resident_kb};
+use crate::bounds::{HELD_MB, acquaint, flood, resident_kb};
 use crate::client::Client;
 use crate::process::{Server, free_port, refuses, serve};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
@@ -208,6 +208,7 @@ fn small_requests_of_a_slow_reader_wait() {
         let (server, port) = serve_tls(&papers, &more);
         let mut other = Client::new(server.addr());
         other.ask("SET a 12345678901234567890");
+        acquaint(&mut other);
         let before = resident_kb(server.pid());
         let mut slow = papers.connect(port, None).stream;
         slow.sock.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
