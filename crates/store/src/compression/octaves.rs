@@ -2,9 +2,10 @@
 //!
 //! An octave begins unknown. Some hundred of its values become samples: three quarters of them
 //! train a dictionary, and the others show what it gains. From then on the ratio follows the values
-//! that are compressed. If it decays, because the values have changed, the octave is unknown again.
-//! An octave whose samples hardly shrink is left alone, until the tenant has written as many values
-//! as it has items.
+//! that are compressed. If it decays, because the values have changed, new samples are due. Their
+//! dictionary takes the place of the one in use if it shrinks them further by a tenth. An octave
+//! whose samples hardly shrink is left alone, until the tenant has written as many values as it has
+//! items.
 
 use crate::compression::codec::compress;
 use crate::compression::decision::Facts;
@@ -46,6 +47,8 @@ const WEIGHT: f32 = 1.0 / 64.0;
 const OUTLIER: f32 = 2.0;
 /// Values from which on the ratio may be called decayed.
 const SEEN_MIN: u32 = 256;
+/// A dictionary takes the place of another if its samples shrink to this part of what they do now.
+const BETTER: f32 = 0.9;
 
 /// The octave of a length, if values of that length are compressed at all.
 pub(crate) fn octave(len: usize) -> Option<usize> {
@@ -74,6 +77,8 @@ pub(crate) struct Octave {
     pub(crate) compress: f32,
     pub(crate) decompress: f32,
     seen: u32,
+    /// Whether new samples are to show if another dictionary is better.
+    pub(crate) is_due: bool,
     /// Samplings in a row that found the octave dense.
     tries: u32,
 }
@@ -89,6 +94,7 @@ impl Default for Octave {
             compress,
             decompress,
             seen: 0,
+            is_due: false,
             tries: 0,
         }
     }
@@ -103,6 +109,14 @@ pub(crate) struct Seen {
     pub(crate) nanos: u64,
 }
 
+/// How the values of an octave are stored while samples of them are taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Practice<'a> {
+    Plain,
+    /// Compressed, with a dictionary or without one.
+    Compressed(Option<&'a Dictionary>),
+}
+
 /// The result of sampling.
 #[derive(Debug)]
 pub(crate) struct Sampled {
@@ -110,11 +124,25 @@ pub(crate) struct Sampled {
     pub(crate) dictionary: Option<Dictionary>,
     /// Bytes stored for each plain byte.
     pub(crate) ratio: f32,
+    /// The same as the octave is compressed so far, if it is.
+    before: Option<f32>,
+}
+
+impl Sampled {
+    /// The ratio of the samples as the octave is compressed so far, if that remains.
+    pub(crate) fn remains(&self) -> Option<f32> {
+        self.before.filter(|before| self.ratio > BETTER * before)
+    }
 }
 
 /// Trains on samples of one octave, whose values take `bytes` bytes in all. A dictionary may take
 /// `most` bytes of memory, and must save more than it takes.
-pub(crate) fn train(octave: usize, samples: &[Vec<u8>], bytes: u64, most: u64) -> Sampled {
+pub(crate) fn train(
+    octave: usize,
+    samples: &[Vec<u8>],
+    (bytes, most): (u64, u64),
+    now: Practice<'_>,
+) -> Sampled {
     let (mut trained, mut tests) = (vec![], vec![]);
     for (at, sample) in samples.iter().enumerate() {
         let into = if at % HELD_OUT == 0 { &mut tests } else { &mut trained };
@@ -139,9 +167,13 @@ pub(crate) fn train(octave: usize, samples: &[Vec<u8>], bytes: u64, most: u64) -
     let share = |bytes: usize| bytes as f32 / plain.max(1) as f32;
     let saves = |with: usize| bytes as f32 * (share(without) - share(with));
     let takes = dictionary.as_ref().map_or(0, Dictionary::bytes) as f32;
+    let before = match now {
+        Practice::Plain => None,
+        Practice::Compressed(dictionary) => Some(share(stored(dictionary))),
+    };
     match with.filter(|&with| saves(with) > takes) {
-        Some(with) => Sampled { dictionary, ratio: share(with) },
-        None => Sampled { dictionary: None, ratio: share(without) },
+        Some(with) => Sampled { dictionary, ratio: share(with), before },
+        None => Sampled { dictionary: None, ratio: share(without), before },
     }
 }
 
@@ -149,11 +181,16 @@ impl Octave {
     /// Takes over what samples showed. `dictionary` is the number of their dictionary. The tenant
     /// has made this many writes, and has this many items.
     pub(crate) fn learn(&mut self, ratio: f32, dictionary: u16, writes: u64, items: u64) {
-        (self.ratio, self.sampled, self.seen) = (ratio, ratio, 0);
+        self.expect(ratio);
         let is_dense = ratio > RATIO_MAX;
         let again = writes + (items << self.tries);
         self.state = if is_dense { State::Dense(again) } else { State::Ready(dictionary) };
         self.tries = if is_dense { TRIES_MAX.min(self.tries + 1) } else { 0 };
+    }
+
+    /// Takes over the ratio of samples as they are compressed so far.
+    pub(crate) fn expect(&mut self, ratio: f32) {
+        (self.ratio, self.sampled, self.seen, self.is_due) = (ratio, ratio, 0, false);
     }
 
     /// Counts a value: its length, that of its stored form, and the nanoseconds of both directions.
@@ -194,9 +231,13 @@ impl Octave {
         }
     }
 
-    /// Whether the values have changed, so that new samples are due.
-    pub(crate) fn has_decayed(&self) -> bool {
-        self.seen >= SEEN_MIN && self.ratio > self.sampled * DECAY
+    /// Notes whether the values have changed, so that new samples are due. Returns whether that is
+    /// news.
+    pub(crate) fn note_decay(&mut self) -> bool {
+        let has_decayed = self.seen >= SEEN_MIN && self.ratio > self.sampled * DECAY;
+        let is_news = has_decayed && !self.is_due;
+        self.is_due |= has_decayed;
+        is_news
     }
 }
 
@@ -226,16 +267,32 @@ mod tests {
 
     #[test]
     fn documents_get_a_dictionary_and_noise_gets_none() {
-        let shown = train(0, &documents(0), 10 << 20, 100 << 20);
+        let shown = train(0, &documents(0), (10 << 20, 100 << 20), Practice::Plain);
         assert!(shown.dictionary.is_some() && shown.ratio < 0.5, "{shown:?}");
         for (bytes, most) in [(10 << 20, 10 << 10), (40 << 10, 100 << 20)] {
-            let shown = train(0, &documents(0), bytes, most);
+            let shown = train(0, &documents(0), (bytes, most), Practice::Plain);
             assert!(shown.dictionary.is_none(), "a small tenant pays for none");
         }
         let mut prng = Prng::new(1);
         let noise = |_| (0..200).map(|_| prng.below(256) as u8).collect();
-        let shown = train(1, &(0..SAMPLES).map(noise).collect::<Vec<_>>(), 10 << 20, 100 << 20);
+        let shown = train(
+            1,
+            &(0..SAMPLES).map(noise).collect::<Vec<_>>(),
+            (10 << 20, 100 << 20),
+            Practice::Plain,
+        );
         assert!(shown.dictionary.is_none() && shown.ratio > RATIO_MAX, "{shown:?}");
+    }
+
+    #[test]
+    fn a_dictionary_remains_unless_another_is_better() {
+        let room = (10 << 20, 100 << 20);
+        let known = train(0, &documents(0), room, Practice::Plain).dictionary.unwrap();
+        let again = train(0, &documents(900), room, Practice::Compressed(Some(&known)));
+        let ratio = again.remains().expect("as good a dictionary");
+        assert!(ratio < 0.5 && again.ratio > BETTER * ratio, "{again:?}");
+        let without = train(0, &documents(900), room, Practice::Compressed(None));
+        assert!(without.remains().is_none() && without.ratio < 0.5, "{without:?}");
     }
 
     #[test]
@@ -243,9 +300,10 @@ mod tests {
         let mut octave = Octave::default();
         octave.learn(0.3, 1, 0, 100);
         (0..1_000).for_each(|_| octave.saw(1_000, 310, [0, 0]));
-        assert!(!octave.has_decayed() && octave.state == State::Ready(1));
+        assert!(!octave.note_decay() && !octave.is_due && octave.state == State::Ready(1));
         (0..1_000).for_each(|_| octave.saw(1_000, 600, [2_000, 1_000]));
-        assert!(octave.has_decayed());
+        assert!(octave.note_decay() && !octave.note_decay(), "news only once");
+        assert!(octave.is_due && octave.state == State::Ready(1), "it serves until then");
         assert!((octave.compress - 2.0).abs() < 0.1 && (octave.decompress - 1.0).abs() < 0.1);
         octave.learn(0.9, 0, 77, 100);
         assert_eq!(octave.state, State::Dense(177));

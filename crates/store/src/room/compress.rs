@@ -13,7 +13,7 @@
 use crate::Now;
 use crate::bytes::freed::Freed;
 use crate::compression::decision::Facts;
-use crate::compression::form::plain_len;
+use crate::compression::form::{dictionary_of, plain_len};
 use crate::contents::contents::Contents;
 use crate::items::sizes::size_class::SizeClass;
 use crate::items::sizes::size_classes::SizeClasses;
@@ -36,8 +36,9 @@ const PLAIN_MAX: usize = 8;
 pub(crate) struct Picked {
     hash: u64,
     addr: usize,
-    /// Its value, among the bytes of the lot.
+    /// Its value as it is stored, among the bytes of the lot.
     pub(crate) value: Range<usize>,
+    pub(crate) is_compressed: bool,
     /// Facts for the decision, which it passed with the estimated savings.
     pub(crate) facts: Facts,
     /// Bytes of its contents without the value, and its charge.
@@ -69,6 +70,15 @@ pub(crate) enum Shrunk {
     Sample,
 }
 
+/// What an item is looked at for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Verdict {
+    /// It is compressed, and used too often for that.
+    Plain,
+    /// It is to be compressed, again or at first, or to be a sample. These are its facts.
+    Work(Facts),
+}
+
 /// An item that may be compressed, or that is.
 #[derive(Debug)]
 pub(crate) struct Offer<'a> {
@@ -76,6 +86,8 @@ pub(crate) struct Offer<'a> {
     /// Bytes of its plain value.
     pub(crate) len: usize,
     pub(crate) is_compressed: bool,
+    /// The dictionary that it is compressed with; 0 for none.
+    pub(crate) dictionary: u16,
     /// The facts that the shard knows; times, weight and savings are still zero.
     pub(crate) facts: Facts,
     head: u64,
@@ -94,8 +106,8 @@ pub(crate) trait Judge {
     /// Whether a tenant needs memory.
     fn wants(&self, tenant: TenantId) -> bool;
 
-    /// The complete facts of an item that should change its form.
-    fn judge(&mut self, offer: &Offer<'_>) -> Option<Facts>;
+    /// What an item should be looked at for, if anything.
+    fn judge(&mut self, offer: &Offer<'_>) -> Option<Verdict>;
 }
 
 impl Picked {
@@ -311,17 +323,19 @@ fn lot(
         let len = if is_compressed { plain_len(item.value()) } else { stored };
         let head = item.contents() - stored as u64;
         let classes = &lot.classes;
-        let offer = Offer { tenant: of.tenant, len, is_compressed, facts, head, classes };
+        let dictionary = if is_compressed { dictionary_of(item.value()) } else { 0 };
+        let tenant = of.tenant;
+        let offer = Offer { tenant, len, is_compressed, dictionary, facts, head, classes };
         match judge.judge(&offer) {
             None => {}
-            Some(_) if is_compressed && lot.hot.len() >= PLAIN_MAX => {}
-            Some(_) if is_compressed => lot.hot.push((met.hash, met.addr)),
-            Some(facts) => {
+            Some(Verdict::Plain) if lot.hot.len() >= PLAIN_MAX => {}
+            Some(Verdict::Plain) => lot.hot.push((met.hash, met.addr)),
+            Some(Verdict::Work(facts)) => {
                 let from = lot.values.len();
                 lot.values.extend_from_slice(item.value());
                 let value = from..lot.values.len();
                 let (hash, addr) = (met.hash, met.addr);
-                lot.items.push(Picked { hash, addr, value, facts, head, charge });
+                lot.items.push(Picked { hash, addr, value, is_compressed, facts, head, charge });
             }
         }
     }
@@ -333,7 +347,7 @@ fn find(contents: &Contents, lot: &Lot, item: &Picked) -> Option<Slot> {
     let table = &contents.tenant(lot.of.tenant).table;
     let place = table.find_address(item.hash, item.addr)?;
     let now = table.get(place);
-    let is_same = !now.is_compressed()
+    let is_same = now.is_compressed() == item.is_compressed
         && !has_tree(now.kind())
         && now.contents() == item.head + item.value.len() as u64
         && now.value() == &lot.values[item.value.clone()];

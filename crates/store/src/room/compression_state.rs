@@ -4,7 +4,7 @@ use crate::bytes::config::CompressionSettings;
 use crate::bytes::stats::ValueSamples;
 use crate::compression::counts::Forms;
 use crate::compression::decision::Facts;
-use crate::compression::dictionary::Dictionaries;
+use crate::compression::dictionary::{Dictionaries, Dictionary};
 use crate::compression::octaves::{OCTAVES, Octave, SAMPLES, SAMPLES_BYTES, State};
 use crate::sync::shim::Mutex;
 use base::TenantId;
@@ -93,6 +93,15 @@ pub(crate) struct Position {
     pub(crate) page: usize,
 }
 
+impl Worker {
+    /// Ends the rests of all walks, because there is something new to do.
+    pub(crate) fn wake(&mut self) {
+        for walk in &mut self.walks {
+            (walk.rests_until, walk.rest) = (0, 0);
+        }
+    }
+}
+
 impl Walk {
     /// Ends the walk through a shard with this many items and accesses: the next one begins at
     /// once or, the longer the fewer items change, some accesses later.
@@ -118,16 +127,26 @@ impl Known {
 }
 
 impl Known {
-    /// Forgets what is known of octaves whose values have changed, and retires their dictionaries.
-    pub(crate) fn retire_decayed(&mut self) {
-        for octave in self.octaves.iter_mut().filter(|octave| octave.has_decayed()) {
-            if let State::Ready(number) = octave.state
-                && number > 0
-            {
-                self.retired.push(number);
-            }
-            octave.state = State::Unknown;
-        }
+    /// Notes which octaves need new samples because their values have changed. Returns whether one
+    /// needs them that did not before.
+    pub(crate) fn note_decay(&mut self) -> bool {
+        self.octaves.iter_mut().filter_map(|octave| octave.note_decay().then_some(())).count() > 0
+    }
+
+    /// Whether values of an octave are to become samples. Nothing is learnt anew while items still
+    /// wait to leave a retired dictionary.
+    pub(crate) fn wants_samples(&self, octave: usize) -> bool {
+        let Octave { state, is_due, .. } = &self.octaves[octave];
+        *state == State::Unknown || *is_due && self.retired.is_empty()
+    }
+
+    /// Bytes of the dictionaries that remain if the one with this number is replaced.
+    pub(crate) fn remaining_bytes(&self, replaced: u16) -> u64 {
+        let bytes = |number: &u16| {
+            self.dictionaries.get(*number).ok().flatten().map_or(0, Dictionary::bytes)
+        };
+        let leave: u64 = self.retired.iter().chain([&replaced]).map(bytes).sum();
+        self.dictionaries.bytes().saturating_sub(leave)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Compression by price: which pages are looked at, what is learnt from their values, and when.
+//! Compression by price: which pages are looked at, and when.
 //!
 //! One thread calls [`Store::compress`] again and again. While there is free memory, a call does
 //! nothing. Otherwise it walks through the pages of one shard after the other, and compresses the
@@ -10,10 +10,10 @@ use crate::bytes::config::{Compression, CompressionSettings};
 use crate::compression::codec::{compress, decompress};
 use crate::compression::counts::{Forms, OnWrite};
 use crate::compression::decision::{Facts, is_much};
-use crate::compression::dictionary::{Dictionaries, Dictionary};
-use crate::compression::octaves::{OCTAVES, PART, SAMPLES_MIN, State, octave, train};
-use crate::room::compress::{Judge, Lot, Offer, Picked, Shrunk};
-use crate::room::compression_state::{Known, SAMPLED_LOTS, Sampling, Walk, Worker};
+use crate::compression::form::dictionary_of;
+use crate::compression::octaves::{State, octave};
+use crate::room::compress::{Judge, Lot, Offer, Picked, Shrunk, Verdict};
+use crate::room::compression_state::{Known, Sampling, Walk, Worker};
 use crate::sync::shim::lock;
 use crate::tenant::tenant::TenantShard;
 use crate::{Now, Store};
@@ -29,8 +29,6 @@ const HEADROOM_MOST: u64 = 16;
 
 /// Most pages that a call looks at, if its clock stands still.
 const LOTS_MAX: usize = 256;
-/// The samples of an octave take at most this part of all memory.
-const SAMPLED_PART: u64 = 64;
 /// Most values of one page that become samples, so that samples come from many pages.
 const SAMPLES_OF_LOT: usize = 24;
 
@@ -49,28 +47,38 @@ impl Judge for LotJudge<'_> {
         self.is_short || self.at_max.get(usize::from(tenant)).copied().unwrap_or_default()
     }
 
-    fn judge(&mut self, offer: &Offer<'_>) -> Option<Facts> {
+    fn judge(&mut self, offer: &Offer<'_>) -> Option<Verdict> {
         let at = octave(offer.len)?;
-        let octave = &self.known.get(usize::from(offer.tenant))?.octaves[at];
+        let known = self.known.get(usize::from(offer.tenant))?;
+        let octave = &known.octaves[at];
         let stored = (f64::from(octave.ratio) * offer.len as f64) as usize;
         let saved = offer.charge(offer.len).saturating_sub(offer.charge(stored));
         let facts = octave.complete(offer.facts, offer.len, saved, self.weight);
-        if offer.is_compressed {
-            return facts.is_too_hot().then_some(facts);
-        }
-        if !facts.is_worth() {
-            return None;
-        }
-        match octave.state {
-            State::Ready(_) => Some(facts),
-            State::Dense(_) => None,
-            State::Unknown => {
-                let sampling = self.sampling.get_or_insert_with(|| Sampling::of(offer.tenant));
-                let is_it = sampling.tenant == offer.tenant;
-                self.sampled += usize::from(is_it);
-                (is_it && self.sampled <= SAMPLES_OF_LOT).then_some(facts)
+        let is_ready = matches!(octave.state, State::Ready(_));
+        let is_work = if offer.is_compressed {
+            if facts.is_too_hot() {
+                return Some(Verdict::Plain);
             }
-        }
+            is_ready && known.retired.contains(&offer.dictionary)
+        } else {
+            if !facts.is_worth() {
+                return None;
+            }
+            is_ready
+        };
+        let is_work =
+            is_work || known.wants_samples(at) && self.has_room_for_a_sample(offer.tenant);
+        is_work.then_some(Verdict::Work(facts))
+    }
+}
+
+impl LotJudge<'_> {
+    /// Counts a sample of a tenant, unless another tenant is sampled or the page has given enough.
+    fn has_room_for_a_sample(&mut self, tenant: TenantId) -> bool {
+        let sampling = self.sampling.get_or_insert_with(|| Sampling::of(tenant));
+        let is_it = sampling.tenant == tenant;
+        self.sampled += usize::from(is_it);
+        is_it && self.sampled <= SAMPLES_OF_LOT
     }
 }
 
@@ -215,16 +223,25 @@ impl Store {
         let Some(known) = tenants.get_mut(usize::from(lot.of.tenant)) else { return vec![] };
         let work = Arc::clone(&lock(&self.admin).work[usize::from(lot.of.tenant)]);
         let mut one = |item: &Picked| {
-            let value = &lot.values[item.value.clone()];
-            let Some(at) = octave(value.len()) else { return Shrunk::Not };
-            let State::Ready(number) = known.octaves[at].state else {
-                if let Some(sampling) = sampling {
-                    let samples = &mut sampling.octaves[at];
-                    samples.bytes += value.len();
-                    samples.values.push(value.to_vec());
-                }
-                return Shrunk::Sample;
+            let stored = &lot.values[item.value.clone()];
+            let plain = item.is_compressed.then(|| decompress(stored, &known.dictionaries));
+            let value = match &plain {
+                Some(Ok(plain)) => &**plain,
+                Some(Err(_)) => return Shrunk::Sample,
+                None => stored,
             };
+            let Some(at) = octave(value.len()) else { return Shrunk::Not };
+            if let Some(sampling) = sampling
+                && known.wants_samples(at)
+            {
+                let samples = &mut sampling.octaves[at];
+                samples.bytes += value.len();
+                samples.values.push(value.to_vec());
+            }
+            let State::Ready(number) = known.octaves[at].state else { return Shrunk::Sample };
+            if item.is_compressed && dictionary_of(stored) == number {
+                return Shrunk::Sample;
+            }
             let began = (self.nanos)();
             let dictionary = known.dictionaries.get(number).ok().flatten();
             let stored = compress(value, dictionary.map(|known| (number, known)));
@@ -239,6 +256,10 @@ impl Store {
             let nanos = [middle.saturating_sub(began), ended.saturating_sub(middle)];
             let octave = &mut known.octaves[at];
             octave.saw(value.len(), stored.len(), nanos);
+            if item.is_compressed {
+                // The old form goes with its dictionary.
+                return if is_same { Shrunk::To(stored) } else { Shrunk::Sample };
+            }
             let saved = lot.saved(item, stored.len());
             let facts = Facts { saved, ..item.facts };
             if is_same && is_much(saved, item.charge()) && facts.is_worth() {
@@ -247,87 +268,7 @@ impl Store {
                 Shrunk::Not
             }
         };
-        let shrunk = lot.items.iter().map(&mut one).collect();
-        known.retire_decayed();
-        shrunk
-    }
-
-    /// Trains for the octaves that have enough samples, or all that there are.
-    fn end_sampling(&self, worker: &mut Worker, now: Now) {
-        let Some(mut sampling) = worker.sampling.take() else { return };
-        let most = (self.budget.memory.effective() / SAMPLED_PART) as usize;
-        for octave in 0..OCTAVES {
-            let samples = &mut sampling.octaves[octave];
-            let are_all = sampling.lots >= SAMPLED_LOTS && samples.values.len() >= SAMPLES_MIN;
-            if are_all || samples.are_enough(most) {
-                let values = std::mem::take(samples).values;
-                self.train(worker, (sampling.tenant, octave), &values, now);
-            }
-        }
-        worker.sampling = (sampling.lots < SAMPLED_LOTS).then_some(sampling);
-    }
-
-    /// Learns from samples what compression gains in an octave, unless a dictionary came with
-    /// restored items meanwhile.
-    fn train(
-        &self,
-        worker: &mut Worker,
-        (tenant, octave): (TenantId, usize),
-        samples: &[Vec<u8>],
-        now: Now,
-    ) {
-        let known = &worker.tenants[usize::from(tenant)];
-        if known.octaves[octave].state != State::Unknown {
-            return;
-        }
-        let stats = self.tenant_stats(tenant);
-        let most = (stats.used.0 / PART).saturating_sub(known.dictionaries.bytes());
-        let sampled = train(octave, samples, self.bytes_of_octave(tenant, octave), most);
-        let number = sampled
-            .dictionary
-            .and_then(|dictionary| self.add_dictionary(worker, tenant, dictionary, now));
-        let known = &mut worker.tenants[usize::from(tenant)];
-        let (writes, items) = (stats.counters.sets, stats.len.items);
-        known.octaves[octave].learn(sampled.ratio, number.unwrap_or(0), writes, items);
-    }
-
-    /// Bytes of the pages of a tenant for chunks of an octave's lengths.
-    fn bytes_of_octave(&self, tenant: TenantId, at: usize) -> u64 {
-        let mut bytes = 0;
-        for shard in &self.shards {
-            let shard = shard.write_drained();
-            let pages = &shard.contents().tenant(tenant).pages;
-            let is_it = |class: &usize| octave(pages.classes().chunk(*class) as usize) == Some(at);
-            let classes = (0..pages.classes().large()).filter(is_it);
-            bytes += classes.map(|class| pages.held[class].bytes).sum::<u64>();
-        }
-        bytes
-    }
-
-    /// Gives a tenant one more dictionary. Its memory is charged.
-    pub(crate) fn add_dictionary(
-        &self,
-        worker: &mut Worker,
-        tenant: TenantId,
-        dictionary: Dictionary,
-        now: Now,
-    ) -> Option<u16> {
-        let bytes = dictionary.bytes();
-        let known = &mut worker.tenants[usize::from(tenant)];
-        let (all, number) = known.dictionaries.with(Arc::new(dictionary))?;
-        self.take_for_lessons(bytes, now);
-        lock(&self.admin).accounts[usize::from(tenant)].take(bytes);
-        known.dictionaries = Arc::new(all);
-        self.share(tenant, &known.dictionaries);
-        Some(number)
-    }
-
-    /// Shows a tenant's dictionaries to all shards.
-    fn share(&self, tenant: TenantId, all: &Arc<Dictionaries>) {
-        for shard in &self.shards {
-            let mut shard = shard.write_drained();
-            shard.contents_mut().tenant_mut(tenant).compressed.known = Arc::clone(all);
-        }
+        lot.items.iter().map(&mut one).collect()
     }
 
     /// Gives up the retired dictionaries that no item uses any more.

@@ -16,6 +16,7 @@ pub(crate) mod reads;
 pub(crate) mod reports;
 pub(crate) mod restore;
 mod sample_values;
+mod sampling;
 pub(crate) mod scan;
 pub(crate) mod store;
 pub(crate) mod sweep;

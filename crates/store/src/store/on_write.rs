@@ -20,9 +20,11 @@ impl Store {
     /// of average use, while memory is short.
     pub(super) fn choose_forms(&self, worker: &mut Worker, weight: f64) {
         let (is_short, at_max) = self.needs();
+        let mut has_decayed = false;
         for (at, known) in worker.tenants.iter_mut().enumerate() {
             let tenant = at as TenantId;
             self.count_new(tenant, known);
+            has_decayed |= known.note_decay();
             let needs = is_short || at_max.get(at).copied().unwrap_or_default();
             let is_worth = |at: usize, octave: &Octave| {
                 let len = typical_len(at);
@@ -36,6 +38,9 @@ impl Store {
                 _ => None,
             });
             self.set_forms(tenant, known, forms);
+        }
+        if has_decayed {
+            worker.wake();
         }
     }
 
@@ -52,7 +57,6 @@ impl Store {
                 octave.saw_many(seen);
             }
         }
-        known.retire_decayed();
     }
 
     /// Tells the shards the form of a tenant's new values.
