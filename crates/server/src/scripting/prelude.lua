@@ -668,9 +668,15 @@ function world.eval_run(digest, count, ...)
 end
 
 -- Runs a function.
-function world.function_run(name, ...)
+function world.function_run(name, count, ...)
   limited()
-  callback, call_keys, call_args = registered[name], split(...)
+  local first, second = ...
+  callback = registered[name]
+  if count == 1 and not second then
+    call_keys, call_args = { first }, {}
+  else
+    call_keys, call_args = split(count, ...)
+  end
   local takes_many = unpacks[name]
   if takes_many then
     choose(many)
