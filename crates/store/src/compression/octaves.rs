@@ -17,13 +17,13 @@ pub(crate) const OCTAVES: usize = PLAIN_MAX.ilog2() as usize - PLAIN_MIN.ilog2()
 
 /// Samples of values whose lengths are in this octave and above get no dictionary: they have
 /// repetitions enough in themselves.
-const WITHOUT: usize = (16usize << 10).ilog2() as usize - PLAIN_MIN.ilog2() as usize;
+pub(crate) const WITHOUT: usize = (16usize << 10).ilog2() as usize - PLAIN_MIN.ilog2() as usize;
 
 /// Samples for a dictionary, and most bytes of them.
 pub(crate) const SAMPLES: usize = 400;
 pub(crate) const SAMPLES_BYTES: usize = 512 << 10;
 /// Fewer samples tell nothing.
-pub(crate) const SAMPLES_MIN: usize = 16;
+pub(crate) const SAMPLES_MIN: usize = 8;
 /// One sample in this many does not train.
 const HELD_OUT: usize = 4;
 
@@ -33,7 +33,7 @@ pub(crate) const DICTIONARY_MAX: usize = 32 << 10;
 /// Samples are this many times as long as their dictionary, at least.
 const SAMPLED: usize = 8;
 /// All dictionaries of a tenant take at most this part of its memory.
-pub(crate) const PART: u64 = 20;
+pub(crate) const PART: u64 = 10;
 /// The time until a dense octave is sampled again doubles this many times.
 const TRIES_MAX: u32 = 10;
 
@@ -188,7 +188,7 @@ impl Octave {
         self.tries = if is_dense { TRIES_MAX.min(self.tries + 1) } else { 0 };
     }
 
-    /// Takes over the ratio of samples as they are compressed so far.
+    /// Takes over the ratio that values are compressed to from now on.
     pub(crate) fn expect(&mut self, ratio: f32) {
         (self.ratio, self.sampled, self.seen, self.is_due) = (ratio, ratio, 0, false);
     }

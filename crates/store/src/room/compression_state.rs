@@ -5,13 +5,15 @@ use crate::bytes::stats::ValueSamples;
 use crate::compression::counts::Forms;
 use crate::compression::decision::Facts;
 use crate::compression::dictionary::{Dictionaries, Dictionary};
-use crate::compression::octaves::{OCTAVES, Octave, SAMPLES, SAMPLES_BYTES, State};
+use crate::compression::octaves::{
+    OCTAVES, Octave, SAMPLES, SAMPLES_BYTES, SAMPLES_MIN, State, WITHOUT,
+};
 use crate::sync::shim::Mutex;
 use base::TenantId;
 use std::sync::{Arc, Weak};
 
 /// Pages after which the samples are those that there are.
-pub(crate) const SAMPLED_LOTS: usize = 256;
+pub(crate) const SAMPLED_LOTS: usize = 128;
 /// A walk that changed fewer items than one in this many of the shard rests twice as long as the
 /// last one, and another one half as long.
 const FEW: u64 = 100;
@@ -158,9 +160,10 @@ impl Sampling {
 }
 
 impl Samples {
-    /// Whether there are enough samples, if they may take `most` bytes.
-    pub(crate) fn are_enough(&self, most: usize) -> bool {
-        self.values.len() >= SAMPLES || self.bytes >= most.min(SAMPLES_BYTES)
+    /// Whether there are enough samples of an octave, if they may take `most` bytes.
+    pub(crate) fn are_enough(&self, octave: usize, most: usize) -> bool {
+        let enough = if octave < WITHOUT { SAMPLES } else { SAMPLES_MIN };
+        self.values.len() >= enough || self.bytes >= most.min(SAMPLES_BYTES)
     }
 }
 

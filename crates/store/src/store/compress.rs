@@ -118,7 +118,8 @@ impl Store {
     }
 
     /// Compresses items if memory is short and they are worth it, for about `nanos` nanoseconds. To
-    /// be called again and again, by one thread. Returns whether there is more to do now.
+    /// be called again and again, by one thread. Returns whether there is, or soon will be, more to
+    /// do.
     pub fn compress(&self, now: Now, nanos: u64) -> bool {
         let mut worker = lock(&self.compression.worker);
         let worker = &mut *worker;
@@ -132,13 +133,15 @@ impl Store {
         has_more
     }
 
-    /// Walks through pages for about `nanos` nanoseconds. Returns whether there is more to do.
+    /// Walks through pages for about `nanos` nanoseconds. Returns whether there is, or soon will be,
+    /// more to do.
     fn walk_pages(&self, worker: &mut Worker, weight: f64, now: Now, nanos: u64) -> bool {
         let (began, mut resting) = ((self.nanos)(), 0);
-        for _ in 0..LOTS_MAX {
+        for round in 0..LOTS_MAX {
             let (is_short, at_max) = self.needs();
             if !is_short && !at_max.contains(&true) {
-                return false;
+                // What this call freed is soon used.
+                return round > 0;
             }
             worker.tenants.resize(worker.tenants.len().max(at_max.len()), Known::default());
             worker.walks.resize(self.shards.len(), Walk::default());

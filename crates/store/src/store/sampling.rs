@@ -33,7 +33,7 @@ impl Store {
         for octave in 0..OCTAVES {
             let samples = &mut sampling.octaves[octave];
             let are_all = sampling.lots >= SAMPLED_LOTS && samples.values.len() >= SAMPLES_MIN;
-            if are_all || samples.are_enough(most) {
+            if are_all || samples.are_enough(octave, most) {
                 let values = std::mem::take(samples).values;
                 self.train(worker, (sampling.tenant, octave), &values, now);
             }
@@ -66,7 +66,8 @@ impl Store {
         let sampled = train(octave, samples, (bytes, most), practice);
         let known = &mut worker.tenants[usize::from(tenant)];
         if let Some(ratio) = sampled.remains() {
-            known.octaves[octave].expect(ratio);
+            let octave = &mut known.octaves[octave];
+            octave.expect(ratio.max(octave.ratio));
             return;
         }
         known.retired.extend(now_used.filter(|&number| number > 0));
