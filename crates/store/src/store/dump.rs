@@ -89,6 +89,12 @@ impl Store {
         let sizes = pages.classes();
         let (mut copied, mut bytes) = (0, 0);
         for _ in 0..BUCKETS {
+            let mut items = 0;
+            table.walk(seed, position, |_| items += 1);
+            // Each bucket is looked at as a whole, with room in the index for all of its items.
+            if copied > 0 && copied + items > STEP_MAX {
+                break;
+            }
             position = table.walk(seed, position, |item| {
                 let hash = hash_of(seed, item.db(), item.key());
                 let is_wanted = !item.is_dead(now.unix_ms)

@@ -170,7 +170,10 @@ impl Default for Settings {
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
             admission: true,
-            compression: store::CompressionSettings::default(),
+            compression: store::CompressionSettings {
+                mode: store::Compression::Auto,
+                ..Default::default()
+            },
             slab: store::Slab::default(),
             recipe: recipe::parse("auto").unwrap_or(*recipe::ALL[0]),
             tenants: vec![],
