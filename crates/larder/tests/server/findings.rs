@@ -110,7 +110,7 @@ fn each_tenant_has_its_fault() {
 /// Reads of twice as many keys as fit, with values that shrink to next to nothing.
 #[test]
 fn a_small_cache_is_told() {
-    let server = serve("--maxmemory 4mb");
+    let server = serve("--maxmemory 4mb --compression no");
     let mut client = Client::new(server.addr());
     let value = "x".repeat(400);
     client.ask_all((0..16_000).map(|key| format!("SET {key} {value}")));
