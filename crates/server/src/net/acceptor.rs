@@ -110,7 +110,7 @@ impl Acceptor {
         if self.keepalive != keepalive {
             self.keepalive = keepalive;
             for listener in &self.listeners {
-                if let Listener::Tcp(listener, _) = listener {
+                if let Listener::Tcp(listener, ..) = listener {
                     hand_down(listener, keepalive);
                 }
             }

@@ -24,7 +24,9 @@ pub(crate) struct Port {
 /// A socket that accepts clients.
 #[derive(Debug)]
 pub(crate) enum Listener {
-    Tcp(TcpListener, Port),
+    /// A socket with its port, and the address that its connections have on this side, unless it
+    /// listens at every address.
+    Tcp(TcpListener, Port, Option<String>),
     Unix(UnixListener, String, Speaks),
 }
 
@@ -75,7 +77,7 @@ fn open_address(
     let listener = listen(address, settings)
         .map_err(|error| Error(format!("cannot listen on {address}: {error}: name another")))?;
     let number = listener.local_addr().map_or(address.port(), |address| address.port());
-    listeners.push(Listener::Tcp(listener, Port { number, speaks: Speaks::Memcached, tls }));
+    listeners.push(Listener::tcp(listener, Port { number, speaks: Speaks::Memcached, tls }));
     Ok(())
 }
 
@@ -103,7 +105,7 @@ fn open_port(settings: &Settings, port: Port, listeners: &mut Vec<Listener>) -> 
             Ok(listener) => {
                 // A free port is chosen once, and used for all addresses.
                 chosen = listener.local_addr().map_or(chosen, |address| address.port());
-                listeners.push(Listener::Tcp(listener, Port { number: chosen, ..port }));
+                listeners.push(Listener::tcp(listener, Port { number: chosen, ..port }));
                 opened += 1;
             }
             Err(error) if optional && error.kind() != io::ErrorKind::AddrInUse => {
@@ -178,10 +180,15 @@ fn group(name: &str) -> Result<u32, Error> {
 }
 
 impl Listener {
+    fn tcp(listener: TcpListener, port: Port) -> Self {
+        let own = listener.local_addr().ok().filter(|address| !address.ip().is_unspecified());
+        Self::Tcp(listener, port, own.map(|address| address.to_string()))
+    }
+
     /// The listener's address or path, as the log and INFO show it.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Self::Tcp(listener, port) => {
+            Self::Tcp(listener, port, _) => {
                 let address = listener.local_addr();
                 let address = address.map_or_else(|_| port.number.to_string(), |a| a.to_string());
                 let kinds = [(port.speaks == Speaks::Memcached, "memcached"), (port.tls, "TLS")];
@@ -200,7 +207,7 @@ impl Listener {
     /// The number of its socket, and its address in memcached's form.
     pub(crate) fn socket(&self) -> (i32, String) {
         match self {
-            Self::Tcp(listener, port) => {
+            Self::Tcp(listener, port, _) => {
                 let address = listener.local_addr();
                 let address = address.map_or_else(|_| port.number.to_string(), |a| a.to_string());
                 (listener.as_raw_fd(), format!("tcp:{address}"))
@@ -219,9 +226,11 @@ impl Listener {
 
     pub(super) fn accept(&self) -> io::Result<(Stream, Peer, Option<IpAddr>)> {
         match self {
-            Self::Tcp(listener, port) => {
+            Self::Tcp(listener, port, own) => {
                 let (stream, address) = listener.accept()?;
-                let local = stream.local_addr().map_or_else(|_| String::new(), |a| a.to_string());
+                let asked =
+                    || stream.local_addr().map_or_else(|_| String::new(), |a| a.to_string());
+                let local = own.clone().unwrap_or_else(asked);
                 let peer = Peer {
                     address: address.to_string(),
                     local,
