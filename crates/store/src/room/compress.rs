@@ -26,6 +26,10 @@ use crate::victims::budget::{Around, RoomRequest};
 use base::TenantId;
 use std::ops::Range;
 
+/// Microseconds of processor time of a miss and of the write that follows it, which memory saves
+/// beside the client's wait. A server that misses a sixth of its reads of six kilobytes takes that
+/// much more for each miss.
+const MISS_US: f64 = 40.0;
 /// Most pages that one lot frees while the shard is locked.
 const FREED_MAX: usize = 4;
 /// Most items of a lot that become plain again.
@@ -169,13 +173,14 @@ impl Room {
         if victims.count == 0 {
             return 0.0;
         }
+        let miss = mean + MISS_US;
         let rank = &self.pools.evictor(of.tenant).rank;
         match (rank.is_worth(), rank.is_priced()) {
-            (true, true) => victims.density,
-            (true, false) => victims.density * mean,
+            (true, true) => victims.density * (miss / mean),
+            (true, false) => victims.density * miss,
             (false, _) => {
                 let pages = &contents.tenant(of.tenant).pages;
-                victims.density * mean / pages.classes().share(of.class) as f64
+                victims.density * miss / pages.classes().share(of.class) as f64
             }
         }
     }
