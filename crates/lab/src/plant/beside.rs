@@ -122,7 +122,8 @@ fn the_live_store_misses_as_often_as_its_simulation() {
             off.push((name, compare(name, &requests, memory, seeds)));
         }
     }
-    let far: Vec<_> = off.iter().filter(|(_, off)| off.abs() >= POINTS).collect();
-    let most = if is_all { 4 } else { 0 };
-    assert!(far.len() <= most && far.iter().all(|(_, off)| off.abs() < 4.0 * POINTS), "{far:?}");
+    assert!(off.iter().all(|(_, off)| off.abs() < 5.0 * POINTS), "{off:?}");
+    // The store may miss less.
+    let worse: Vec<_> = off.iter().filter(|(_, off)| *off >= POINTS).collect();
+    assert!(worse.len() <= if is_all { 2 } else { 0 }, "{worse:?}");
 }

@@ -78,7 +78,8 @@ pub(crate) struct Contents {
 /// The count of accesses, the thread that holds the shard, and the generator of random numbers.
 #[derive(Debug)]
 pub(crate) struct ShardClock {
-    /// Accesses so far.
+    /// Accesses so far. A read that misses is none: it and the write of the fetched value are one
+    /// request, or ages would grow with the misses.
     pub(crate) tick: u64,
     /// The reader slot of the thread that wrote last, below
     /// [`READER_SLOTS_MAX`](crate::sync::big_reader::READER_SLOTS_MAX). It continues its rounds of
@@ -244,14 +245,14 @@ impl Contents {
     /// Reads an item: counts the read, refreshes the item, informs the tap, and times a miss.
     #[inline]
     pub(crate) fn read(&mut self, key: &Key, now: Now, memory: &Memory) -> Option<Slot> {
-        self.clock.tick += 1;
-        let tick = self.clock.tick;
+        let tick = self.clock.tick + 1;
         let tenant = &mut self.tenants[key.tenant as usize];
         let place = tenant.table.find(key.hash, key.db, key.bytes);
         if let Some(place) = place {
             let items = tenant.table.about();
             let mut item = tenant.table.get_mut(place);
             if !item.view().is_dead(now.unix_ms) {
+                self.clock.tick = tick;
                 let mut stamps = item.view().stamps();
                 let age = stamps.age(tick);
                 let lived = lived(self.lives.as_ref(), self.clock.reader_slot);
@@ -282,7 +283,7 @@ impl Contents {
         tenant.counters.misses += 1;
         tenant.counters.misses_expired += u64::from(place.is_some());
         self.past_is_hit(key);
-        self.tap.see(key, now, tick, Sighting::Miss, || Observation::NOTHING);
+        self.tap.see(key, now, self.clock.tick, Sighting::Miss, || Observation::NOTHING);
         if !key.is_untimed {
             let lost = self.stopwatch.start(key.tenant, key.hash, now.micros);
             if let Some((tenant, hash, reads)) = lost {

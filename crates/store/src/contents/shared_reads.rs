@@ -2,12 +2,12 @@
 //! changes nothing there but a value.
 //!
 //! A read holds one reader slot of its shard (`sync/big_reader.rs`). It records its effects in the
-//! *read buffer* of that slot: that there was an access, which advances the shard's tick, and the
-//! age of the item, for the counters and for a rank that learns. The next thread that holds the
-//! shard exclusively advances the tick by all new records, and drains the buffer of its own slot,
-//! in order. A thread sees the shard's tick plus the new records of its own slot. It does not see
-//! the records of other slots, at most [`RECORDS`] each. So ticks differ a little between threads,
-//! and are exact if there is only one.
+//! *read buffer* of that slot: that there was an access, which advances the shard's tick unless it
+//! missed, and the age of the item, for the counters and for a rank that learns. The next thread
+//! that holds the shard exclusively advances the tick by all new records, and drains the buffer of
+//! its own slot, in order. A thread sees the shard's tick plus the new records of its own slot. It
+//! does not see the records of other slots, at most [`RECORDS`] each. So ticks differ a little
+//! between threads, and are exact if there is only one.
 //!
 //! An item's stamps are written in place, as two atomic words. Of two simultaneous hits one may not
 //! be counted in them, nor those of a thread whose tick is behind that of the last hit. The stamps
@@ -173,6 +173,8 @@ impl Contents {
                 return SharedRead::NeedsExclusive;
             }
             buffer.push(Record { tenant: key.tenant, ..Record::default() });
+            // A miss does not advance the tick.
+            buffer.counted += 1;
             return SharedRead::Miss;
         };
         if item.is_dead(now.unix_ms) {

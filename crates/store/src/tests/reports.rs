@@ -236,6 +236,29 @@ fn looking_changes_nothing() {
     assert!(samples.is_empty());
 }
 
+/// Items do not age by reads that miss, with or without a stopwatch, but by the writes that fill
+/// them. Otherwise ages would grow with the misses.
+#[test]
+fn a_miss_and_its_fill_are_one_access() {
+    for timed in [false, true] {
+        let store = limited(1 << 20, 1);
+        store.set_stopwatch(timed);
+        let k = key(&store, 0, b"key");
+        store.set(&k, b"value", None, at(0)).unwrap();
+        for n in 0..10u32 {
+            let bytes = n.to_le_bytes();
+            let other = key(&store, 0, &bytes);
+            for _ in 0..20 {
+                assert!(store.get(&other, at(0), |_| ()).is_none());
+            }
+            store.set(&other, b"value", None, at(0)).unwrap();
+        }
+        assert_eq!(store.peek(&k, at(0), |item| item.idle), Some(10), "{timed}");
+        assert!(store.get(&k, at(0), |_| ()).is_some());
+        assert_eq!(store.peek(&k, at(0), |item| item.idle), Some(0), "{timed}");
+    }
+}
+
 #[test]
 fn scopes_select() {
     let tenants = vec![Bounds::default(); 2];
