@@ -22,8 +22,8 @@ const FLOOD: usize = 4 << 20;
 /// Megabytes that a server may hold for such a client and for its other work meanwhile.
 pub(crate) const HELD_MB: u64 = 8;
 
-/// Has the server answer as many requests of a client that reads as [`flood`] sends: what the server
-/// holds for its code, its tables and its models then, it does not hold for a slow client.
+/// Has the server answer as many requests of a client that reads as [`flood`] sends. The memory
+/// that the server then holds for its code, tables and models is not held for a slow client.
 pub(crate) fn acquaint(client: &mut Client) {
     const BATCH: usize = 1_000;
     let (request, reply) = (b"GET a\r\n", b"$20\r\n12345678901234567890\r\n");
