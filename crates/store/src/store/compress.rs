@@ -138,7 +138,7 @@ impl Store {
     fn walk_pages(&self, worker: &mut Worker, weight: f64, now: Now, nanos: u64) -> bool {
         let (began, mut resting) = ((self.nanos)(), 0);
         for round in 0..LOTS_MAX {
-            let (is_short, at_max) = self.needs();
+            let (is_short, at_max) = self.needs(1);
             if !is_short && !at_max.contains(&true) {
                 // What this call freed is soon used.
                 return round > 0;
@@ -162,15 +162,17 @@ impl Store {
         true
     }
 
-    /// Whether free memory is short, and by tenant whether it is about to exceed its max.
-    pub(super) fn needs(&self) -> (bool, Vec<bool>) {
+    /// Whether free memory is shorter than this many times the wanted headroom, and by tenant
+    /// whether its max leaves it less than that.
+    pub(super) fn needs(&self, times: u64) -> (bool, Vec<bool>) {
         let memory = &self.budget.memory;
         let limit = memory.effective();
         let pages = HEADROOM_PAGES * self.budget.page() * self.shards.len() as u64;
-        let headroom = (limit / HEADROOM).max(pages).min(limit / HEADROOM_MOST);
+        let headroom = times * (limit / HEADROOM).max(pages).min(limit / HEADROOM_MOST);
         let is_short = limit < u64::MAX && memory.used().saturating_add(headroom) > limit;
         let accounts = &lock(&self.admin).accounts;
-        let is_at_max = |max: u64, used: u64| max < u64::MAX && used + max / HEADROOM > max;
+        let is_at_max =
+            |max: u64, used: u64| max < u64::MAX && used + times * (max / HEADROOM) > max;
         (is_short, accounts.iter().map(|of| is_at_max(of.max(), of.used())).collect())
     }
 

@@ -17,9 +17,9 @@ fn typical_len(octave: usize) -> usize {
 
 impl Store {
     /// Decides which new values writes compress: those whose octave would be worth it for an item
-    /// of average use, while memory is short.
+    /// of average use, while memory is short: also when the thread has just made the headroom.
     pub(super) fn choose_forms(&self, worker: &mut Worker, weight: f64) {
-        let (is_short, at_max) = self.needs();
+        let (is_short, at_max) = self.needs(2);
         let mut has_decayed = false;
         for (at, known) in worker.tenants.iter_mut().enumerate() {
             let tenant = at as TenantId;
