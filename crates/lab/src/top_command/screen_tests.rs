@@ -59,7 +59,7 @@ fn all_fits_a_small_terminal() {
 fn commands_begin_a_line() {
     let mut look = look();
     look.events.push("advice web needs memory.\ntype   CONFIG SET maxmemory 1gb".into());
-    look.rows[0].advice = vec!["web needs memory.\ntype   CONFIG SET maxmemory 2gb".into()];
+    look.rows[1].advice = vec!["jobs needs memory.\ntype   CONFIG SET maxmemory 2gb".into()];
     let mut screen = Screen::new(1.0);
     screen.see(look);
     let is_line = |text: &str, size: &str| {

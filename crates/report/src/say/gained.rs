@@ -26,7 +26,7 @@ fn whole(report: &Report) -> Option<String> {
     let all_s = server.now_unix_s.saturating_sub(run.from_unix_s);
     // The comparison of a minute may begin and end within it.
     let compared = if run.seconds + 60 < all_s {
-        format!(" This compares {} of {}.", span(run.seconds), span(all_s))
+        format!(" Of these {}, {} could be compared.", span(all_s), span(run.seconds))
     } else {
         String::new()
     };

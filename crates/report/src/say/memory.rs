@@ -3,7 +3,7 @@
 use super::lines::{COLUMNS, lately, off, typed};
 use crate::claim::{self, ClaimedFigure};
 use crate::finding;
-use crate::sizing::{Need, Sizing};
+use crate::sizing::{Estimate, Need, Sizing};
 use crate::words::{percent, size, span, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
@@ -119,7 +119,11 @@ fn price(report: &Report, tenant: &Tenant, sizing: &Sizing<'_>, bytes: u64) -> P
         let says = format!("It has that much already. {line} reserves it, and saves nothing now.");
         return Price { says, commands };
     }
-    let own = saved(tenant, sizing, floor << 20);
+    let own = tenant.penalty_us.map(|_| saved(tenant, sizing, floor << 20));
+    let gain = own.map_or_else(
+        || "the cost of its misses has not been measured".to_owned(),
+        |own| format!("its clients would wait {}", less(own)),
+    );
     if bytes >= memory {
         // The others keep what they have, and tables and reserve their share.
         let all = (bytes + memory - tenant.used.min(memory)) as f64;
@@ -129,46 +133,52 @@ fn price(report: &Report, tenant: &Tenant, sizing: &Sizing<'_>, bytes: u64) -> P
         commands.insert(0, format!("CONFIG SET maxmemory {more}mb"));
         let says = format!(
             "All tenants together have {}. More memory, {more} MiB, and a floor of {floor} MiB \
-             give it that much: {own}.",
+             give it that much: {gain}.",
             size(memory)
         );
         return Price { says, commands };
     }
     let claims = claim::floor(report, tenant, floor << 20);
     let costs = claims.iter().find(|claim| matches!(claim.what, ClaimedFigure::Others { .. }));
-    let others = match costs {
-        None => "the cost for the other tenants is not known".to_owned(),
-        Some(costs) if !costs.is_sound() => format!(
-            "those of the other tenants at most {} longer",
-            wait(1e3 * (costs.high - costs.now).max(0.0))
-        ),
-        Some(costs) => format!(
-            "those of the other tenants {} longer, give or take {}",
-            wait(1e3 * costs.change()),
-            wait(1e3 * costs.band())
-        ),
+    let Some(costs) = costs else {
+        let says = format!(
+            "{line} gives it that much: {gain}; the cost for the other tenants is not known."
+        );
+        return Price { says, commands };
     };
-    Price { says: format!("{line} gives it that much: {own}, {others}."), commands }
+    let others = Estimate { ratio: -costs.change(), band: costs.band() };
+    let all = own.map_or_else(String::new, |own| {
+        let ratio = own.ratio + others.ratio;
+        format!(
+            " All together would wait {}.",
+            less(Estimate { ratio, band: own.band.hypot(others.band) })
+        )
+    });
+    let says =
+        format!("{line} gives it that much: {gain}, those of other tenants {}.{all}", less(others));
+    Price { says, commands }
 }
 
-/// The waiting that so much memory saves the tenant's own clients, as a phrase.
-fn saved(tenant: &Tenant, sizing: &Sizing<'_>, bytes: u64) -> String {
-    if tenant.penalty_us.is_none() {
-        return "the cost of its misses has not been measured".to_owned();
-    }
+/// The waiting that so much memory saves the tenant's own clients, in milliseconds per second.
+fn saved(tenant: &Tenant, sizing: &Sizing<'_>, bytes: u64) -> Estimate {
     let then = sizing.waits(bytes);
-    let saves = (tenant.recent.wait_ms_per_s() - then.ratio).max(0.0);
-    if saves <= then.band {
-        return format!(
-            "its clients would wait at most {} per second less",
-            wait(1e3 * (saves + then.band))
-        );
+    Estimate { ratio: tenant.recent.wait_ms_per_s() - then.ratio, ..then }
+}
+
+/// So much less waiting, or more, in words; within the band, the most that it may be.
+fn less(saved: Estimate) -> String {
+    let Estimate { ratio, band } = saved;
+    let words = |ms: f64| wait(1e3 * ms);
+    match ratio {
+        _ if ratio.abs() <= band && ratio < 0.0 => {
+            format!("at most {} per second longer", words(band - ratio))
+        }
+        _ if ratio.abs() <= band => format!("at most {} per second less", words(band + ratio)),
+        _ if ratio < 0.0 => {
+            format!("{} per second longer, give or take {}", words(-ratio), words(band))
+        }
+        _ => format!("{} per second less, give or take {}", words(ratio), words(band)),
     }
-    format!(
-        "its clients would wait {} per second less, give or take {}",
-        wait(1e3 * saves),
-        wait(1e3 * then.band)
-    )
 }
 
 #[cfg(test)]
@@ -205,7 +215,8 @@ mod tests {
         let says = lines.join(" ");
         assert!(says.contains("its clients would wait "), "{says}");
         assert!(says.contains(" per second less, give or take "), "{says}");
-        assert!(says.contains("those of the other tenants"), "{says}");
+        assert!(says.contains("those of other tenants "), "{says}");
+        assert!(says.contains("All together would wait "), "{says}");
         let typed = "    CONFIG SET tenant \"web match prefix web: min ";
         assert_eq!(says.matches("CONFIG SET").count(), 1, "{says}");
         assert!(lines.iter().any(|line| line.starts_with(typed)), "{lines:?}");

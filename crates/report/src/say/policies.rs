@@ -133,3 +133,48 @@ pub fn policy_words(report: &Report) -> String {
     });
     names.collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::tests::healthy;
+
+    /// A policy above the one in force in the table says why it is not in force, and the answer
+    /// says who chose the one that is, and when.
+    #[test]
+    fn a_policy_above_the_one_in_force_is_explained() {
+        let mut report = healthy();
+        let trial = |policy: &str, waits: f64| PolicyTrial {
+            policy: policy.into(),
+            is_present: waits == 1.0,
+            waits,
+            band: 0.05,
+            miss_ratio: 0.1,
+        };
+        let waits = [("allkeys-gittins", 1.0), ("allkeys-lhd", 0.97), ("allkeys-lru", 1.3)];
+        report.policies = waits.map(|(policy, waits)| trial(policy, waits)).into();
+        let change = |ago: u64, kind, text: &str| Change {
+            unix_s: report.server.now_unix_s - ago,
+            kind,
+            text: text.into(),
+            ..Change::default()
+        };
+        report.changes = vec![
+            change(3_600, ChangeKind::Start, "started with recipe static"),
+            change(1_200, ChangeKind::Setting, "recipe is now auto (was static)"),
+            change(600, ChangeKind::Setting, "maxmemory is now 200 MiB (was 100 MiB)"),
+        ];
+        let lines = policies(&report);
+        let row =
+            |name: &str| lines.iter().find(|line| line.contains(name) && line.contains("%  "));
+        assert!(row("lhd").unwrap().ends_with("not clearly better"), "{lines:?}");
+        assert!(row("lru").unwrap().ends_with('%'), "{lines:?}");
+        let says = lines.join(" ");
+        assert!(says.contains("Self-tuning (recipe auto) chose it at 14:27,"), "{says}");
+        report.policies[1].waits = 0.8;
+        assert_eq!(standing(&report.policies[1]), Some("better, not chosen"));
+        report.server.recipe = "static".into();
+        let says = policies(&report).join(" ");
+        assert!(says.contains("The setting `maxmemory-policy auto` chose it at 14:27."), "{says}");
+    }
+}
