@@ -11,6 +11,7 @@
 mod change;
 mod check;
 pub mod claim;
+mod compared;
 mod compressed;
 pub mod draw;
 mod effects;
@@ -20,6 +21,7 @@ pub mod finding;
 mod gains;
 mod history;
 mod levels;
+mod load_events;
 mod loads;
 mod moves;
 pub mod nodes;

@@ -58,9 +58,9 @@ pub(super) fn memory_for(shown: &PageData<'_>, path: &str, tenant: &Tenant) -> S
     };
     let links: String = sizing.attainable().take(LINKS).map(link).collect();
     format!(
-        "<form class=\"wanted\" method=\"get\"><input type=\"hidden\" name=\"tenant\" value=\"{}\">\
-         <label>Memory for misses of <input type=\"number\" name=\"misses\" min=\"0.1\" max=\"99.9\" \
-         step=\"any\" value=\"{}\"> %</label> {links}</form>\n{says}",
+        "<form class=\"wanted\" method=\"get\"><input type=\"hidden\" name=\"tenant\" \
+         value=\"{}\"><label>Memory for misses of <input type=\"number\" name=\"misses\" \
+         min=\"0.1\" max=\"99.9\" step=\"any\" value=\"{}\"> %</label> {links}</form>\n{says}",
         escape(&tenant.name),
         (1e3 * wanted).round() / 10.0,
     )

@@ -24,9 +24,9 @@ fn whole(report: &Report) -> Option<String> {
     let since = clock(run.from_unix_s, server.now_unix_s, server.utc_offset_s);
     let missed = |misses: f64| percent(misses / run.reads.max(1) as f64);
     let all_s = server.now_unix_s.saturating_sub(run.from_unix_s);
-    // The comparison of a minute may begin and end within it.
-    let compared = if run.seconds + 60 < all_s {
-        format!(" Of these {}, {} could be compared.", span(all_s), span(run.seconds))
+    let compared = if run.seconds < run.read_s {
+        let (all, compared) = (span(run.read_s), span(run.seconds));
+        format!(" Of {all} with reads, {compared} could be compared.")
     } else {
         String::new()
     };

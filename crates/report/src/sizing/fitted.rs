@@ -170,10 +170,10 @@ impl<'a> Sizing<'a> {
         round.filter(|ratio| matches!(self.need(*ratio), Need::Memory { .. }))
     }
 
-    /// A miss ratio to ask for where nobody names one: the lowest round one that at most twice the
+    /// A miss ratio to ask for where nobody names one: the lowest round one that four times the
     /// memory reaches, or the present one.
     pub fn suggested(&self) -> f64 {
-        let most = self.tenant.used.saturating_mul(2);
+        let most = self.tenant.used.saturating_mul(4);
         let is_near =
             |ratio: &f64| matches!(self.need(*ratio), Need::Memory { bytes, .. } if bytes <= most);
         self.attainable().find(is_near).unwrap_or_else(|| self.at(self.tenant.used).ratio)
