@@ -44,15 +44,14 @@ impl History {
         let Some(unix_s) = begun.iter().map(|(_, from, _)| *from).min() else { return };
         let all: f64 = begun.iter().map(|(_, _, rate)| rate).sum();
         let rate = count(all.round() as u64);
-        let text = match &begun[..] {
-            [(name, ..)] => format!("{} load began: {rate} reads per second", of(name)),
-            _ => {
-                let named = begun.iter().take(NAMED_MAX).map(|(name, ..)| name.as_str());
-                let rest = begun.len().saturating_sub(NAMED_MAX);
-                let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-                let named = named.collect::<Vec<_>>().join(", ");
-                format!("the loads of {named}{more} began: {rate} reads per second in all")
-            }
+        let text = if let [(name, ..)] = &begun[..] {
+            format!("{} load began: {rate} reads per second", of(name))
+        } else {
+            let named = begun.iter().take(NAMED_MAX).map(|(name, ..)| name.as_str());
+            let rest = begun.len().saturating_sub(NAMED_MAX);
+            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            let named = named.collect::<Vec<_>>().join(", ");
+            format!("the loads of {named}{more} began: {rate} reads per second in all")
         };
         let is_shared = begun.len() > 1;
         for (name, from, rate) in begun {

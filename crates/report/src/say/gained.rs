@@ -39,7 +39,9 @@ fn whole(report: &Report) -> Option<String> {
         missed(run.misses as f64),
     );
     if let Some((longer, band)) = Gain::longer(&gains.hour).filter(|_| all_s > HOUR_AND_MORE_S) {
-        says += &format!(" In the last hour: {}.", verdict(longer, band, ""));
+        says += " In the last hour: ";
+        says += &verdict(longer, band, "");
+        says.push('.');
     }
     Some(says)
 }

@@ -67,13 +67,11 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
 pub fn why_then(report: &Report, tenant: &Tenant, recent: &Recent, to_unix_s: u64) -> Vec<String> {
     let server = &report.server;
     let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
-    let stretch = match to_unix_s < server.now_unix_s {
-        true => format!(
-            "from {} to {}",
-            time(to_unix_s.saturating_sub(recent.seconds)),
-            time(to_unix_s)
-        ),
-        false => format!("in the last {}", span(recent.seconds)),
+    let stretch = if to_unix_s < server.now_unix_s {
+        let from_unix_s = to_unix_s.saturating_sub(recent.seconds);
+        format!("from {} to {}", time(from_unix_s), time(to_unix_s))
+    } else {
+        format!("in the last {}", span(recent.seconds))
     };
     causes(report, tenant, recent, (&stretch, recent.miss_us()))
 }
