@@ -74,43 +74,50 @@ impl History {
         }
     }
 
-    /// Notes lasting changes of the load or the misses of each tenant, each once.
+    /// Notes loads that began, and lasting changes of the load or the misses of each tenant, each
+    /// once.
     pub fn note_shifts(&mut self, now_unix_s: u64) {
+        self.note_begun(now_unix_s);
         let from = now_unix_s.saturating_sub(SHIFT_S);
         let names: Vec<String> = self.tenants.keys().cloned().collect();
         for name in names {
             let since = self.last_noted(&name).max(from);
             let points = self.since(Some(&name), since);
-            let found = Shift::of_load(&points).or_else(|| Shift::of_misses(&points));
-            if let Some((unix_s, kind, text)) = found {
-                let is_known = self.changes.iter().rev().take(16).any(|change| {
-                    change.kind.begins_a_window() && change.unix_s.abs_diff(unix_s) < EFFECT_MIN_S
-                });
-                // Misses that change close to another change are its consequence, and get no entry
-                // of their own.
-                if kind == ChangeKind::Misses && is_known {
-                    self.settled_unix_s = self.settled_unix_s.max(unix_s);
-                    continue;
-                }
-                let moves = self.moves(unix_s.saturating_sub(SHIFT_S), now_unix_s);
-                let filled = moves.was_filling && moves.full_unix_s + EFFECT_MIN_S >= unix_s;
-                let cause = if filled && kind == ChangeKind::Misses {
-                    ", because the cache was filling"
-                } else {
-                    ""
-                };
-                // Names that end in s have an apostrophe alone.
-                let text = match text.strip_prefix("'s") {
-                    Some(rest) if name.ends_with('s') => format!("{name}'{rest}"),
-                    _ => format!("{name}{text}{cause}"),
-                };
-                let change = Change { unix_s, kind, text, ..Change::default() };
-                let at = self.changes.partition_point(|known| known.unix_s <= unix_s);
-                self.changes.insert(at, change);
-                if self.changes.len() > CHANGES_MAX {
-                    self.changes.pop_front();
-                }
+            if let Some(shift) = Shift::of_load(&points) {
+                self.note_load(&name, shift);
+            } else if let Some((unix_s, text)) = Shift::of_misses(&points) {
+                self.note_misses(&name, unix_s, &text, now_unix_s);
             }
+        }
+    }
+
+    /// Notes a lasting change of a tenant's misses, unless it is the consequence of a change close
+    /// to it.
+    fn note_misses(&mut self, name: &str, unix_s: u64, text: &str, now_unix_s: u64) {
+        let is_known = self.changes.iter().rev().take(16).any(|change| {
+            change.kind.begins_a_window() && change.unix_s.abs_diff(unix_s) < EFFECT_MIN_S
+        });
+        if is_known {
+            self.settled_unix_s = self.settled_unix_s.max(unix_s);
+            return;
+        }
+        let moves = self.moves(unix_s.saturating_sub(SHIFT_S), now_unix_s);
+        let cause = match moves.full_unix_s {
+            _ if !moves.was_filling => "",
+            full if unix_s <= full => ", because the cache was filling",
+            full if unix_s <= full + EFFECT_MIN_S => ", because the cache had become full",
+            _ => "",
+        };
+        let text = format!("{name}{text}{cause}");
+        self.insert(Change { unix_s, kind: ChangeKind::Misses, text, ..Change::default() });
+    }
+
+    /// Puts a change that was found late before later ones.
+    pub(crate) fn insert(&mut self, change: Change) {
+        let at = self.changes.partition_point(|known| known.unix_s <= change.unix_s);
+        self.changes.insert(at, change);
+        if self.changes.len() > CHANGES_MAX {
+            self.changes.pop_front();
         }
     }
 
@@ -124,6 +131,7 @@ impl History {
             }
             ChangeKind::Plan => false,
         };
-        self.changes.iter().rev().find(own).map_or(0, |change| change.unix_s)
+        let last = self.changes.iter().rev().find(own).map_or(0, |change| change.unix_s);
+        last.max(self.loads.until(name))
     }
 }

@@ -6,6 +6,8 @@
 //! than [`TENANTS_MAX`] tenants, only the tenants that were read first have a series.
 
 use crate::estimates::Estimates;
+use crate::gains::ComparedMinutes;
+use crate::loads::Loads;
 use crate::rings::{Point, RINGS, RingStep, TimeSeries};
 use crate::shift::coarse;
 use crate::{Change, ChangeKind, Effect, Moved, ProcessPoint, Recent, Shift, Tenant};
@@ -49,6 +51,11 @@ pub struct History {
     read_unix_s: u64,
     #[serde(skip)]
     estimates: Estimates,
+    /// The gain of self-tuning in this run.
+    #[serde(skip)]
+    pub(crate) compared: ComparedMinutes,
+    #[serde(skip)]
+    pub(crate) loads: Loads,
 }
 
 /// The stretch that *lately* means. It ends now, or with the last read if the cache is quiet.
@@ -82,6 +89,11 @@ impl History {
                 series.push(share, &point);
             } else if point.reads > 0 && self.tenants.len() < TENANTS_MAX {
                 self.tenants.entry(name.to_owned()).or_default().push(share, &point);
+            } else {
+                continue;
+            }
+            if point.reads > 0 {
+                self.loads.read(name, point.unix_s.into());
             }
         }
         if let Some(mut all) = all
@@ -139,6 +151,8 @@ impl History {
         self.process = now.process;
         self.read_unix_s = now.read_unix_s;
         self.estimates = now.estimates;
+        self.compared = now.compared;
+        self.loads = now.loads;
         for change in now.changes {
             self.note(change);
         }

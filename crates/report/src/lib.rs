@@ -11,14 +11,18 @@
 mod change;
 mod check;
 pub mod claim;
+mod compared;
 mod compressed;
 pub mod draw;
 mod effects;
 mod estimates;
 pub mod facts;
 pub mod finding;
+mod gains;
 mod history;
 mod levels;
+mod load_events;
+mod loads;
 mod moves;
 pub mod nodes;
 pub mod page;
@@ -38,6 +42,7 @@ pub mod words;
 
 pub use change::{Change, ChangeKind, Effect, Fared, Moved};
 pub use compressed::{Compressed, SAMPLES_MIN, Shrinks};
+pub use gains::{Gain, Gains};
 pub use history::{History, Lately, TENANTS_MAX};
 pub use moves::{MemoryGift, MemoryMoves, TenantMoved};
 pub use process::{CommandTimes, MEMORY, MemoryUse, Process, ProcessPoint, QUANTILES, ThreadUse};

@@ -1,6 +1,6 @@
 //! The report itself, and its parts that concern the cache as a whole.
 
-use crate::{Change, MemoryMoves, Process, Recent, Tenant};
+use crate::{Change, Gains, MemoryMoves, Process, Recent, Tenant};
 use serde::{Deserialize, Serialize};
 
 /// Everything that the cache knows about itself at one moment.
@@ -21,6 +21,9 @@ pub struct Report {
     pub forecasts: Forecasts,
     /// The result of each policy on the same requests; empty where too little is known.
     pub policies: Vec<PolicyTrial>,
+    /// The gain of self-tuning since the start; `None` before it was compared.
+    #[serde(default)]
+    pub gains: Option<Gains>,
     /// The replays of sampled requests that curves and policies rest on, where tenants share a
     /// pool.
     #[serde(default)]

@@ -3,9 +3,10 @@
 //! The series is cut where the means of the two parts differ most, weighted by their reads: the cut
 //! of least squares. A cut counts if the difference is more than chance.
 
+use crate::Point;
 use crate::rings::RingStep;
-use crate::{ChangeKind, Point};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Points on either side of a cut, at least.
 const POINTS_MIN: usize = 3;
@@ -32,13 +33,37 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-/// The ratio of the new load to the old one, in words.
-fn times(since: f64, before: f64) -> String {
-    match since / before.max(f64::MIN_POSITIVE) {
-        _ if since < 1.0 => "ended".to_owned(),
-        times if times > 100.0 => "began".to_owned(),
-        times if times >= 1.0 => format!("rose to {times:.1} times"),
-        times => format!("fell to {}", crate::words::percent(times)),
+/// A lasting change of a load, in reads per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LoadShift {
+    /// The time of the change, in Unix seconds.
+    pub(crate) unix_s: u64,
+    pub(crate) before: f64,
+    pub(crate) since: f64,
+}
+
+impl LoadShift {
+    /// Whether the load rises.
+    pub(crate) fn rises(&self) -> bool {
+        self.since > self.before
+    }
+}
+
+/// The change in words, to put after "load".
+impl fmt::Display for LoadShift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |rate: f64| crate::words::count(rate.round() as u64);
+        let (before, since) = (self.before, self.since);
+        match since / before.max(f64::MIN_POSITIVE) {
+            _ if before < 1.0 => {
+                return write!(f, "began: {} reads per second", count(since));
+            }
+            _ if since < 1.0 => write!(f, "ended")?,
+            times if times > 100.0 => write!(f, "began")?,
+            times if times >= 1.0 => write!(f, "rose to {times:.1} times")?,
+            times => write!(f, "fell to {}", crate::words::percent(times))?,
+        }
+        write!(f, ": {} reads per second, {} before", count(since), count(before))
     }
 }
 
@@ -125,9 +150,8 @@ impl Shift {
         })
     }
 
-    /// A lasting change of load within these points: its time, its kind, and a text to put after
-    /// the tenant's name.
-    pub(crate) fn of_load(points: &[Point]) -> Option<(u64, ChangeKind, String)> {
+    /// A lasting change of load within these points.
+    pub(crate) fn of_load(points: &[Point]) -> Option<LoadShift> {
         let step = step_of(points)?;
         let is_whole =
             |pair: &[Point]| f64::from(pair[1].unix_s.saturating_sub(pair[0].unix_s)) >= step;
@@ -155,28 +179,19 @@ impl Shift {
         let fits =
             |(place, rate): (usize, &f64)| ((*rate > middle) == (since > before)) == (place >= at);
         let agree = rates.iter().enumerate().filter(|one| fits(*one)).count();
-        let text = format!(
-            "'s load {}: {} reads per second, {} before",
-            times(since, before),
-            crate::words::count(since.round() as u64),
-            crate::words::count(before.round() as u64)
-        );
         let unix_s = u64::from(points[at - 1].unix_s);
-        (10 * agree >= 9 * rates.len()).then_some((unix_s, ChangeKind::Load, text))
+        (10 * agree >= 9 * rates.len()).then_some(LoadShift { unix_s, before, since })
     }
 
-    /// A lasting change of a tenant's miss ratio within these points, as in [`Self::of_load`].
-    pub(crate) fn of_misses(points: &[Point]) -> Option<(u64, ChangeKind, String)> {
+    /// A lasting change of a tenant's miss ratio within these points: its time, and a text to put
+    /// after the tenant's name.
+    pub(crate) fn of_misses(points: &[Point]) -> Option<(u64, String)> {
         let shift = Self::of(&coarse(points))?;
         let last = points.last().map_or(0, |point| u64::from(point.unix_s));
         let percent = crate::words::percent;
         let text = format!(" misses {}, {} before", percent(shift.since), percent(shift.before));
         // A younger change may be a fluctuation.
-        (last.saturating_sub(shift.unix_s) as f64 >= LOAD_MIN_S).then_some((
-            shift.unix_s,
-            ChangeKind::Misses,
-            text,
-        ))
+        (last.saturating_sub(shift.unix_s) as f64 >= LOAD_MIN_S).then_some((shift.unix_s, text))
     }
 
     /// Sets `winner` to the tenant among `others` that gained most memory since this change.

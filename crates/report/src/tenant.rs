@@ -31,6 +31,10 @@ pub struct Tenant {
     pub counters: Counters,
     /// The recent requests of this tenant.
     pub recent: Recent,
+    /// Seconds since its last read, where other tenants are read and it was not for a while;
+    /// otherwise 0.
+    #[serde(default)]
+    pub silent_s: u64,
     /// The mean cost of a miss, in microseconds, where it was measured.
     pub penalty_us: Option<f64>,
     /// The waiting that one more MiB of memory saves, in microseconds per second; `None` where the
@@ -60,6 +64,13 @@ pub struct Tenant {
     /// Its compressed values, and how far its values shrink.
     #[serde(default)]
     pub compressed: Compressed,
+}
+
+impl Tenant {
+    /// Whether nobody reads it now, so that its curve fades.
+    pub const fn is_silent(&self) -> bool {
+        self.silent_s > 0 || self.recent.reads == 0
+    }
 }
 
 /// The timed misses of a tenant that cost about the same.

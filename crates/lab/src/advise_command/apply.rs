@@ -217,6 +217,10 @@ mod tests {
         change.effects =
             vec![Effect { tenant: None, before: fared(0.5, 80.0), after: fared(0.25, 40.0) }];
         let text = told(&change).unwrap();
-        assert_eq!(text, "Measured: misses 50 % → 25 %; waiting 80 ms → 40 ms per second.");
+        assert_eq!(
+            text.replace('\n', " "),
+            "Measured up to 2 minutes before and after: misses 50 % → 25 %; waiting 80 ms → 40 ms \
+             per second."
+        );
     }
 }

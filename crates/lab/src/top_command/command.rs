@@ -29,6 +29,9 @@ pub struct Args {
     /// memcached://host[:port]
     #[arg(default_value = "redis://127.0.0.1:6379")]
     url: String,
+    /// Port of a Larder, Redis or Valkey on this machine, in place of a URL
+    #[arg(long, conflicts_with_all = ["url", "cluster"])]
+    port: Option<u16>,
     /// Node of a cluster: shows all masters as one server
     #[arg(long, value_name = "URL", conflicts_with = "url")]
     cluster: Option<String>,
@@ -80,7 +83,7 @@ fn look_twice(source: &mut dyn Source, every: Duration) -> anyhow::Result<Look> 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut source = match &args.cluster {
         Some(url) => Box::new(cluster::Cluster::new(url)?),
-        None => open(&Place::parse(&args.url)?)?,
+        None => reach(args)?,
     };
     let every = Duration::try_from_secs_f64(args.every.max(0.1))
         .context("--every is not a valid time: write a number of seconds")?;
@@ -106,6 +109,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     ratatui::restore();
     ended
+}
+
+/// The source for the server that the arguments name.
+fn reach(args: &Args) -> anyhow::Result<Box<dyn Source>> {
+    let url = args.port.map(|port| format!("redis://127.0.0.1:{port}"));
+    let place = Place::parse(url.as_ref().unwrap_or(&args.url))?;
+    open(&place).with_context(|| {
+        format!(
+            "{place} does not answer as a Larder, Redis, Valkey or memcached. `larder top \
+             redis://HOST:PORT` names another place, `larder top --port PORT` another port of \
+             this machine; the first line of a Larder's log has its ports, and the one with \
+             (http) is the dashboard's"
+        )
+    })
 }
 
 fn watch(
@@ -152,4 +169,29 @@ fn act(screen: &mut Screen, event: &Event) -> bool {
         _ => {}
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    /// Nothing listens there: the error names the place and the way to name another.
+    #[test]
+    fn a_wrong_port_names_the_fix() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port().to_string();
+        drop(listener);
+        let args = Line::parse_from(["top", "--port", &port, "--once"]).args;
+        let error = format!("{:#}", run(&args).unwrap_err());
+        for part in [format!("redis://127.0.0.1:{port}"), "larder top --port PORT".to_owned()] {
+            assert!(error.contains(&part), "{part}: {error}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use super::look::{Look, Source, TenantRow, TextPage, Trend};
 use crate::capture_command::redis::Control;
 use crate::report::json;
 use ::report::finding::{self, Finding};
+use ::report::sizing::Sizing;
 use ::report::words::clock;
 use ::report::{Point, Report, say};
 use anyhow::Context;
@@ -15,9 +16,6 @@ use std::time::{Duration, Instant};
 /// Maximum number of events, and of findings, on the screen.
 const EVENTS: usize = 20;
 const FINDINGS: usize = 3;
-
-/// The miss ratio whose memory the page of a tenant tells.
-const WANTED: f64 = 0.05;
 
 /// The stretch of the past that is read, and the time between two readings of it.
 const BACK: &str = "5m";
@@ -106,10 +104,7 @@ pub(super) fn look(report: &Report) -> Look {
             miss_ratio: tenant.recent.miss_ratio(),
             wait_ms_per_s: Some(tenant.recent.wait_ms_per_s()),
             penalty_us: tenant.penalty_us,
-            why: say::why(report, tenant)
-                .into_iter()
-                .chain(say::memory(report, tenant, WANTED))
-                .collect(),
+            why: say::why(report, tenant).into_iter().chain(sized(report, tenant)).collect(),
             causes: Cause::ALL.iter().filter_map(share).collect(),
             advice: own.map(|one| advice(report, one)).collect(),
             hot_keys: tenant.hot_keys.iter().map(|hot| (hot.key.clone(), hot.share)).collect(),
@@ -127,7 +122,7 @@ pub(super) fn look(report: &Report) -> Look {
     let text = |key, title, lines| TextPage { key, title, lines };
     Look {
         server: format!("larder {}, recipe {}", server.version, server.recipe),
-        says: say::summary(report),
+        says: format!("{} {}", say::decision(report, &found).health, say::summary(report)),
         used: server.used,
         limit: server.divided,
         rows: report.tenants.iter().map(row).collect(),
@@ -141,13 +136,20 @@ pub(super) fn look(report: &Report) -> Look {
     }
 }
 
-/// A finding with what to do, in a line.
+/// The memory that a miss ratio takes which it can reach.
+fn sized(report: &Report, tenant: &::report::Tenant) -> Vec<String> {
+    let wanted = Sizing::of(tenant).map_or(0.05, |sizing| sizing.suggested());
+    say::memory(report, tenant, wanted)
+}
+
+/// A finding with what to do. A command stands on a line of its own.
 fn advice(report: &Report, one: &Finding) -> String {
     let whose = one.tenant.as_ref().map_or_else(String::new, |name| format!("{name} "));
-    let command = finding::remedy(report, one).map(|remedy| finding::command(&remedy));
-    let typed = command.filter(|command| *command != one.todo);
-    let typed = typed.map_or_else(String::new, |command| format!(" Type: {command}"));
-    format!("{whose}{} {}{typed}", one.says, one.todo)
+    let Some(command) = say::command_of(report, one) else {
+        return format!("{whose}{} {}", one.says, one.todo);
+    };
+    let todo = if command == one.todo { String::new() } else { format!(" {}", one.todo) };
+    format!("{whose}{}{todo}\ntype   {command}", one.says)
 }
 
 #[cfg(test)]

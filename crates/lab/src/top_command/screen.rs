@@ -200,7 +200,8 @@ impl Screen {
 
     /// The events and what the server lacks, wrapped.
     fn log(&self, width: usize) -> Vec<String> {
-        let events = self.look.events.iter().flat_map(|text| wrap(text, width, 7));
+        let events = self.look.events.iter().flat_map(|text| text.lines());
+        let events = events.flat_map(|text| wrap(text, width, 7));
         let lacks = self.look.lacks.iter().flat_map(|text| wrap(text, width, 0));
         events.chain(lacks).collect()
     }

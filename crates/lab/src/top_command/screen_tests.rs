@@ -54,6 +54,26 @@ fn all_fits_a_small_terminal() {
     }
 }
 
+/// A command stands on a line of its own among the events and on the page of its tenant.
+#[test]
+fn commands_begin_a_line() {
+    let mut look = look();
+    look.events.push("advice web needs memory.\ntype   CONFIG SET maxmemory 1gb".into());
+    look.rows[1].advice = vec!["jobs needs memory.\ntype   CONFIG SET maxmemory 2gb".into()];
+    let mut screen = Screen::new(1.0);
+    screen.see(look);
+    let is_line = |text: &str, size: &str| {
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.lines().any(|line| words(line) == format!("type CONFIG SET maxmemory {size}"))
+    };
+    let text = screen.text();
+    assert!(is_line(&text, "1gb"), "{text}");
+    screen.choose(1);
+    screen.open();
+    let text = screen.text();
+    assert!(is_line(&text, "2gb"), "{text}");
+}
+
 /// A wide terminal shows more columns.
 #[test]
 fn a_wide_terminal_is_used() {

@@ -100,7 +100,7 @@ fn reasons(row: &TenantRow, width: usize) -> Vec<Line<'static>> {
     row.why.iter().for_each(|text| put(text, 0));
     for advice in &row.advice {
         put("", 0);
-        put(advice, 2);
+        advice.lines().for_each(|line| put(line, 2));
     }
     if !row.hot_keys.is_empty() {
         put("", 0);

@@ -170,3 +170,23 @@ fn advice_is_applied_when_the_user_says_so() {
     assert!(set.contains("auto"), "{set}");
     assert!(text.contains("CONFIG SET maxmemory-policy allkeys-lru recipe auto"), "{text}");
 }
+
+/// LARDER WHY takes a time back, and its answer names the stretch.
+#[test]
+fn causes_of_a_past_stretch() {
+    let server = serve("--maxmemory 80mb --tenant web match prefix web:");
+    let mut client = Client::new(server.addr());
+    let said = |client: &mut Client, words: &str| client.ask(&format!("LARDER WHY web {words}"));
+    let begun = Instant::now();
+    while !said(&mut client, "15m").contains("web misses 100 % of ") {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", said(&mut client, "15m"));
+        client.ask_all((0..100).map(|key| format!("GET web:{key}")));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(said(&mut client, "15m").contains("in the last "));
+    let document = client.value("LARDER WHY web 15m JSON");
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["miss_ratio"], 1.0, "{document}");
+    assert!(said(&mut client, "soon").contains("'soon' is not a time span: write 600, 10m"));
+    assert!(said(&mut client, "15m later").starts_with("-ERR syntax error"));
+}

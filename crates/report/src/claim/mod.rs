@@ -12,7 +12,7 @@ mod of_report;
 mod value;
 
 pub use of_report::{
-    all, compression, divided, floor, floor_costs, memory, memory_to, of_maxmemory, plain, policy,
-    step, twice_the_ttl,
+    LRU, all, compression, divided, floor, floor_costs, memory, memory_to, of_maxmemory, plain,
+    policy, step, twice_the_ttl,
 };
 pub use value::{Claim, ClaimedFigure, Setting};

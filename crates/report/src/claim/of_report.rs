@@ -16,6 +16,9 @@ const EXPIRED_MIN: f64 = 100.0;
 /// more, items that live longer take memory from others.
 const EVICTED_MAX: f64 = 0.1;
 
+/// One undivided LRU cache, as `maxmemory-policy` names it.
+pub const LRU: &str = "allkeys-lru";
+
 /// A claim about a figure that is `now` and would be `value`, `band` more or less.
 fn claim(
     report: &Report,

@@ -79,7 +79,7 @@ pub(crate) fn healthy() -> Report {
 }
 
 /// A report that has the fault of one finding and no other.
-fn with_fault(name: &str) -> Report {
+pub(crate) fn with_fault(name: &str) -> Report {
     let mut report = healthy();
     let missed_for = |causes| Recent { causes, ..report.tenants[1].recent };
     match name {

@@ -4,7 +4,7 @@
 use super::PageData;
 use super::cards::{self, CardCell, by, number, plain, text};
 use super::phrases::{bar, command, link, prose};
-use crate::finding::{self, Finding, Severity};
+use crate::finding::{Finding, Severity};
 use crate::say;
 use crate::words::{percent, plus_or_minus, wait};
 use std::fmt::Write;
@@ -44,7 +44,7 @@ fn article(shown: &PageData<'_>, one: &Finding) -> String {
         prose(&one.says),
         prose(&one.evidence),
     );
-    let remedy = finding::remedy(shown.report, one).map(|remedy| finding::command(&remedy));
+    let remedy = say::command_of(shown.report, one);
     if remedy.as_ref() != Some(&one.todo) {
         let _ = writeln!(out, "<p><span class=\"head\">To do</span> {}</p>", prose(&one.todo));
     }
@@ -74,11 +74,8 @@ pub(super) fn policies(shown: &PageData<'_>) -> String {
         number("misses"),
     ];
     let rows = trials.iter().map(|trial| -> Vec<CardCell> {
-        let name = if trial.is_present {
-            format!("{} (in force)", trial.policy)
-        } else {
-            trial.policy.clone()
-        };
+        let name = say::standing(trial)
+            .map_or_else(|| trial.policy.clone(), |mark| format!("{} ({mark})", trial.policy));
         let band = if trial.is_present {
             "–".to_owned()
         } else {

@@ -16,8 +16,8 @@ pub struct Choices {
     pub tenant: Option<String>,
     /// The memory to try, in bytes.
     pub memory: Option<u64>,
-    /// The miss ratio whose memory is asked for, in per cent.
-    pub misses: Option<u8>,
+    /// The miss ratio whose memory is asked for, in thousandths.
+    pub misses: Option<u16>,
     /// How far back charts go, in seconds; 0 for the whole history.
     pub span_s: u64,
     /// The stretch that charts show instead of the last `span_s`, in Unix seconds.
@@ -63,7 +63,9 @@ impl Choices {
             match name {
                 "tenant" => view.tenant = Some(value),
                 "misses" => {
-                    view.misses = value.parse().ok().filter(|misses| (1..100).contains(misses));
+                    let per_mille = value.parse::<f64>().map(|percent| (10.0 * percent).round());
+                    let is_ratio = |misses: &f64| (1.0..1_000.0).contains(misses);
+                    view.misses = per_mille.ok().filter(is_ratio).map(|misses| misses as u16);
                 }
                 "memory" => view.memory = value.parse().ok(),
                 // The field of the sizing page, where no script runs.
@@ -103,7 +105,7 @@ impl Choices {
         };
         put("tenant", self.tenant.clone());
         put("memory", self.memory.map(|memory| memory.to_string()));
-        put("misses", self.misses.map(|misses| misses.to_string()));
+        put("misses", self.misses.map(|misses| (f64::from(misses) / 10.0).to_string()));
         put("span", (self.span_s != SPAN_S).then(|| self.span_s.to_string()));
         put("from", self.range.as_ref().map(|range| range.start.to_string()));
         put("to", self.range.as_ref().map(|range| range.end.to_string()));
@@ -135,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_query_is_the_whole_state() {
-        let query = "event=9&from=100&hide=a%0Ab&kiosk=1&memory=7&misses=5&sort=-misses&span=60&\
+        let query = "event=9&from=100&hide=a%0Ab&kiosk=1&memory=7&misses=12.5&sort=-misses&span=60&\
                      tenant=a%26b&to=200";
         let view = Choices::of(query);
         assert_eq!(view.href("/x"), format!("/x?{}", query.replace('&', "&amp;")));
@@ -151,6 +153,9 @@ mod tests {
         assert!(view.is_kiosk && view.width == 380);
         assert_eq!(view.href("/"), "/?kiosk=1&amp;span=2592000");
         assert_eq!(Choices::of("span=1").span_s, 10);
+        let misses =
+            ["misses=5", "misses=0", "misses=100", "misses=x"].map(|one| Choices::of(one).misses);
+        assert_eq!(misses, [Some(50), None, None, None]);
         assert_eq!(Choices::of(&format!("from={0}&to={0}", u64::MAX)).range, None);
     }
 }

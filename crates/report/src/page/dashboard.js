@@ -212,7 +212,7 @@ function connect() {
   source?.close();
   links();
   // Charts are drawn as wide as they stand here, so that letters keep their size.
-  const width = Math.round((main.querySelector('figure') ?? main).clientWidth);
+  const width = Math.round(main.querySelector('figure')?.clientWidth || main.clientWidth);
   const address = '/events?page=' + encodeURIComponent(location.pathname) + '&width=' + width + '&' + query;
   source = new EventSource(address);
   source.onmessage = event => {
@@ -300,8 +300,9 @@ main.addEventListener('input', event => {
 });
 main.addEventListener('change', event => {
   if (!event.target.matches('input[type=number]') || !(event.target.value > 0)) return;
-  const memory = Math.round(event.target.value * 1048576);
   event.target.blur();
+  if (event.target.name === 'misses') return choose({ misses: event.target.value }, false);
+  const memory = Math.round(event.target.value * 1048576);
   choose({ memory, mib: null }, false);
 });
 main.addEventListener('submit', event => {
@@ -323,4 +324,6 @@ document.addEventListener('visibilitychange', () => {
 });
 savers();
 hide();
+// A narrow screen shows the parts of a long page closed.
+if (matchMedia('(max-width: 46rem)').matches) all(main, 'details.part').forEach(one => { one.open = false; });
 connect();

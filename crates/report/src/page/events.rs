@@ -135,7 +135,8 @@ pub(super) fn lately(shown: &PageData<'_>) -> String {
     let late: Vec<_> = shown.history.changes().rev().filter(is_late).take(MOST).collect();
     let mut out =
         String::from("<section class=\"lately\"><h2>Changes of the last ten minutes</h2>\n");
-    let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(shown.report, &shown.report.moves)));
+    let _ =
+        writeln!(out, "<p>{}</p>", prose(&say::moved(shown.report, &shown.report.moves).join(" ")));
     let (events, lead) = match (&late[..], shown.history.changes().next_back()) {
         ([], None) => return out + "<p>Nothing else has changed.</p></section>\n",
         ([], Some(last)) => (vec![last], "Nothing else. The last change before:"),

@@ -6,6 +6,7 @@ use super::events::{SIGNS, lately};
 use super::phrases::{causes as legend, link, prose};
 use super::series::{lines, memory, over_time, tenants};
 use crate::draw::{Axis, Format};
+use crate::finding::Severity;
 use crate::words::{count, percent, size, wait};
 use crate::{Point, Tenant, say};
 use base::Cause;
@@ -14,8 +15,8 @@ use std::fmt::Write;
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
     let found = &shown.advice.findings;
-    let says = format!("{} {}", say::decision(report, found), say::summary(report));
-    let mut out = format!("<h1>{}</h1>\n", prose(&says));
+    let health = &shown.advice.decision.health;
+    let mut out = format!("<h1>{}</h1>\n<p>{}</p>\n", prose(health), prose(&say::summary(report)));
     if let Some(first) = found.first() {
         let whose = first
             .tenant
@@ -27,8 +28,11 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
             0 => format!(" <a href=\"{advice}\">What to do</a>"),
             more => format!(" <a href=\"{advice}\">What to do, and {more} more</a>"),
         };
-        let class = if first.severity == crate::finding::Severity::Warning { " bad" } else { "" };
-        let _ = writeln!(out, "<p class=\"found{class}\">{whose}{}{rest}</p>", prose(&first.says));
+        // The first warning is the state of the cache, which stands above.
+        let is_said = first.severity == Severity::Warning;
+        let (class, says) = if is_said { (" bad", &first.evidence) } else { ("", &first.says) };
+        let whose = if is_said { "" } else { &whose };
+        let _ = writeln!(out, "<p class=\"found{class}\">{whose}{}{rest}</p>", prose(says));
     }
     let names = lines(shown);
     // A wall shows pictures first, and no long table.

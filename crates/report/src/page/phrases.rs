@@ -2,6 +2,7 @@
 
 use super::PageData;
 use crate::draw::html::escape;
+use crate::sizing::Sizing;
 use crate::words::continues_number;
 use crate::{Tenant, say};
 use base::Cause;
@@ -34,24 +35,34 @@ pub(super) fn prose(text: &str) -> String {
     out
 }
 
-/// The memory that a tenant needs for a miss ratio, with links to other ratios.
+/// The memory that a tenant needs for a miss ratio, with a field for any and links to some that can
+/// be reached.
 pub(super) fn memory_for(shown: &PageData<'_>, path: &str, tenant: &Tenant) -> String {
-    let wanted = shown.view.misses.unwrap_or(5);
-    let lines = say::memory(shown.report, tenant, f64::from(wanted) / 100.0);
-    let link = |misses: u8| {
-        let view = shown.view.with(|view| {
-            view.misses = Some(misses);
-            view.tenant = Some(tenant.name.clone());
-        });
-        let here = if misses == wanted { " aria-current=\"true\"" } else { "" };
-        format!("<a href=\"{}\" data-stay{here}>{misses}\u{a0}%</a> ", view.href(path))
-    };
-    let links: String = [1, 2, 5, 10, 20, 50].map(link).concat();
+    const LINKS: usize = 6;
+    let sizing = Sizing::of(tenant).filter(|_| !tenant.is_silent());
+    let suggested = || sizing.map_or(0.05, |sizing| sizing.suggested());
+    let wanted = shown.view.misses.map_or_else(suggested, |misses| f64::from(misses) / 1e3);
+    let lines = say::memory(shown.report, tenant, wanted);
     let (typed, says): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.starts_with(' '));
     let typed: String = typed.iter().map(|line| command(line.trim())).collect();
+    let says = format!("<p>{}</p>\n{typed}", prose(&says.join(" ")));
+    let Some(sizing) = sizing else { return says };
+    let link = |ratio: f64| {
+        let view = shown.view.with(|view| {
+            view.misses = Some((1e3 * ratio).round() as u16);
+            view.tenant = Some(tenant.name.clone());
+        });
+        let here = if (ratio - wanted).abs() < 1e-4 { " aria-current=\"true\"" } else { "" };
+        let percent = (1e3 * ratio).round() / 10.0;
+        format!("<a href=\"{}\" data-stay{here}>{percent}\u{a0}%</a> ", view.href(path))
+    };
+    let links: String = sizing.attainable().take(LINKS).map(link).collect();
     format!(
-        "<p class=\"wanted\">Memory for misses of {links}</p>\n<p>{}</p>\n{typed}",
-        prose(&says.join(" "))
+        "<form class=\"wanted\" method=\"get\"><input type=\"hidden\" name=\"tenant\" \
+         value=\"{}\"><label>Memory for misses of <input type=\"number\" name=\"misses\" \
+         min=\"0.1\" max=\"99.9\" step=\"any\" value=\"{}\"> %</label> {links}</form>\n{says}",
+        escape(&tenant.name),
+        (1e3 * wanted).round() / 10.0,
     )
 }
 

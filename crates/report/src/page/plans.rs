@@ -8,19 +8,58 @@ use super::events::{SIGNS, effects, sign};
 use super::phrases::{link, prose};
 use super::series::{lines, memory};
 use crate::say;
-use crate::words::{clock, clock_second, comparisons, percent, points, size, wait};
-use crate::{ChangeKind, Tenant};
+use crate::words::{
+    clock, clock_second, comparisons, percent, plus_or_minus, points, size, span, wait,
+};
+use crate::{ChangeKind, Gain, Gains, Tenant};
 use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
     let mut out = String::from("<h1>Self-tuning: its work and its gain</h1>\n");
     let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(report, &report.moves)));
+    out += &gains(shown);
     out += &work(shown);
     out += &moves(shown);
     let _ = writeln!(out, "<div class=\"charts\">{}</div>", memory(shown, &lines(shown)).svg());
     out += &policies(shown);
     out + &changes(shown)
+}
+
+/// The gain of self-tuning since the start and in the last hour; nothing before it was compared.
+fn gains(shown: &PageData<'_>) -> String {
+    let Some(Gains { run, hour }) = &shown.report.gains else { return String::new() };
+    let columns = [
+        text("stretch"),
+        number("compared"),
+        number("waiting"),
+        number("waiting with LRU"),
+        number("LRU longer"),
+        number("misses"),
+        number("misses with LRU"),
+    ];
+    let row = |name: &str, gain: &Gain| {
+        let ratio = |misses: f64| misses / gain.reads.max(1) as f64;
+        let (longer, band) = gain.longer()?;
+        let share = |share: f64| by(share, percent(share));
+        Some(vec![
+            plain(name),
+            by(gain.seconds as f64, span(gain.seconds)),
+            by(gain.wait_ms, wait(1e3 * gain.wait_ms)),
+            by(gain.lru_wait_ms, wait(1e3 * gain.lru_wait_ms)),
+            by(longer, prose(&format!("{} {} points", percent(longer), plus_or_minus(band)))),
+            share(ratio(gain.misses as f64)),
+            share(ratio(gain.lru_misses)),
+        ])
+    };
+    let rows = [row("since the start", run), row("the last hour", hour)];
+    let rows: Vec<_> = rows.into_iter().flatten().collect();
+    format!(
+        "<h2>What self-tuning gained</h2>\n{}<p class=\"legend\">Beside one LRU cache that all \
+         tenants share, for the same requests: each minute's waiting, times the ratio that replays \
+         of sampled requests found.</p>\n",
+        cards::table(shown, "", &columns, rows)
+    )
 }
 
 /// How the recipe in force works, and how well it foretells.
@@ -77,8 +116,8 @@ fn moves(shown: &PageData<'_>) -> String {
         text("tenant"),
         number("memory then"),
         number("memory now"),
-        number("gave"),
-        number("got"),
+        text("gave"),
+        text("got"),
         number("misses then"),
         number("misses now"),
         number("a MiB more saves"),

@@ -27,7 +27,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
                     are known to itself only.</p>\n";
         }
     }
-    out += "<div class=\"charts\">\n";
+    let mut charts = String::from("<div class=\"charts\">\n");
     let own = process::charts(shown);
     let all = points(shown, None);
     let each = seconds(&all);
@@ -37,18 +37,28 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
         Series { colour: Some(Colour::Ink), ..reads },
         Series { colour: Some(Colour::Soft), ..missed },
     ];
-    out += &over_time(shown, "Reads", Axis::new("per second", Format::Number), series).svg();
+    charts += &over_time(shown, "Reads", Axis::new("per second", Format::Number), series).svg();
     if own.is_empty() {
         let bytes = places(&all, |point| Some(1024.0 * f64::from(point.used_kib)));
         let series = vec![Series { colour: Some(Colour::Ink), ..Series::new("data", bytes) }];
-        out += &over_time(shown, "Memory of data", Axis::new("bytes", Format::Bytes), series).svg();
+        charts +=
+            &over_time(shown, "Memory of data", Axis::new("bytes", Format::Bytes), series).svg();
     }
-    out += &own;
-    out += "</div>\n";
+    charts += &own;
+    charts += "</div>\n";
+    out += &section("Over time", &charts);
     if let Some(process) = &shown.report.process {
         out += &tables(shown, process);
     }
     out + &evictions(shown)
+}
+
+/// A part of the page, which a narrow screen shows closed.
+fn section(title: &str, body: &str) -> String {
+    format!(
+        "<details class=\"part\" open><summary><h2>{}</h2></summary>\n{body}</details>\n",
+        prose(title)
+    )
 }
 
 fn sentence(shown: &PageData<'_>, process: &Process) -> String {
@@ -149,10 +159,13 @@ fn commands(shown: &PageData<'_>, commands: &[CommandTimes]) -> String {
     if commands.is_empty() {
         return "<p>No command has been called yet.</p>\n".to_owned();
     }
-    format!(
-        "<h2>Commands since the start, by the time they took</h2>\n{}<p class=\"legend\">Times are \
-         from a sample of the calls, inside the server, without the network.</p>\n",
-        cards::table(shown, "/server", &columns, commands.iter().map(row).collect())
+    let table = cards::table(shown, "/server", &columns, commands.iter().map(row).collect());
+    section(
+        "Commands since the start, by the time they took",
+        &format!(
+            "{table}<p class=\"legend\">Times are from a sample of the calls, inside the server, \
+             without the network.</p>\n"
+        ),
     )
 }
 
@@ -171,11 +184,8 @@ fn memory(shown: &PageData<'_>, memory: &[MemoryUse]) -> String {
             plain(&one.help),
         ]
     };
-    format!(
-        "<h2>Memory by use: {} resident</h2>\n{}",
-        size(all),
-        cards::table(shown, "/server", &columns, memory.iter().map(row).collect())
-    )
+    let table = cards::table(shown, "/server", &columns, memory.iter().map(row).collect());
+    section(&format!("Memory by use: {} resident", size(all)), &table)
 }
 
 fn threads(shown: &PageData<'_>, threads: &[ThreadUse]) -> String {
@@ -199,10 +209,7 @@ fn threads(shown: &PageData<'_>, threads: &[ThreadUse]) -> String {
             ),
         ]
     };
-    format!(
-        "<h2>Threads</h2>\n{}",
-        cards::table(shown, "/server", &columns, threads.iter().map(row).collect())
-    )
+    section("Threads", &cards::table(shown, "/server", &columns, threads.iter().map(row).collect()))
 }
 
 /// The items that left the cache, by tenant and cause, since the start.
@@ -233,8 +240,8 @@ fn evictions(shown: &PageData<'_>) -> String {
         ]
     };
     let rows: Vec<_> = shown.report.tenants.iter().map(row).collect();
-    format!(
-        "<h2>What left the cache since the start, by cause</h2>\n{}",
-        cards::table(shown, "/server", &columns, rows)
+    section(
+        "What left the cache since the start, by cause",
+        &cards::table(shown, "/server", &columns, rows),
     )
 }

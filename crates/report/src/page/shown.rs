@@ -3,7 +3,8 @@
 use super::Choices;
 use super::time::Time;
 use crate::finding::{self, Finding};
-use crate::{History, Report, say};
+use crate::say::{self, Decision};
+use crate::{History, Report};
 
 /// The advice of a report. With hundreds of tenants it takes long to find, so several pages share
 /// it.
@@ -11,6 +12,8 @@ use crate::{History, Report, say};
 pub struct Advice {
     /// The findings, the most important first.
     pub findings: Vec<Finding>,
+    /// Whether all is well, and the commands to type.
+    pub decision: Decision,
     /// The lines of LARDER ADVISE.
     pub lines: Vec<String>,
 }
@@ -18,7 +21,9 @@ pub struct Advice {
 impl Advice {
     /// The advice of this report.
     pub fn of(report: &Report) -> Self {
-        Self { findings: finding::all(report), lines: say::advise(report, None) }
+        let findings = finding::all(report);
+        let decision = say::decision(report, &findings);
+        Self { findings, decision, lines: say::advise(report, None) }
     }
 }
 
@@ -39,6 +44,13 @@ impl PageData<'_> {
     /// The stretch of time that all charts of the page show.
     pub(super) fn time(&self) -> Time {
         Time::of(self)
+    }
+
+    /// The stretch of time that the reader chose; `None` for the usual one.
+    pub(super) fn stretch(&self) -> Option<Time> {
+        let usual = Choices::default();
+        let is_chosen = self.view.range.is_some() || self.view.span_s != usual.span_s;
+        is_chosen.then(|| self.time())
     }
 }
 

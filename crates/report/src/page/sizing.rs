@@ -71,7 +71,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     for sentence in say::more_or_less(report) {
         let _ = writeln!(out, "<p>{}</p>", prose(&sentence));
     }
-    out += &table(shown, present, memory);
+    out += &table(shown, memory);
     let at = |step: i32| {
         let memory = memory_at(present, step);
         let division = divide(report, memory);
@@ -136,9 +136,9 @@ fn with_band(ratio: Option<&Estimate>) -> String {
     })
 }
 
-fn table(shown: &PageData<'_>, present: u64, memory: u64) -> String {
+fn table(shown: &PageData<'_>, memory: u64) -> String {
     let report = shown.report;
-    let (now, then) = (divide(report, present), divide(report, memory));
+    let then = divide(report, memory);
     let columns = [
         text("tenant"),
         number("memory now"),
@@ -150,13 +150,19 @@ fn table(shown: &PageData<'_>, present: u64, memory: u64) -> String {
     ];
     let row = |(at, tenant): (usize, &Tenant)| {
         let ratio = then.ratios.get(at).and_then(Option::as_ref);
+        let ratio = ratio.filter(|_| !tenant.is_silent());
         let waits_then = ratio.map(|ratio| waits(tenant, *ratio));
         let recent = &tenant.recent;
         let measured = recent.miss_ratio();
         vec![
             named(&tenant.name, link(shown, &tenant.name)),
-            by(now.shares[at] as f64, size(now.shares[at])),
-            by(then.shares[at] as f64, size(then.shares[at])),
+            by(tenant.used as f64, size(tenant.used)),
+            // The curve of a tenant that nobody reads fades.
+            if tenant.is_silent() {
+                by(-1.0, "no reads")
+            } else {
+                by(then.shares[at] as f64, size(then.shares[at]))
+            },
             by(measured.unwrap_or(-1.0), measured.map_or("–".to_owned(), percent)),
             by(ratio.map_or(-1.0, |ratio| ratio.ratio), with_band(ratio)),
             by(recent.wait_ms_per_s(), wait(1e3 * recent.wait_ms_per_s())),
@@ -174,6 +180,9 @@ fn table(shown: &PageData<'_>, present: u64, memory: u64) -> String {
 /// One tenant with another memory of its own.
 fn of_tenant(shown: &PageData<'_>, tenant: &Tenant) -> String {
     let name = escape(&tenant.name);
+    if tenant.is_silent() {
+        return format!("<h1>{name}</h1>\n<p>{}</p>\n", prose(&say::unread(shown.report, tenant)));
+    }
     let Some(sizing) = Sizing::of(tenant) else {
         return format!(
             "<h1>{name}</h1>\n<p>Forecasts for other sizes need some hundred sampled reads.</p>\n"

@@ -1,8 +1,9 @@
 //! One tenant: the causes of its misses, its curve, and its series over time.
 
 use super::PageData;
-use super::phrases::{link, memory_for, prose};
+use super::phrases::{command, link, memory_for, prose};
 use super::series::{align, colour_of, over_time, places, points};
+use super::time::Time;
 use crate::draw::html::escape;
 use crate::draw::{Axis, Bar, Bars, Chart, Colour, Format, Series, Table};
 use crate::finding::Finding;
@@ -43,11 +44,20 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
 
 /// The sentences of LARDER WHY and the findings about this tenant.
 fn why(shown: &PageData<'_>, tenant: &Tenant) -> String {
-    let mut out = joined(&say::why(shown.report, tenant));
+    let mut out = match shown.stretch() {
+        // A stretch that the reader chose has its own causes.
+        Some(Time { from, to, .. }) => {
+            let recent = shown.history.between(Some(&tenant.name), from, to);
+            joined(&say::why_then(shown.report, tenant, &recent, to))
+        }
+        None => joined(&say::why(shown.report, tenant)),
+    };
     let found = &shown.advice.findings;
     let own = found.iter().filter(|finding| finding.tenant.as_deref() == Some(&*tenant.name));
     for finding in own {
         let Finding { says, evidence, todo, .. } = finding;
+        let typed = say::command_of(shown.report, finding);
+        let todo = if typed.as_ref() == Some(todo) { "" } else { todo };
         let _ = writeln!(
             out,
             "<p class=\"found\">{} {} {} <b>{}</b></p>",
@@ -56,15 +66,19 @@ fn why(shown: &PageData<'_>, tenant: &Tenant) -> String {
             prose(evidence),
             prose(todo)
         );
+        out += &typed.map_or_else(String::new, |typed| command(&typed));
     }
     out
 }
 
-/// Lines that were wrapped for a terminal as paragraphs, and indented lines as items of a list.
+/// Lines that were wrapped for a terminal as paragraphs, and indented lines as items of a list,
+/// except commands.
 fn joined(lines: &[String]) -> String {
     let mut out = String::new();
     for group in lines.chunk_by(|a, b| a.starts_with(' ') == b.starts_with(' ')) {
-        if group[0].starts_with(' ') {
+        if group[0].starts_with("    CONFIG ") {
+            out += &group.iter().map(|line| command(line.trim())).collect::<String>();
+        } else if group[0].starts_with(' ') {
             let items = group.iter().map(|line| format!("<li>{}</li>\n", prose(line.trim())));
             let _ = writeln!(out, "<ul>{}</ul>", items.collect::<String>());
         } else {
@@ -76,6 +90,9 @@ fn joined(lines: &[String]) -> String {
 
 /// A chart of the tenant's miss ratio at every size of memory.
 fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
+    if tenant.is_silent() {
+        return format!("<p class=\"none\">{}</p>\n", prose(&say::unread(shown.report, tenant)));
+    }
     let Some(sizing) = Sizing::of(tenant) else {
         return "<p>Forecasts for other sizes need some hundred sampled reads.</p>\n".to_owned();
     };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::finding::tests::healthy;
-use crate::{Change, History, Moved, Point, ProcessPoint};
+use crate::{Change, History, Moved, Point, ProcessPoint, Report};
 
 fn shown(names: &[&str], page: &PageSpec) -> String {
     let mut report = healthy();
@@ -98,4 +98,55 @@ fn what_a_url_holds_comes_back() {
         assert_eq!(decode(&encode(text)), text);
     }
     assert_eq!(decode("a+b%zz%4"), "a b%zz%4");
+}
+
+/// A page with these choices, with plain spaces.
+fn middle_of(report: &Report, path: &str, query: &str) -> String {
+    let (advice, history, view) = (Advice::of(report), History::default(), Choices::of(query));
+    let shown = PageData { report, advice: &advice, history: &history, view: &view };
+    middle(find(path).unwrap(), &shown).replace('\u{a0}', " ")
+}
+
+/// The page of sizes asks for a miss ratio that some memory reaches, and takes any other.
+#[test]
+fn any_miss_ratio_can_be_asked_for() {
+    let report = healthy();
+    let html = middle_of(&report, "/sizing", "tenant=web");
+    assert!(html.contains("name=\"misses\"") && html.contains("web would miss "), "{html}");
+    assert!(!html.contains("cannot reach"), "{html}");
+    let html = middle_of(&report, "/sizing", "tenant=web&misses=12.5");
+    assert!(html.contains("value=\"12.5\"") && html.contains("web would miss 12 % with"), "{html}");
+    assert!(!html.contains(">1 %</a>"), "the curve ends at two per cent");
+}
+
+/// A tenant that nobody reads now keeps its memory on the page, and its fading curve gives no
+/// answer.
+#[test]
+fn a_silent_tenant_has_its_memory() {
+    let mut report = healthy();
+    report.tenants[0].silent_s = 90;
+    let held = crate::words::size(report.tenants[0].used);
+    let all = middle_of(&report, "/sizing", "");
+    assert!(all.contains(&format!(">{held}</td>")) && all.contains(">no reads</td>"), "{all}");
+    for (path, query) in [("/sizing", "tenant=web"), ("/tenant", "tenant=web")] {
+        let html = middle_of(&report, path, query);
+        let says = format!(
+            "web has no reads for 90 seconds, so its curve fades and gives no \
+                            answer. It holds {held}."
+        );
+        assert!(html.contains(&says) && !html.contains("would miss"), "{html}");
+    }
+}
+
+/// The parts of the long page can be closed, and every page of time has fifteen minutes.
+#[test]
+fn parts_close_and_a_quarter_of_an_hour_is_shown() {
+    let html = middle_of(&healthy(), "/server", "");
+    assert_eq!(html.matches("<details class=\"part\" open>").count(), 2, "{html}");
+    for page in ALL.iter().filter(|page| page.has_time) {
+        let html = middle_of(&healthy(), page.path, "");
+        assert!(html.contains("?span=900\">15 minutes</a>"), "{html}");
+    }
+    let html = middle_of(&healthy(), "/tenant", "tenant=web&span=900");
+    assert!(html.contains("web had no reads in the last "), "{html}");
 }

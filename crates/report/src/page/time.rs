@@ -6,8 +6,14 @@ use crate::words::{clock_second, span};
 use std::fmt::Write;
 
 /// The spans that charts may show, in seconds; 0 is the whole history.
-const SPANS: [(u64, &str); 5] =
-    [(300, "5 minutes"), (3_600, "hour"), (86_400, "day"), (2_592_000, "month"), (0, "all")];
+const SPANS: [(u64, &str); 6] = [
+    (300, "5 minutes"),
+    (900, "15 minutes"),
+    (3_600, "hour"),
+    (86_400, "day"),
+    (2_592_000, "month"),
+    (0, "all"),
+];
 
 /// The stretch that a link shows while nothing is read, in seconds, and its part after the last
 /// read.

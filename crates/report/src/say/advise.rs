@@ -1,6 +1,8 @@
 //! Advice in sentences: the findings of a report, with the memory and waiting of each tenant.
 
-use super::lines::{COLUMNS, lately, name_width, paragraph, quiet};
+use super::decision::{command_of, decision};
+use super::gained::gained;
+use super::lines::{COLUMNS, lately, name_width, paragraph, quiet, typed};
 use super::moved::given;
 use crate::claim::{self, Claim};
 use crate::finding::{self, Finding};
@@ -8,17 +10,18 @@ use crate::sizing::Sizing;
 use crate::words::{comparisons, count, percent, points, size, wait, wrap};
 use crate::{Report, Tenant};
 
-const NOTHING: &str = "No setting has to change now.";
-
 /// With fewer minutes of forecasts, their error is not printed.
 const FORECASTS_MIN: u64 = 10;
 
 /// The text of LARDER ADVISE, about all tenants or about one.
 pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
     let findings = finding::all(report);
-    let mut lines = wrap(&summary(report), COLUMNS, 0);
-    if only.is_none() {
-        lines.extend(commands(report, &findings));
+    let decision = decision(report, &findings);
+    let mut lines = wrap(&decision.health, COLUMNS, 0);
+    lines.extend(wrap(&summary(report), COLUMNS, 0));
+    if only.is_none() && !decision.commands.is_empty() {
+        lines.push("To type now, the most important first:".to_owned());
+        lines.extend(decision.commands.iter().map(|command| typed(command)));
     }
     lines.push(String::new());
     let width = name_width(report);
@@ -46,36 +49,17 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
     for finding in findings.iter().filter(|finding| finding.tenant.is_none()) {
         let [says, todo] = sentences(finding);
         lines.extend(wrap(&says, COLUMNS, 0));
-        lines.extend(wrap(&todo, COLUMNS - 4, 0).into_iter().map(|line| format!("    {line}")));
+        if command_of(report, finding).as_ref() == Some(&todo) {
+            // A command stays whole, to be copied.
+            lines.push(typed(&todo));
+        } else {
+            lines.extend(wrap(&todo, COLUMNS - 4, 0).iter().map(|line| typed(line)));
+        }
     }
     for sentence in more_or_less(report).into_iter().chain(forecasts(report)) {
         lines.extend(wrap(&sentence, COLUMNS, 0));
     }
     trimmed(lines)
-}
-
-/// The decision where no finding asks for a command.
-pub fn decision(report: &Report, findings: &[Finding]) -> &'static str {
-    let is_any = findings.iter().any(|one| finding::remedy(report, one).is_some());
-    if is_any { "A setting should change: the page Advice has the commands." } else { NOTHING }
-}
-
-/// The commands that carry out the findings, each whole in a line of its own, to be copied.
-fn commands(report: &Report, findings: &[Finding]) -> Vec<String> {
-    let remedies = findings.iter().filter_map(|one| finding::remedy(report, one));
-    let mut commands: Vec<_> =
-        remedies.map(|one| format!("    {}", finding::command(&one))).collect();
-    let mut seen = vec![];
-    commands.retain(|command| {
-        let is_new = !seen.contains(command);
-        seen.push(command.clone());
-        is_new
-    });
-    if commands.is_empty() {
-        return vec![NOTHING.to_owned()];
-    }
-    commands.insert(0, "To type now, the most important first:".to_owned());
-    commands
 }
 
 /// Removes empty lines at the end, and one of two in a row.
@@ -102,10 +86,12 @@ fn used(report: &Report) -> String {
     let server = &report.server;
     let of = match server.maxmemory {
         0 => format!("{} in use, without a limit", size(server.used)),
-        max if server.used + max / 20 >= server.divided => {
-            format!("{}, of which {} are for data: all in use", size(max), size(server.divided))
-        }
-        max => format!("{} of {} in use", size(server.used), size(max)),
+        max => format!(
+            "{} of the {} for data in use (maxmemory {})",
+            size(server.used),
+            size(server.divided),
+            size(max)
+        ),
     };
     let recent = &report.recent;
     let Some(ratio) = recent.miss_ratio() else {
@@ -125,47 +111,13 @@ fn used(report: &Report) -> String {
     } else {
         "The cost of misses has not been measured yet".to_owned()
     };
-    let beside = beside_lru(report).map_or_else(String::new, |text| format!(" {text}"));
+    let beside = gained(report).map_or_else(String::new, |text| format!(" {text}"));
     format!(
         "{of}. {waiting}: {} of {} reads missed {}.{beside}",
         percent(ratio),
         count(recent.reads),
         lately(report, recent)
     )
-}
-
-/// A sentence that compares the waiting with one shared LRU cache; `None` where nothing is known of
-/// that, or LRU is in force.
-pub(super) fn beside_lru(report: &Report) -> Option<String> {
-    const LRU: &str = "allkeys-lru";
-    if report.policies.iter().any(|trial| trial.is_present && trial.policy == LRU) {
-        return None;
-    }
-    if report.plays.as_ref().is_some_and(|plays| plays.off.is_some()) {
-        let text = "There is no comparison with one shared LRU cache now: LARDER POLICIES (on a \
-                    dashboard, the page Advice) says why.";
-        return Some(text.to_owned());
-    }
-    let lru = claim::policy(report, LRU)?;
-    let (change, band) = (lru.change() / lru.now.max(f64::MIN_POSITIVE), lru.band() / lru.now);
-    let text = match change {
-        _ if !lru.is_sound() => format!(
-            "One shared LRU cache would make clients wait about as long: the difference is below \
-             the {} that chance explains.",
-            percent(band)
-        ),
-        more if more > 0.0 => format!(
-            "One shared LRU cache would make clients wait {} longer, give or take {}.",
-            percent(more),
-            points(band)
-        ),
-        less => format!(
-            "One shared LRU cache would make clients wait {} less, give or take {}.",
-            percent(-less),
-            points(band)
-        ),
-    };
-    Some(text)
 }
 
 /// Whether a tenant is read or holds more than a twentieth of the memory.

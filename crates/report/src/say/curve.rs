@@ -45,7 +45,7 @@ pub fn curve(report: &Report, tenant: &Tenant) -> Vec<String> {
             "Too few reads of this tenant were sampled: a curve needs some thousand.".to_owned(),
         ];
     };
-    if tenant.recent.reads == 0 {
+    if tenant.is_silent() {
         return wrap(&unread(report, tenant), COLUMNS, 0);
     }
     let sizes = sizing.sizes(POINTS);

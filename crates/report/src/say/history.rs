@@ -3,7 +3,7 @@
 //! The text starts with the recent work of the pilot and its worth. Each change follows, with the
 //! figures measured before and after it and the claims made about it.
 
-use super::advise::beside_lru;
+use super::gained::gained;
 use super::lines::{COLUMNS, first};
 use super::moved::{moved, rows};
 use crate::claim::{Claim, ClaimedFigure};
@@ -54,8 +54,8 @@ pub fn pilot(report: &Report, moves: &MemoryMoves) -> String {
     if report.recent.seconds == 0 {
         return format!("Nothing was read since the start, so {name} moved no memory.");
     }
-    says.push(match beside_lru(report) {
-        Some(beside) => beside,
+    says.push(match gained(report) {
+        Some(gained) => gained,
         None if report.has_classes() => {
             format!(
                 "The saving by recipe {name} is not measured, because it divides classes of items."
@@ -136,7 +136,7 @@ pub fn measured(change: &Change) -> Option<String> {
     };
     let (before, after) = (1e3 * all.before.wait_ms_per_s, 1e3 * all.after.wait_ms_per_s);
     Some(format!(
-        "Measured{filling}: {misses}; waiting {} → {} per second.",
+        "Measured up to 2 minutes before and after{filling}: {misses}; waiting {} → {} per second.",
         wait(before),
         wait(after)
     ))

@@ -58,6 +58,18 @@ pub fn quiet(report: &Report) -> Option<String> {
     })
 }
 
+/// A command on a line of its own, which stays whole, to be copied.
+pub(super) fn typed(command: &str) -> String {
+    format!("    {command}")
+}
+
+/// An answer that self-tuning alone could give, and the command that turns it on.
+pub(super) fn off(lacks: &str) -> Vec<String> {
+    let mut lines = wrap(&format!("Self-tuning is off, so {lacks}. To turn it on:"), COLUMNS, 0);
+    lines.push(typed("CONFIG SET maxmemory-policy auto recipe auto"));
+    lines
+}
+
 /// Sentences as lines, after the one about a quiet cache.
 pub(super) fn first(report: &Report, sentence: &str) -> Vec<String> {
     let all = quiet(report).into_iter().chain([sentence.to_owned()]);

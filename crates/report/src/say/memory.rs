@@ -1,10 +1,10 @@
 //! The memory that a wanted miss ratio takes, in sentences.
 
-use super::lines::{COLUMNS, lately};
+use super::lines::{COLUMNS, lately, off, typed};
 use crate::claim::{self, ClaimedFigure};
 use crate::finding;
-use crate::sizing::{Need, Sizing};
-use crate::words::{percent, size, wait, wrap};
+use crate::sizing::{Estimate, Need, Sizing};
+use crate::words::{percent, size, span, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
 
@@ -18,16 +18,13 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
 fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     let name = &tenant.name;
     let Some(sizing) = Sizing::of(tenant) else {
-        let text = if report.is_steered() {
-            format!("Too few reads of {name} were sampled: the answer needs some thousand.")
-        } else {
-            "Self-tuning is off, so there are no forecasts: CONFIG SET maxmemory-policy auto \
-             recipe auto"
-                .to_owned()
-        };
+        if !report.is_steered() {
+            return off("there are no forecasts");
+        }
+        let text = format!("Too few reads of {name} were sampled: the answer needs some thousand.");
         return wrap(&text, COLUMNS, 0);
     };
-    if tenant.recent.reads == 0 {
+    if tenant.is_silent() {
         return wrap(&unread(report, tenant), COLUMNS, 0);
     }
     let now = tenant.recent.miss_ratio().map_or_else(String::new, |ratio| {
@@ -69,10 +66,9 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     text += &now;
     let mut lines = wrap(&text, COLUMNS, 0);
     if let Need::Memory { bytes, .. } = sizing.need(wanted) {
-        lines.extend(wrap(&price(report, tenant, bytes), COLUMNS, 0));
-        let floor = format!("{}mb", floor_mib(bytes));
-        // A command stays whole, to be copied.
-        lines.extend(finding::bound(tenant, "min", &floor).map(|text| format!("    {text}")));
+        let price = price(report, tenant, &sizing, bytes);
+        lines.extend(wrap(&price.says, COLUMNS, 0));
+        lines.extend(price.commands.iter().map(|command| typed(command)));
     }
     let reads = tenant.curve.as_ref().map_or(0.0, |curve| curve.reads);
     let rests_on = format!(
@@ -85,11 +81,16 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
 }
 
 /// A tenant without reads: its curve fades, and would say that its keys are few.
-pub(super) fn unread(report: &Report, tenant: &Tenant) -> String {
+pub fn unread(report: &Report, tenant: &Tenant) -> String {
+    let stretch = match tenant.silent_s {
+        0 => lately(report, &report.recent),
+        silent_s => format!("for {}", span(silent_s)),
+    };
     format!(
-        "{} has no reads {}, so its curve fades and gives no answer. Ask while clients read.",
+        "{} has no reads {stretch}, so its curve fades and gives no answer. It holds {}. Ask while \
+         clients read.",
         tenant.name,
-        lately(report, &report.recent)
+        size(tenant.used)
     )
 }
 
@@ -98,42 +99,86 @@ fn floor_mib(bytes: u64) -> u64 {
     bytes.div_ceil(1 << 20).max(1)
 }
 
-/// The waiting that a floor of `bytes` costs the other tenants, and the setting to type.
-fn price(report: &Report, tenant: &Tenant, bytes: u64) -> String {
+/// The way to so much memory, and its worth: the waiting that it saves and costs, and the commands
+/// to type.
+struct Price {
+    says: String,
+    commands: Vec<String>,
+}
+
+fn price(report: &Report, tenant: &Tenant, sizing: &Sizing<'_>, bytes: u64) -> Price {
     let memory = report.server.divided;
     let floor = floor_mib(bytes);
+    let bound = finding::bound(tenant, "min", &format!("{floor}mb"));
+    let line = match bound {
+        Some(_) => "A floor".to_owned(),
+        None => format!("A floor, `min {floor}mb` in a line of the configuration for it,"),
+    };
+    let mut commands: Vec<_> = bound.into_iter().collect();
     if bytes <= tenant.used {
-        return format!(
-            "It has that much already; `min {floor}mb` in its tenant line reserves it."
-        );
+        let says = format!("It has that much already. {line} reserves it, and saves nothing now.");
+        return Price { says, commands };
     }
+    let own = tenant.penalty_us.map(|_| saved(tenant, sizing, floor << 20));
+    let gain = own.map_or_else(
+        || "the cost of its misses has not been measured".to_owned(),
+        |own| format!("its clients would wait {}", less(own)),
+    );
     if bytes >= memory {
         // The others keep what they have, and tables and reserve their share.
         let all = (bytes + memory - tenant.used.min(memory)) as f64;
         let more =
             (all * report.server.maxmemory as f64 / memory.max(1) as f64 / f64::from(1 << 20))
                 .ceil();
-        return format!(
-            "All tenants together have {}: CONFIG SET maxmemory {more}mb, and `min {floor}mb` in \
-             its tenant line, give it that much.",
+        commands.insert(0, format!("CONFIG SET maxmemory {more}mb"));
+        let says = format!(
+            "All tenants together have {}. More memory, {more} MiB, and a floor of {floor} MiB \
+             give it that much: {gain}.",
             size(memory)
         );
+        return Price { says, commands };
     }
     let claims = claim::floor(report, tenant, floor << 20);
     let costs = claims.iter().find(|claim| matches!(claim.what, ClaimedFigure::Others { .. }));
-    let others = match costs {
-        None => "the cost for the other tenants is not known".to_owned(),
-        Some(costs) if !costs.is_sound() => format!(
-            "the other tenants would wait at most {} per second longer",
-            wait(1e3 * (costs.high - costs.now).max(0.0))
-        ),
-        Some(costs) => format!(
-            "the other tenants would wait {} per second longer, give or take {}",
-            wait(1e3 * costs.change()),
-            wait(1e3 * costs.band())
-        ),
+    let Some(costs) = costs else {
+        let says = format!(
+            "{line} gives it that much: {gain}; the cost for the other tenants is not known."
+        );
+        return Price { says, commands };
     };
-    format!("`min {floor}mb` in its tenant line gives it that much: {others}.")
+    let others = Estimate { ratio: -costs.change(), band: costs.band() };
+    let all = own.map_or_else(String::new, |own| {
+        let ratio = own.ratio + others.ratio;
+        format!(
+            " All together would wait {}.",
+            less(Estimate { ratio, band: own.band.hypot(others.band) })
+        )
+    });
+    let says =
+        format!("{line} gives it that much: {gain}, those of other tenants {}.{all}", less(others));
+    Price { says, commands }
+}
+
+/// The waiting that so much memory saves the tenant's own clients, in milliseconds per second.
+fn saved(tenant: &Tenant, sizing: &Sizing<'_>, bytes: u64) -> Estimate {
+    let then = sizing.waits(bytes);
+    Estimate { ratio: tenant.recent.wait_ms_per_s() - then.ratio, ..then }
+}
+
+/// So much less waiting, or more, in words; within the band, the most that it may be.
+fn less(saved: Estimate) -> String {
+    let Estimate { ratio, band } = saved;
+    let words = |ms: f64| wait(1e3 * ms);
+    match ratio {
+        _ if ratio.abs() <= band && ratio < 0.0 => {
+            format!("at most {} per second longer", words(band - ratio))
+        }
+        _ if ratio.abs() <= band => format!("at most {} per second less", words(band + ratio)),
+        _ if ratio < 0.0 => {
+            format!("{} per second longer, give or take {}", words(-ratio), words(band))
+        }
+        _ => format!("{} per second less, give or take {}", words(ratio), words(band)),
+    }
 }
 
 #[cfg(test)]
@@ -147,7 +192,33 @@ mod tests {
         let mut report = healthy();
         (report.server.divided, report.server.maxmemory) = (60 << 20, 64 << 20);
         report.tenants[0].used = 50 << 20;
-        let says = price(&report, &report.tenants[0], 80 << 20);
-        assert!(says.contains("CONFIG SET maxmemory 96mb, and `min 80mb`"), "{says}");
+        report.tenants[0].line = Some("web match prefix web:".to_owned());
+        let tenant = &report.tenants[0];
+        let price = price(&report, tenant, &Sizing::of(tenant).unwrap(), 80 << 20);
+        let typed =
+            ["CONFIG SET maxmemory 96mb", "CONFIG SET tenant \"web match prefix web: min 80mb\""];
+        assert_eq!(price.commands, typed);
+    }
+
+    /// The command has its worth beside it, in waiting per second for those who gain and those who
+    /// lose, and stands on a line of its own.
+    #[test]
+    fn the_command_has_its_worth() {
+        let mut report = healthy();
+        report.tenants[0].line = Some("web match prefix web:".to_owned());
+        report.tenants[0].used = 40 << 20;
+        report.tenants[0].recent.misses *= 5;
+        report.tenants[0].recent.wait_ms *= 5.0;
+        report.recent.wait_ms += report.tenants[0].recent.wait_ms * 0.8;
+        let tenant = &report.tenants[0];
+        let lines = memory(&report, tenant, 0.12);
+        let says = lines.join(" ");
+        assert!(says.contains("its clients would wait "), "{says}");
+        assert!(says.contains(" per second less, give or take "), "{says}");
+        assert!(says.contains("those of other tenants "), "{says}");
+        assert!(says.contains("All together would wait "), "{says}");
+        let typed = "    CONFIG SET tenant \"web match prefix web: min ";
+        assert_eq!(says.matches("CONFIG SET").count(), 1, "{says}");
+        assert!(lines.iter().any(|line| line.starts_with(typed)), "{lines:?}");
     }
 }

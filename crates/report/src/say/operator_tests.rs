@@ -134,9 +134,17 @@ fn a_change_that_is_found_late_is_measured() {
     let all: Vec<&Change> = history.changes().collect();
     assert!(all.iter().all(|change| !change.effects.is_empty()), "{all:?}");
     let says = all.iter().map(|change| say::measured(change).unwrap()).collect::<Vec<_>>();
-    assert!(says[0].starts_with("Measured while the cache was filling, 29"), "{says:?}");
+    assert!(
+        says[0].starts_with(
+            "Measured up to 2 minutes before and after while the cache was filling, 29"
+        ),
+        "{says:?}"
+    );
     assert!(says[0].contains("web 80 % → 20 % with"), "{says:?}");
-    assert!(says[1].starts_with("Measured: misses 20 %"), "{says:?}");
+    assert!(
+        says[1].starts_with("Measured up to 2 minutes before and after: misses 20 %"),
+        "{says:?}"
+    );
 }
 
 /// The outcome of a plan stands at the plan, whatever changed after it. The page of plans has
@@ -260,7 +268,7 @@ fn a_tenant_without_reads_is_told_apart() {
 fn advice_names_the_commands_to_type() {
     let mut report = healthy();
     let says = say::advise(&report, None);
-    let decision = says.iter().position(|line| line == "No setting has to change now.");
+    let decision = says.iter().position(|line| line == "Healthy: no setting has to change now.");
     let tenants = says.iter().position(String::is_empty);
     assert!(decision.is_some() && decision < tenants, "{says:?}");
     (report.server.maxmemory, report.server.machine) = (200 << 20, 210 << 20);

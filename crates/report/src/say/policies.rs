@@ -1,8 +1,8 @@
 //! A comparison of eviction policies on the present traffic.
 
 use super::lines::{self, COLUMNS};
-use crate::Report;
-use crate::words::{self, percent, wrap};
+use crate::words::{self, clock, percent, wrap};
+use crate::{Change, ChangeKind, PolicyTrial, Report};
 
 /// A difference of miss ratios that needs an explanation if waiting ranks policies otherwise.
 const FEWER: f64 = 0.02;
@@ -24,8 +24,7 @@ pub fn policies(report: &Report) -> Vec<String> {
         } else if report.is_steered() {
             "Too few reads were sampled to compare policies: the comparison needs some thousand."
         } else {
-            "Self-tuning is off, so policies are not compared: CONFIG SET maxmemory-policy auto \
-             recipe auto"
+            return lines::off("policies are not compared");
         };
         return wrap(text, COLUMNS, 0);
     };
@@ -58,11 +57,11 @@ pub fn policies(report: &Report) -> Vec<String> {
             present.policy
         )
     };
-    let mut lines = lines::first(report, &first);
+    let mut lines = lines::first(report, &format!("{first} {}", chosen(report)));
     let width = trials.iter().map(|trial| trial.policy.len()).max().unwrap_or_default();
     lines.push(format!("  {:<width$}  {:>8}  {:>7}  {:>7}", "policy", "waits", "error", "misses"));
     for trial in &trials {
-        let mark = if trial.is_present { "  in force" } else { "" };
+        let mark = standing(trial).map_or_else(String::new, |mark| format!("  {mark}"));
         let band = if trial.is_present { String::new() } else { percent(trial.band) };
         lines.push(format!(
             "  {:<width$}  {:>8}  {band:>7}  {:>7}{mark}",
@@ -89,6 +88,43 @@ pub fn policies(report: &Report) -> Vec<String> {
     lines
 }
 
+/// The standing of a policy beside the one in force: why a policy that seems to wait less is not in
+/// force. `None` for one that waits longer.
+pub fn standing(trial: &PolicyTrial) -> Option<&'static str> {
+    match 1.0 - trial.waits {
+        _ if trial.is_present => Some("in force"),
+        gain if gain <= 0.0 => None,
+        gain if gain <= trial.band => Some("not clearly better"),
+        _ => Some("better, not chosen"),
+    }
+}
+
+/// A sentence on who chose the policy in force, and when.
+fn chosen(report: &Report) -> String {
+    let server = &report.server;
+    let is_choice = |change: &&Change| match change.kind {
+        ChangeKind::Start => true,
+        ChangeKind::Setting => {
+            ["maxmemory-policy ", "recipe "].iter().any(|word| change.text.starts_with(word))
+        }
+        ChangeKind::Plan => change.text.contains(" evicts by "),
+        ChangeKind::Load | ChangeKind::Misses => false,
+    };
+    let last = report.changes.iter().rev().find(is_choice);
+    let since = last.map_or_else(String::new, |change| {
+        format!(" at {}", clock(change.unix_s, server.now_unix_s, server.utc_offset_s))
+    });
+    if report.is_steered() {
+        format!(
+            "Self-tuning (recipe {}) chose it{since}, and changes it only for one that is clearly \
+             better, again and again.",
+            server.recipe_name()
+        )
+    } else {
+        format!("The setting `maxmemory-policy {}` chose it{since}.", server.policy)
+    }
+}
+
 /// The names of the policies that were compared, in plain words.
 pub fn policy_words(report: &Report) -> String {
     let names = report.policies.iter().filter_map(|trial| {
@@ -96,4 +132,49 @@ pub fn policy_words(report: &Report) -> String {
         Some(format!("{name}: {}.", words::policy(name)?))
     });
     names.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::tests::healthy;
+
+    /// A policy above the one in force in the table says why it is not in force, and the answer
+    /// says who chose the one that is, and when.
+    #[test]
+    fn a_policy_above_the_one_in_force_is_explained() {
+        let mut report = healthy();
+        let trial = |policy: &str, waits: f64| PolicyTrial {
+            policy: policy.into(),
+            is_present: waits == 1.0,
+            waits,
+            band: 0.05,
+            miss_ratio: 0.1,
+        };
+        let waits = [("allkeys-gittins", 1.0), ("allkeys-lhd", 0.97), ("allkeys-lru", 1.3)];
+        report.policies = waits.map(|(policy, waits)| trial(policy, waits)).into();
+        let change = |ago: u64, kind, text: &str| Change {
+            unix_s: report.server.now_unix_s - ago,
+            kind,
+            text: text.into(),
+            ..Change::default()
+        };
+        report.changes = vec![
+            change(3_600, ChangeKind::Start, "started with recipe static"),
+            change(1_200, ChangeKind::Setting, "recipe is now auto (was static)"),
+            change(600, ChangeKind::Setting, "maxmemory is now 200 MiB (was 100 MiB)"),
+        ];
+        let lines = policies(&report);
+        let row =
+            |name: &str| lines.iter().find(|line| line.contains(name) && line.contains("%  "));
+        assert!(row("lhd").unwrap().ends_with("not clearly better"), "{lines:?}");
+        assert!(row("lru").unwrap().ends_with('%'), "{lines:?}");
+        let says = lines.join(" ");
+        assert!(says.contains("Self-tuning (recipe auto) chose it at 14:27,"), "{says}");
+        report.policies[1].waits = 0.8;
+        assert_eq!(standing(&report.policies[1]), Some("better, not chosen"));
+        report.server.recipe = "static".into();
+        let says = policies(&report).join(" ");
+        assert!(says.contains("The setting `maxmemory-policy auto` chose it at 14:27."), "{says}");
+    }
 }

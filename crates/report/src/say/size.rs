@@ -1,6 +1,6 @@
 //! The effect of another memory limit: the waiting of all, and the misses of each tenant.
 
-use super::lines::{COLUMNS, first, lately, name_width};
+use super::lines::{COLUMNS, first, lately, name_width, off};
 use crate::claim::{self, Claim, ClaimedFigure};
 use crate::sizing::divide;
 use crate::words::{percent, plus_or_minus, size as bytes, wait, wrap};
@@ -12,12 +12,11 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     let claims = claim::of_maxmemory(report, maxmemory);
     let all = claims.iter().find(|claim| claim.what == ClaimedFigure::Waiting);
     let Some(all) = all.filter(|_| server.maxmemory > 0) else {
-        let text = match (report.is_steered(), server.maxmemory) {
-            (false, _) => {
-                "Self-tuning is off, so there are no forecasts: CONFIG SET maxmemory-policy auto \
-                 recipe auto"
-            }
-            (_, 0) => "There is no memory limit to compare with: CONFIG SET maxmemory.",
+        if !report.is_steered() {
+            return off("there are no forecasts");
+        }
+        let text = match server.maxmemory {
+            0 => "There is no memory limit to compare with: CONFIG SET maxmemory.",
             _ => {
                 "Too few reads were sampled since the last change: the answer needs some thousand."
             }

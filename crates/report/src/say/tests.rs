@@ -171,7 +171,8 @@ fn what_a_change_did_is_measured_and_kept() {
     }
     let loads: Vec<_> =
         history.changes().filter(|change| change.kind == ChangeKind::Load).collect();
-    let [load] = &loads[..] else { panic!("{loads:?}") };
+    let [began, load] = &loads[..] else { panic!("{loads:?}") };
+    assert!(began.text.starts_with("the loads of jobs, search began: 650 reads"), "{began:?}");
     assert!(load.unix_s.abs_diff(begin + 499) <= 10, "{load:?}");
     assert!(load.text.starts_with("search's load rose to 2.3 times"), "{load:?}");
     let last = told.last().unwrap();

@@ -1,8 +1,9 @@
 //! The causes of a tenant's misses, in sentences.
 
-use super::lines::{COLUMNS, first, lately};
-use crate::words::{clock, count, percent, size, wait, wrap};
-use crate::{Report, Tenant};
+use super::lines::{COLUMNS, lately, off, quiet};
+use crate::sizing::Sizing;
+use crate::words::{clock, count, percent, size, span, wait, wrap};
+use crate::{Recent, Report, Tenant};
 use base::Cause;
 
 /// An explanation of each cause, and its cure.
@@ -14,6 +15,18 @@ const fn meaning(cause: Cause) -> (&'static str, &'static str) {
         Cause::Deleted => ("a client had deleted it", "write the new value instead"),
         Cause::TooEarly => ("it was written only later", "write it earlier"),
     }
+}
+
+/// The effect of more memory on a tenant, as its curve tells; `None` where there is none.
+fn more_memory(tenant: &Tenant) -> Option<String> {
+    let sizing = Sizing::of(tenant).filter(|_| !tenant.is_silent())?;
+    let saves = sizing.at(tenant.used).ratio - sizing.at(tenant.used.saturating_mul(2)).ratio;
+    let points = 100.0 * saves.max(0.0);
+    Some(match points {
+        points if points < 0.05 => "twice the memory saves none".to_owned(),
+        points if points < 9.95 => format!("twice the memory saves {points:.1} points"),
+        points => format!("twice the memory saves {points:.0} points"),
+    })
 }
 
 /// The name of a cause in sentences and legends.
@@ -30,47 +43,12 @@ pub const fn word(cause: Cause) -> &'static str {
 /// The text of LARDER WHY: the miss ratio of a tenant, then its causes, the largest first.
 pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     let recent = &tenant.recent;
-    let name = &tenant.name;
-    let Some(ratio) = recent.miss_ratio() else {
-        return vec![format!("{name} had no reads {}.", lately(report, recent))];
-    };
-    let costs = match tenant.penalty_us {
-        Some(us) => format!(
-            ", and waits {} per second for them: a miss costs {}",
-            wait(1e3 * recent.wait_ms_per_s()),
-            wait(us)
-        ),
-        None => ", and their cost has not been measured".to_owned(),
-    };
-    let says = format!(
-        "{name} misses {} of {} reads {}{costs}.",
-        percent(ratio),
-        count(recent.reads),
-        lately(report, recent)
-    );
-    let mut lines = first(report, &says);
-    let missed = |cause: Cause| Some((recent.missed_for(cause)?, cause));
-    let mut causes: Vec<_> = Cause::ALL.into_iter().filter_map(missed).collect();
-    causes.sort_by(|a, b| b.0.total_cmp(&a.0));
-    if causes.is_empty() {
-        let sampled = recent.sampled;
-        let reason = if report.is_steered() {
-            format!(
-                "Too few of its misses were sampled to tell the causes: {sampled} of the 100 \
-                 needed."
-            )
-        } else {
-            "Self-tuning is off, so causes are not measured: CONFIG SET maxmemory-policy auto \
-             recipe auto"
-                .to_owned()
-        };
-        lines.extend(wrap(&reason, COLUMNS, 0));
+    let stretch = lately(report, recent);
+    let lines = causes(report, tenant, recent, (&stretch, tenant.penalty_us));
+    let mut lines: Vec<_> =
+        quiet(report).iter().flat_map(|says| wrap(says, COLUMNS, 0)).chain(lines).collect();
+    if recent.reads == 0 {
         return lines;
-    }
-    lines.push("Causes, as shares of the reads:".to_owned());
-    for (share, cause) in causes.into_iter().filter(|(share, _)| *share >= 0.0005) {
-        let (means, cure) = meaning(cause);
-        lines.push(format!("  {:>7}  {means}: {cure}", percent(share)));
     }
     let declined = tenant.counters.not_admitted;
     if declined > 0 {
@@ -81,23 +59,147 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
         );
         lines.extend(wrap(&says, COLUMNS, 0));
     }
-    if let Some(shift) = &tenant.shift {
-        let server = &report.server;
-        let when = clock(shift.unix_s, server.now_unix_s, server.utc_offset_s);
-        let moves = &report.moves;
-        let cause = if moves.was_filling && shift.unix_s <= moves.full_unix_s {
-            " The cause: the cache was filling."
-        } else {
-            ""
-        };
-        let says = format!(
-            "Until {when} it missed {} with {} on average; since then {} with {}.{cause}",
-            percent(shift.before),
-            size(shift.used_before),
-            percent(shift.since),
-            size(shift.used_since)
+    lines.extend(shifted(report, tenant));
+    lines
+}
+
+/// The causes of a tenant's misses in a past stretch, which `recent` sums up, until `to_unix_s`.
+pub fn why_then(report: &Report, tenant: &Tenant, recent: &Recent, to_unix_s: u64) -> Vec<String> {
+    let server = &report.server;
+    let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
+    let stretch = if to_unix_s < server.now_unix_s {
+        let from_unix_s = to_unix_s.saturating_sub(recent.seconds);
+        format!("from {} to {}", time(from_unix_s), time(to_unix_s))
+    } else {
+        format!("in the last {}", span(recent.seconds))
+    };
+    causes(report, tenant, recent, (&stretch, recent.miss_us()))
+}
+
+/// The misses of a stretch and their causes.
+fn causes(
+    report: &Report,
+    tenant: &Tenant,
+    recent: &Recent,
+    (stretch, penalty_us): (&str, Option<f64>),
+) -> Vec<String> {
+    let name = &tenant.name;
+    let Some(ratio) = recent.miss_ratio() else {
+        return vec![format!("{name} had no reads {stretch}.")];
+    };
+    let costs = match penalty_us {
+        Some(us) => format!(
+            ", and waits {} per second for them: a miss costs {}",
+            wait(1e3 * recent.wait_ms_per_s()),
+            wait(us)
+        ),
+        None => ", and their cost has not been measured".to_owned(),
+    };
+    let says = format!(
+        "{name} misses {} of {} reads {stretch}{costs}.",
+        percent(ratio),
+        count(recent.reads),
+    );
+    let mut lines = wrap(&says, COLUMNS, 0);
+    let missed = |cause: Cause| Some((recent.missed_for(cause)?, cause));
+    let mut causes: Vec<_> = Cause::ALL.into_iter().filter_map(missed).collect();
+    causes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if causes.is_empty() {
+        if !report.is_steered() {
+            lines.extend(off("causes are not measured"));
+            return lines;
+        }
+        let reason = format!(
+            "Too few of its misses were sampled to tell the causes: {} of the 100 needed.",
+            recent.sampled
         );
-        lines.extend(wrap(&says, COLUMNS, 0));
+        lines.extend(wrap(&reason, COLUMNS, 0));
+        return lines;
+    }
+    lines.push("Causes, as shares of the reads:".to_owned());
+    for (share, cause) in causes.into_iter().filter(|(share, _)| *share >= 0.0005) {
+        let (means, cure) = meaning(cause);
+        // More memory is no cure where the curve is flat.
+        let more = more_memory(tenant).filter(|_| cause == Cause::Evicted);
+        let cure = more.as_deref().unwrap_or(cure);
+        lines.push(format!("  {:>7}  {means}: {cure}", percent(share)));
     }
     lines
+}
+
+/// The largest change of a tenant's misses within the last two hours, in a sentence.
+fn shifted(report: &Report, tenant: &Tenant) -> Vec<String> {
+    let Some(shift) = &tenant.shift else { return vec![] };
+    let server = &report.server;
+    let when = clock(shift.unix_s, server.now_unix_s, server.utc_offset_s);
+    let moves = &report.moves;
+    let cause = if moves.was_filling && shift.unix_s <= moves.full_unix_s {
+        " The cause: the cache was filling."
+    } else {
+        ""
+    };
+    let says = format!(
+        "Until {when} it missed {} with {} on average; since then {} with {}.{cause}",
+        percent(shift.before),
+        size(shift.used_before),
+        percent(shift.since),
+        size(shift.used_since)
+    );
+    wrap(&says, COLUMNS, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::tests::{healthy, tenant};
+    use crate::{History, Point};
+
+    /// More memory is advised for evictions by what the curve says of it.
+    #[test]
+    fn memory_is_a_cure_where_it_helps() {
+        let mut report = healthy();
+        report.tenants[0] = tenant("web", 100 << 20, 900 << 20, 5e3);
+        let says = |report: &Report| why(report, &report.tenants[0]).join(" ");
+        assert!(
+            says(&report).contains("to make room: twice the memory saves 2"),
+            "{}",
+            says(&report)
+        );
+        report.tenants[0] = tenant("web", 200 << 20, 200 << 20, 5e3);
+        let recent = &mut report.tenants[0].recent;
+        recent.causes = [0, recent.misses, 0, 0, 0];
+        assert!(says(&report).contains("to make room: twice the memory saves none"));
+    }
+
+    /// A past stretch has causes of its own.
+    #[test]
+    fn a_past_stretch_is_told() {
+        let (mut history, report) = (History::default(), healthy());
+        let now = report.server.now_unix_s;
+        for second in 1..=1_200 {
+            let causes = if second <= 600 { [0, 0, 20, 0, 0] } else { [0, 10, 0, 0, 0] };
+            let point = Point {
+                unix_s: (now - 1_200 + second) as u32,
+                reads: 100,
+                misses: causes.iter().sum(),
+                causes,
+                sampled: 5,
+                wait_ms: 40.0,
+                ..Point::default()
+            };
+            history.push([("web", point)].into_iter());
+        }
+        let told = |from, to| {
+            let recent = history.between(Some("web"), from, to);
+            why_then(&report, &report.tenants[0], &recent, to).join(" ")
+        };
+        let old = told(now - 1_200, now - 600);
+        assert!(
+            old.starts_with("web misses 20 % of ") && old.contains("from 14:27 to 14:37"),
+            "{old}"
+        );
+        assert!(old.contains("a miss costs 2.0 ms") && old.contains("  20 %  its time"), "{old}");
+        let new = told(now - 900, now);
+        assert!(new.contains("in the last 15 minutes") && new.contains("6.7 %  the item"), "{new}");
+    }
 }

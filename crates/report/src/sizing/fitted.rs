@@ -163,6 +163,22 @@ impl<'a> Sizing<'a> {
         }
     }
 
+    /// Round miss ratios that some memory reaches, the lowest first.
+    pub fn attainable(&self) -> impl Iterator<Item = f64> + '_ {
+        const LOW: [f64; 4] = [0.001, 0.01, 0.02, 0.05];
+        let round = LOW.into_iter().chain((2..20).map(|step| f64::from(step) / 20.0));
+        round.filter(|ratio| matches!(self.need(*ratio), Need::Memory { .. }))
+    }
+
+    /// A miss ratio to ask for where nobody names one: the lowest round one that four times the
+    /// memory reaches, or the present one.
+    pub fn suggested(&self) -> f64 {
+        let most = self.tenant.used.saturating_mul(4);
+        let is_near =
+            |ratio: &f64| matches!(self.need(*ratio), Need::Memory { bytes, .. } if bytes <= most);
+        self.attainable().find(is_near).unwrap_or_else(|| self.at(self.tenant.used).ratio)
+    }
+
     /// Bytes that the tenant holds in a pool of `level` bytes for all tenants.
     pub(crate) fn held(&self, level: f64, reading: Reading) -> f64 {
         let pool = &self.curve.pool;

@@ -129,7 +129,10 @@ impl Recorder {
         if unix_s / 60 != self.minute {
             self.minute = unix_s / 60;
             let report = report::new_report(server);
-            server.observed.lock_history().note_curves(unix_s, &report.tenants);
+            let mut history = server.observed.lock_history();
+            history.note_curves(unix_s, &report.tenants);
+            history.note_gain(&report);
+            drop(history);
             self.expected = expected(server, report.clone());
             self.report = Some(report);
         }

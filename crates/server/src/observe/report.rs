@@ -85,6 +85,9 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
         let mut tenant = tenant(&view, &shown, id, stats);
         tenant.policy = policy_of(server, &view, &shown, id);
         tenant.recent = history.of(Some(name), lately);
+        if lately.quiet_s == 0 {
+            tenant.silent_s = history.silent_s(name, now_unix_s);
+        }
         tenant.first_reads_fall = history.first_reads_fall(name, lately);
         // One span for all figures: what a miss costs is of the same misses.
         tenant.penalty_us = tenant.recent.miss_us().or(tenant.penalty_us);
@@ -116,6 +119,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
         changes: changes.into_iter().rev().collect(),
         moves: history.moves(now_unix_s.saturating_sub(MOVES_S), now_unix_s),
         forecasts: Forecasts::of(history.errors()),
+        gains: history.gains(now_unix_s),
         ..Report::default()
     };
     // Claims rest on no load from before the last change.

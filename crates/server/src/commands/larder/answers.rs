@@ -50,20 +50,32 @@ pub(super) fn advise(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
+/// The causes of a tenant's misses, lately or in the given time.
 pub(super) fn why(call: &mut Call<'_>) -> Done {
-    let as_json = wants_json(call, 3)?;
+    let seconds = match call.args.len() {
+        3 => None,
+        _ if call.is(3, "json") => None,
+        _ => Some(back(&call.text(3))?),
+    };
+    let as_json = wants_json(call, if seconds.is_some() { 4 } else { 3 })?;
     let report = report(call.server);
     let tenant = tenant_of(call, &report, 2)?;
+    let now = report.server.now_unix_s;
+    let then = seconds.map(|seconds| {
+        let history = call.server.observed.lock_history();
+        history.recent(Some(&tenant.name), now, seconds)
+    });
     if as_json {
-        let missed = Cause::ALL.map(|cause| (cause.name(), tenant.recent.missed_for(cause)));
+        let recent = then.unwrap_or(tenant.recent);
+        let missed = Cause::ALL.map(|cause| (cause.name(), recent.missed_for(cause)));
         let missed: serde_json::Map<_, _> =
             missed.into_iter().map(|(name, share)| (name.to_owned(), json!(share))).collect();
         document(
             call,
             &json!({
                 "tenant": tenant.name,
-                "recent": tenant.recent,
-                "miss_ratio": tenant.recent.miss_ratio(),
+                "recent": recent,
+                "miss_ratio": recent.miss_ratio(),
                 "missed_for": missed,
                 "not_admitted": tenant.counters.not_admitted,
                 "shift": tenant.shift,
@@ -72,7 +84,11 @@ pub(super) fn why(call: &mut Call<'_>) -> Done {
         );
         return Ok(());
     }
-    lines(call, &say::why(&report, tenant));
+    let says = match then {
+        Some(recent) => say::why_then(&report, tenant, &recent, now),
+        None => say::why(&report, tenant),
+    };
+    lines(call, &says);
     Ok(())
 }
 

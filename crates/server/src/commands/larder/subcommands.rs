@@ -94,9 +94,9 @@ fn help(call: &mut Call<'_>) -> Done {
         "LARDER <subcommand> [<arg> ...]. Subcommands are:",
         "ADVISE [<tenant>] [JSON]",
         "    Problems, their evidence, and the commands to type.",
-        "WHY <tenant> [JSON]",
-        "    The causes of its misses: never written, evicted, expired, deleted, or read too \
-         early.",
+        "WHY <tenant> [<time back>] [JSON]",
+        "    The causes of its misses, lately or in 15m, 2h, 1d: never written, evicted, expired, \
+         deleted, or read too early.",
         "MEMORY <tenant> <miss ratio> [JSON]",
         "    The memory that gives it this miss ratio, or why no memory does.",
         "SIZE <memory> [JSON]",

@@ -1,0 +1,107 @@
+//! The minutes of the history, each compared with one undivided LRU cache.
+
+use crate::claim::{self, LRU};
+use crate::{Gain, Gains, History, Report};
+
+/// A longer time since the last comparison is not taken for one minute.
+const MINUTE_S: u64 = 60;
+
+impl History {
+    /// Adds the time since the last call, at most a minute, if this report compares the policy in
+    /// force with an undivided LRU cache. Call it once a minute.
+    pub fn note_gain(&mut self, report: &Report) {
+        let now = report.server.now_unix_s;
+        let last = std::mem::replace(&mut self.compared.noted_unix_s, now);
+        let from_unix_s = last.max(now.saturating_sub(MINUTE_S));
+        let minute = self.between(None, from_unix_s, now);
+        if minute.reads == 0 {
+            return;
+        }
+        let seconds = now - from_unix_s;
+        let mut gain = Gain { from_unix_s, read_s: seconds, ..Gain::default() };
+        let trial = report.policies.iter().find(|trial| trial.policy == LRU);
+        let ratio = report.recent.miss_ratio().filter(|ratio| *ratio > 0.0);
+        let known = trial.zip(ratio).filter(|_| claim::policy(report, LRU).is_some());
+        if let Some((trial, ratio)) = known {
+            gain = Gain {
+                seconds,
+                reads: minute.reads,
+                misses: minute.misses,
+                wait_ms: minute.wait_ms,
+                lru_misses: minute.misses as f64 * trial.miss_ratio / ratio,
+                lru_wait_ms: minute.wait_ms * trial.waits,
+                band_ms: minute.wait_ms * trial.band,
+                ..gain
+            };
+        }
+        self.compared.add(gain);
+    }
+
+    /// The gains up to now; `None` before the first comparison.
+    pub fn gains(&self, now_unix_s: u64) -> Option<Gains> {
+        self.compared.gains(now_unix_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::tests::healthy;
+    use crate::{Point, PolicyTrial, say};
+
+    /// LRU would wait 10 % longer in one minute and 30 % longer in the next, in which clients wait
+    /// three times as long: 25 % in all. A minute without a comparison does not count.
+    #[test]
+    fn minutes_add_up_by_their_waiting() {
+        let mut history = History::default();
+        let mut report = healthy();
+        let begin = report.server.now_unix_s;
+        let trial = |policy: &str, waits: f64| PolicyTrial {
+            policy: policy.into(),
+            is_present: waits == 1.0,
+            waits,
+            band: 0.05,
+            miss_ratio: report.recent.miss_ratio().unwrap() * waits,
+        };
+        let trials = |waits| vec![trial("allkeys-gittins", 1.0), trial(LRU, waits)];
+        let minutes = [(1.0, trials(1.1)), (9.0, vec![]), (3.0, trials(1.3))];
+        for (minute, (wait_ms, policies)) in (0_u64..).zip(minutes) {
+            for second in 1..=60 {
+                let point = Point {
+                    unix_s: (begin + 60 * minute + second) as u32,
+                    reads: 100,
+                    misses: 10,
+                    wait_ms,
+                    ..Point::default()
+                };
+                history.push([("web", point)].into_iter());
+            }
+            report.server.now_unix_s = begin + 60 * (minute + 1);
+            report.policies = policies;
+            history.note_gain(&report);
+        }
+        report.gains = history.gains(report.server.now_unix_s);
+        let Gains { run, hour } = report.gains.unwrap();
+        assert_eq!((run.seconds, run.read_s), (120, 180));
+        assert_eq!((run.reads, run.misses), (12_000, 1_200));
+        let (longer, band) = run.longer().unwrap();
+        assert!((longer - 0.25).abs() < 1e-6 && (band - 0.05).abs() < 1e-6, "{longer} {band}");
+        assert!((run.lru_misses - 600.0 * (1.1 + 1.3)).abs() < 1e-6, "{run:?}");
+        assert_eq!(hour, run);
+        assert_eq!(history.gains(begin + 2 * 3_600).unwrap().hour, Gain::default());
+        let whole = "one shared LRU cache would have made clients wait 25 % longer (60 ms in all)";
+        let now = "Now it would make them wait 30 % longer";
+        for says in [
+            say::summary(&report),
+            say::pilot(&report, &report.moves),
+            say::advise(&report, None).join(" "),
+            say::history(&report, &report.moves, 0).join(" "),
+        ] {
+            assert!(says.contains(whole) && says.contains(now), "{says}");
+        }
+        let says = say::summary(&report);
+        assert!(says.contains("Of 3 minutes with reads, 2 minutes could be compared."), "{says}");
+        report.policies.clear();
+        assert!(say::summary(&report).contains(whole), "the minutes before still count");
+    }
+}
