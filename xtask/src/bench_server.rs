@@ -62,7 +62,7 @@ impl Server {
         let mut taskset = Command::new("taskset");
         let flag = if command[0].contains("memcached") { "-p" } else { "--port" };
         taskset.args(["-c", cores]).args(command).args([flag, &port.to_string()]);
-        let process = Process::start(taskset.stderr(std::fs::OpenOptions::new().create(true).append(true).open("/tmp/train.txt").unwrap()), port)?;
+        let process = Process::start(taskset.stderr(Stdio::null()), port)?;
         Ok(Self { name: name.into(), process })
     }
 
