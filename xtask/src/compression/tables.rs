@@ -122,16 +122,6 @@ fn tables(mix: &str, values: &[Vec<u8>], keys: &[u32]) -> Result<()> {
     ));
     let run =
         |memory: u64, more: &str, cost| play(&larder(memory, more)?, values, keys, Some(cost));
-    if std::env::var_os("ONLY").is_some() {
-        for _ in 0..3 {
-            row("auto", &run(memory, "--compression auto", COST)?, COST);
-        }
-        for _ in 0..3 {
-            let everything = "--compression auto --compression-weight 0";
-            row("weight 0", &run(memory, everything, COST)?, COST);
-        }
-        return Ok(());
-    }
     row("no", &run(memory, "--compression no", COST)?, COST);
     let more = (memory as f64 * MORE) as u64;
     row("no, 1.8 times the memory", &run(more, "--compression no", COST)?, COST);
