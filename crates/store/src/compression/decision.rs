@@ -2,13 +2,15 @@
 //! its reads and writes take longer.
 //!
 //! ```text
-//! price · saved  >  weight · ( reads · t_decompress + writes · t_compress )
+//! price · saved · (1 + t_miss / wait)
+//!     >  weight · ( reads · t_decompress + writes · t_compress )
 //! ```
 //!
 //! The price of a byte is the worth of the items that the shard would evict next: microseconds of
 //! waiting that one byte saves per access. Rates are per access to the shard too, so no clock is
-//! needed. The weight converts processor time to waiting. Without a price, because nothing is
-//! evicted or no miss was timed, nothing is worth compressing.
+//! needed. A miss that memory saves also saves processor time: that of the lookup and of the write
+//! that follows (`t_miss`). The weight converts processor time to waiting. Without a price, because
+//! nothing is evicted or no miss was timed, nothing is worth compressing.
 
 /// Turns after which an item that is never used has probably left the cache, in accesses for each
 /// item beside it. The first compression is spread over that time.
@@ -17,6 +19,11 @@ const STAYS: f64 = 4.0;
 /// A compressed item that is used so often that it would cost this many times its gain becomes
 /// plain again. The gap keeps items from going back and forth.
 const BACK: f64 = 2.0;
+
+/// Microseconds of processor time of a miss and of the write that follows it, for values of some
+/// kilobytes (docs/results/compression.md). It is a rough figure, so it counts as waiting at most
+/// once, however high the weight: who says that processor time is dear wants less compression.
+const MISS_US: f64 = 40.0;
 
 /// An item must become shorter by one part in this many of its charge.
 const MUCH: u64 = 8;
@@ -31,6 +38,8 @@ pub(crate) const fn is_much(saved: u64, charge: u64) -> bool {
 pub(crate) struct Facts {
     /// Microseconds of waiting that a free byte saves per access to the shard.
     pub(crate) price: f64,
+    /// Microseconds that a miss makes its client wait.
+    pub(crate) wait: f64,
     /// Bytes that the item takes less if it is compressed.
     pub(crate) saved: u64,
     /// Reads of the item per access to the shard.
@@ -48,7 +57,8 @@ pub(crate) struct Facts {
 
 impl Facts {
     fn gain(&self) -> f64 {
-        self.price * self.saved as f64
+        let work = self.weight.min(1.0) * MISS_US / self.wait.max(1.0);
+        self.price * self.saved as f64 * (1.0 + work)
     }
 
     fn cost_of_use(&self) -> f64 {
@@ -75,6 +85,7 @@ mod tests {
     fn item(interval: f64) -> Facts {
         Facts {
             price: 1_000.0 / 100_000.0 / 2_000.0,
+            wait: 1_000.0,
             saved: 1_400,
             reads: 1.0 / interval,
             writes_per_read: 0.1,

@@ -23,7 +23,7 @@ pub(crate) const WITHOUT: usize = (16usize << 10).ilog2() as usize - PLAIN_MIN.i
 pub(crate) const SAMPLES: usize = 400;
 pub(crate) const SAMPLES_BYTES: usize = 512 << 10;
 /// Fewer samples tell nothing.
-pub(crate) const SAMPLES_MIN: usize = 8;
+pub(crate) const SAMPLES_MIN: usize = 16;
 /// One sample in this many does not train.
 const HELD_OUT: usize = 4;
 
@@ -131,7 +131,7 @@ pub(crate) struct Sampled {
 impl Sampled {
     /// The ratio of the samples as the octave is compressed so far, if that remains.
     pub(crate) fn remains(&self) -> Option<f32> {
-        self.before.filter(|before| self.ratio > BETTER * before)
+        self.before.filter(|&before| before <= RATIO_MAX && self.ratio > BETTER * before)
     }
 }
 
@@ -145,7 +145,8 @@ pub(crate) fn train(
 ) -> Sampled {
     let (mut trained, mut tests) = (vec![], vec![]);
     for (at, sample) in samples.iter().enumerate() {
-        let into = if at % HELD_OUT == 0 { &mut tests } else { &mut trained };
+        let is_test = octave >= WITHOUT || at % HELD_OUT == 0;
+        let into = if is_test { &mut tests } else { &mut trained };
         into.push(sample.as_slice());
     }
     let plain: usize = tests.iter().map(|value| value.len()).sum();
@@ -188,9 +189,20 @@ impl Octave {
         self.tries = if is_dense { TRIES_MAX.min(self.tries + 1) } else { 0 };
     }
 
+    /// Forgets that its values were dense: new samples are to show how they are now.
+    pub(crate) fn forget(&mut self) {
+        (self.state, self.ratio) = (State::Unknown, Self::default().ratio);
+    }
+
     /// Takes over the ratio that values are compressed to from now on.
     pub(crate) fn expect(&mut self, ratio: f32) {
         (self.ratio, self.sampled, self.seen, self.is_due) = (ratio, ratio, 0, false);
+    }
+
+    /// Keeps its dictionary, because new samples trained no better one. They are few, so the ratio
+    /// of many values counts if it is higher.
+    pub(crate) fn keep(&mut self, ratio: f32) {
+        self.expect(ratio.max(self.ratio).min(RATIO_MAX));
     }
 
     /// Counts a value: its length, that of its stored form, and the nanoseconds of both directions.
@@ -234,7 +246,12 @@ impl Octave {
     /// Notes whether the values have changed, so that new samples are due. Returns whether that is
     /// news.
     pub(crate) fn note_decay(&mut self) -> bool {
-        let has_decayed = self.seen >= SEEN_MIN && self.ratio > self.sampled * DECAY;
+        if self.seen < SEEN_MIN || !matches!(self.state, State::Ready(_)) {
+            return false;
+        }
+        // What was an exception does not remain the rule.
+        self.sampled = self.sampled.min(self.ratio * DECAY);
+        let has_decayed = self.ratio > self.sampled * DECAY || self.ratio > RATIO_MAX;
         let is_news = has_decayed && !self.is_due;
         self.is_due |= has_decayed;
         is_news
@@ -291,6 +308,7 @@ mod tests {
         let again = train(0, &documents(900), room, Practice::Compressed(Some(&known)));
         let ratio = again.remains().expect("as good a dictionary");
         assert!(ratio < 0.5 && again.ratio > BETTER * ratio, "{again:?}");
+        assert!(Sampled { before: Some(0.95), ..again }.remains().is_none(), "it hardly shrinks");
         let without = train(0, &documents(900), room, Practice::Compressed(None));
         assert!(without.remains().is_none() && without.ratio < 0.5, "{without:?}");
     }

@@ -26,10 +26,6 @@ use crate::victims::budget::{Around, RoomRequest};
 use base::TenantId;
 use std::ops::Range;
 
-/// Microseconds of processor time of a miss and of the write that follows it, which memory saves
-/// beside the client's wait. A server that misses a sixth of its reads of six kilobytes takes that
-/// much more for each miss.
-const MISS_US: f64 = 40.0;
 /// Most pages that one lot frees while the shard is locked.
 const FREED_MAX: usize = 4;
 /// Most items of a lot that become plain again.
@@ -43,6 +39,7 @@ pub(crate) struct Picked {
     /// Its value as it is stored, among the bytes of the lot.
     pub(crate) value: Range<usize>,
     pub(crate) is_compressed: bool,
+    pub(crate) is_sample: bool,
     /// Facts for the decision, which it passed with the estimated savings.
     pub(crate) facts: Facts,
     /// Bytes of its contents without the value, and its charge.
@@ -79,16 +76,17 @@ pub(crate) enum Shrunk {
 pub(crate) enum Verdict {
     /// It is compressed, and used too often for that.
     Plain,
-    /// It is to be compressed, again or at first, or to be a sample. These are its facts.
-    Work(Facts),
+    /// It is to be compressed, again or at first, or to be a sample, or both.
+    Work { facts: Facts, is_sample: bool },
 }
 
 /// An item that may be compressed, or that is.
 #[derive(Debug)]
 pub(crate) struct Offer<'a> {
     pub(crate) tenant: TenantId,
-    /// Bytes of its plain value.
+    /// Bytes of its plain value, and of its value as it is stored.
     pub(crate) len: usize,
+    pub(crate) stored: usize,
     pub(crate) is_compressed: bool,
     /// The dictionary that it is compressed with; 0 for none.
     pub(crate) dictionary: u16,
@@ -129,7 +127,12 @@ impl Lot {
 
     /// Bytes that an item saves if its value is stored in `len` bytes.
     pub(crate) fn saved(&self, item: &Picked, len: usize) -> u64 {
-        item.charge.saturating_sub(self.classes.charge(item.head + len as u64))
+        self.freed(item, len).max(0) as u64
+    }
+
+    /// The same; negative if the item grows.
+    fn freed(&self, item: &Picked, len: usize) -> i64 {
+        item.charge as i64 - self.classes.charge(item.head + len as u64) as i64
     }
 }
 
@@ -161,28 +164,29 @@ impl Room {
     }
 
     /// Microseconds of waiting that a byte of a class saves per access to the shard: the worth of
-    /// its victims; 0 if none was evicted or no miss was timed.
-    fn price_of_a_byte(&mut self, contents: &mut Contents, of: SizeClass, now: Now) -> f64 {
+    /// its victims; 0 if none was evicted or no miss was timed. Also the microseconds that a miss
+    /// makes its client wait.
+    fn price_of_a_byte(&mut self, contents: &mut Contents, of: SizeClass, now: Now) -> (f64, f64) {
         let tenant = contents.tenant(of.tenant);
         let mean = lock(&tenant.account.measured).stats().mean.as_f64();
         let has_evicted = contents.tenants.iter().any(|tenant| tenant.counters.evicted > 0);
         if !has_evicted || mean <= 0.0 {
-            return 0.0;
+            return (0.0, mean);
         }
         let victims = self.asked(contents, of, true, now).victims;
         if victims.count == 0 {
-            return 0.0;
+            return (0.0, mean);
         }
-        let miss = mean + MISS_US;
         let rank = &self.pools.evictor(of.tenant).rank;
-        match (rank.is_worth(), rank.is_priced()) {
-            (true, true) => victims.density * (miss / mean),
-            (true, false) => victims.density * miss,
+        let price = match (rank.is_worth(), rank.is_priced()) {
+            (true, true) => victims.density,
+            (true, false) => victims.density * mean,
             (false, _) => {
                 let pages = &contents.tenant(of.tenant).pages;
-                victims.density * miss / pages.classes().share(of.class) as f64
+                victims.density * mean / pages.classes().share(of.class) as f64
             }
-        }
+        };
+        (price, mean)
     }
 
     /// Moves the items of a lot that are still the same to the chunks of their stored forms, and
@@ -209,7 +213,18 @@ impl Room {
                 }
                 Shrunk::To(stored) => {
                     let bytes = item.head + stored.len() as u64;
-                    if !self.has_chunk_for(contents, around, lot.of, bytes, &want, credit) {
+                    let has_chunk = if item.is_compressed {
+                        // Nothing is evicted for another form.
+                        let tenant = lot.of.tenant;
+                        contents.has_chunk(tenant, bytes)
+                            || add_page(contents, around, tenant, bytes)
+                    } else {
+                        self.has_chunk_for(contents, around, lot.of, bytes, &want, credit)
+                    };
+                    if !has_chunk && item.is_compressed {
+                        continue;
+                    }
+                    if !has_chunk {
                         break;
                     }
                     // The evictions may have moved it.
@@ -218,7 +233,7 @@ impl Room {
                     let freed = contents.put_form(lot.of.tenant, at, stored, true);
                     around.budget.memory.take_back(freed);
                     moved += 1;
-                    *credit += lot.saved(item, stored.len()) as i64;
+                    *credit += lot.freed(item, stored.len());
                 }
             }
         }
@@ -291,7 +306,7 @@ fn lot(
     contents: &Contents,
     of: SizeClass,
     page: usize,
-    price: f64,
+    (price, wait): (f64, f64),
     now: Now,
     judge: &mut dyn Judge,
 ) -> Lot {
@@ -301,6 +316,7 @@ fn lot(
     let reads = tenant.counters.hits.max(1);
     let facts = Facts {
         price,
+        wait,
         saved: 0,
         reads: 1.0 / tenant.table.len().max(1) as f64,
         writes_per_read: tenant.counters.sets as f64 / reads as f64,
@@ -330,17 +346,26 @@ fn lot(
         let classes = &lot.classes;
         let dictionary = if is_compressed { dictionary_of(item.value()) } else { 0 };
         let tenant = of.tenant;
-        let offer = Offer { tenant, len, is_compressed, dictionary, facts, head, classes };
+        let offer = Offer { tenant, len, stored, is_compressed, dictionary, facts, head, classes };
         match judge.judge(&offer) {
             None => {}
             Some(Verdict::Plain) if lot.hot.len() >= PLAIN_MAX => {}
             Some(Verdict::Plain) => lot.hot.push((met.hash, met.addr)),
-            Some(Verdict::Work(facts)) => {
+            Some(Verdict::Work { facts, is_sample }) => {
                 let from = lot.values.len();
                 lot.values.extend_from_slice(item.value());
                 let value = from..lot.values.len();
                 let (hash, addr) = (met.hash, met.addr);
-                lot.items.push(Picked { hash, addr, value, is_compressed, facts, head, charge });
+                lot.items.push(Picked {
+                    hash,
+                    addr,
+                    value,
+                    is_compressed,
+                    is_sample,
+                    facts,
+                    head,
+                    charge,
+                });
             }
         }
     }

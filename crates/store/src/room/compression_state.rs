@@ -5,9 +5,7 @@ use crate::bytes::stats::ValueSamples;
 use crate::compression::counts::Forms;
 use crate::compression::decision::Facts;
 use crate::compression::dictionary::{Dictionaries, Dictionary};
-use crate::compression::octaves::{
-    OCTAVES, Octave, SAMPLES, SAMPLES_BYTES, SAMPLES_MIN, State, WITHOUT,
-};
+use crate::compression::octaves::{OCTAVES, Octave, SAMPLES, SAMPLES_BYTES, SAMPLES_MIN, WITHOUT};
 use crate::sync::shim::Mutex;
 use base::TenantId;
 use std::sync::{Arc, Weak};
@@ -21,6 +19,8 @@ const FEW: u64 = 100;
 /// accesses for each item.
 const REST: u64 = 2;
 const REST_MOST: u64 = 32;
+/// Retired dictionaries of a tenant from which on no octave is sampled anew.
+const RETIRED_MAX: usize = 3;
 /// Weight of a lot in the mean price of a byte.
 const PRICE_WEIGHT: f64 = 1.0 / 16.0;
 
@@ -47,7 +47,7 @@ pub(crate) struct Worker {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Walk {
     pub(crate) position: Position,
-    /// Items that changed their form in this walk, or became samples.
+    /// Items that changed their form in this walk.
     pub(crate) changed: usize,
     /// Bytes that compressed items saved, without those evicted for them.
     pub(crate) credit: i64,
@@ -135,11 +135,10 @@ impl Known {
         self.octaves.iter_mut().filter_map(|octave| octave.note_decay().then_some(())).count() > 0
     }
 
-    /// Whether values of an octave are to become samples. Nothing is learnt anew while items still
-    /// wait to leave a retired dictionary.
-    pub(crate) fn wants_samples(&self, octave: usize) -> bool {
-        let Octave { state, is_due, .. } = &self.octaves[octave];
-        *state == State::Unknown || *is_due && self.retired.is_empty()
+    /// Whether an octave with a form needs new samples. Nothing is learnt anew while the items of
+    /// several retired dictionaries still wait to leave them.
+    pub(crate) fn is_due(&self, octave: usize) -> bool {
+        self.octaves[octave].is_due && self.retired.len() < RETIRED_MAX
     }
 
     /// Bytes of the dictionaries that remain if the one with this number is replaced.

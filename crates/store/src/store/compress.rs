@@ -51,24 +51,25 @@ impl Judge for LotJudge<'_> {
         let at = octave(offer.len)?;
         let known = self.known.get(usize::from(offer.tenant))?;
         let octave = &known.octaves[at];
-        let stored = (f64::from(octave.ratio) * offer.len as f64) as usize;
+        // What a compressed item saves is known, what a plain one would save is the octave's mean.
+        let mean = (f64::from(octave.ratio) * offer.len as f64) as usize;
+        let stored = if offer.is_compressed { offer.stored } else { mean };
         let saved = offer.charge(offer.len).saturating_sub(offer.charge(stored));
         let facts = octave.complete(offer.facts, offer.len, saved, self.weight);
-        let is_ready = matches!(octave.state, State::Ready(_));
-        let is_work = if offer.is_compressed {
-            if facts.is_too_hot() {
-                return Some(Verdict::Plain);
+        let is_retired = offer.is_compressed && known.retired.contains(&offer.dictionary);
+        let (is_work, wants_sample) = match octave.state {
+            State::Unknown => (false, !offer.is_compressed && facts.is_worth()),
+            State::Dense(_) if is_retired => return Some(Verdict::Plain),
+            State::Dense(_) => return None,
+            State::Ready(_) => {
+                (is_retired || !offer.is_compressed && facts.is_worth(), known.is_due(at))
             }
-            is_ready && known.retired.contains(&offer.dictionary)
-        } else {
-            if !facts.is_worth() {
-                return None;
-            }
-            is_ready
         };
-        let is_work =
-            is_work || known.wants_samples(at) && self.has_room_for_a_sample(offer.tenant);
-        is_work.then_some(Verdict::Work(facts))
+        let is_sample = wants_sample && self.has_room_for_a_sample(offer.tenant);
+        if is_work || is_sample {
+            return Some(Verdict::Work { facts, is_sample });
+        }
+        (offer.is_compressed && facts.is_too_hot()).then_some(Verdict::Plain)
     }
 }
 
@@ -87,7 +88,7 @@ fn try_again(known: &mut [Known], writes: impl Iterator<Item = u64>) {
     for (known, writes) in known.iter_mut().zip(writes) {
         for octave in &mut known.octaves {
             if matches!(octave.state, State::Dense(until) if writes >= until) {
-                octave.state = State::Unknown;
+                octave.forget();
             }
         }
     }
@@ -127,6 +128,10 @@ impl Store {
         self.free_retired(worker);
         if mode != Compression::Auto {
             return false;
+        }
+        // What writes saw is of the form that they still have.
+        for (at, known) in worker.tenants.iter_mut().enumerate() {
+            self.count_new(at as TenantId, known);
         }
         let has_more = self.walk_pages(worker, weight, now, nanos);
         self.choose_forms(worker, weight);
@@ -212,7 +217,6 @@ impl Store {
             let mut shard = self.shards[at].write_drained();
             let (contents, room) = shard.parts();
             let Walk { changed, credit, .. } = &mut worker.walks[at];
-            *changed += shrunk.iter().filter(|one| matches!(one, Shrunk::Sample)).count();
             *changed += room.put_lot(contents, &self.around(), &lot, &shrunk, credit, now);
         }
         self.end_sampling(worker, now);
@@ -237,21 +241,24 @@ impl Store {
             };
             let Some(at) = octave(value.len()) else { return Shrunk::Not };
             if let Some(sampling) = sampling
-                && known.wants_samples(at)
+                && item.is_sample
             {
                 let samples = &mut sampling.octaves[at];
                 samples.bytes += value.len();
                 samples.values.push(value.to_vec());
             }
             let State::Ready(number) = known.octaves[at].state else { return Shrunk::Sample };
-            if item.is_compressed && dictionary_of(stored) == number {
+            let is_done = item.is_compressed && dictionary_of(stored) == number;
+            if is_done || !item.is_compressed && !item.facts.is_worth() {
                 return Shrunk::Sample;
             }
             let began = (self.nanos)();
             let dictionary = known.dictionaries.get(number).ok().flatten();
             let stored = compress(value, dictionary.map(|known| (number, known)));
             let middle = (self.nanos)();
-            let Some(stored) = stored else { return Shrunk::Not };
+            let Some(stored) = stored else {
+                return if item.is_compressed { Shrunk::Sample } else { Shrunk::Not };
+            };
             // It is read once, to be sure, and to know how long a read takes.
             let plain = decompress(&stored, &known.dictionaries);
             let is_same = plain.is_ok_and(|plain| *plain == *value);
@@ -263,7 +270,8 @@ impl Store {
             octave.saw(value.len(), stored.len(), nanos);
             if item.is_compressed {
                 // The old form goes with its dictionary.
-                return if is_same { Shrunk::To(stored) } else { Shrunk::Sample };
+                let is_short = is_same && stored.len() < value.len();
+                return if is_short { Shrunk::To(stored) } else { Shrunk::Sample };
             }
             let saved = lot.saved(item, stored.len());
             let facts = Facts { saved, ..item.facts };

@@ -6,7 +6,7 @@
 use crate::Store;
 use crate::compression::counts::{Forms, OnWrite};
 use crate::compression::form::PLAIN_MIN;
-use crate::compression::octaves::{Octave, State};
+use crate::compression::octaves::{Octave, RATIO_MAX, State};
 use crate::room::compression_state::{Known, Worker};
 use base::TenantId;
 
@@ -23,15 +23,15 @@ impl Store {
         let mut has_decayed = false;
         for (at, known) in worker.tenants.iter_mut().enumerate() {
             let tenant = at as TenantId;
-            self.count_new(tenant, known);
             has_decayed |= known.note_decay();
             let needs = is_short || at_max.get(at).copied().unwrap_or_default();
             let is_worth = |at: usize, octave: &Octave| {
                 let len = typical_len(at);
-                let saved = len - (f64::from(octave.ratio) * len as f64) as usize;
-                known.average.is_some_and(|facts| {
-                    octave.complete(facts, len, saved as u64, weight).is_worth()
-                })
+                let saved = len.saturating_sub((f64::from(octave.ratio) * len as f64) as usize);
+                octave.ratio <= RATIO_MAX
+                    && known.average.is_some_and(|facts| {
+                        octave.complete(facts, len, saved as u64, weight).is_worth()
+                    })
             };
             let forms = std::array::from_fn(|at| match known.octaves[at].state {
                 State::Ready(number) if needs && is_worth(at, &known.octaves[at]) => Some(number),
@@ -45,7 +45,7 @@ impl Store {
     }
 
     /// Takes over what writes saw of the values that they compressed.
-    fn count_new(&self, tenant: TenantId, known: &mut Known) {
+    pub(super) fn count_new(&self, tenant: TenantId, known: &mut Known) {
         if known.forms == Forms::default() {
             return;
         }

@@ -66,8 +66,7 @@ impl Store {
         let sampled = train(octave, samples, (bytes, most), practice);
         let known = &mut worker.tenants[usize::from(tenant)];
         if let Some(ratio) = sampled.remains() {
-            let octave = &mut known.octaves[octave];
-            octave.expect(ratio.max(octave.ratio));
+            known.octaves[octave].keep(ratio);
             return;
         }
         known.retired.extend(now_used.filter(|&number| number > 0));

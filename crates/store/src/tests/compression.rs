@@ -179,6 +179,26 @@ fn values_of_another_kind_get_another_dictionary() {
     assert!(stats.stored.0 * 3 < stats.plain.0, "{stats:?}");
 }
 
+/// Once no value shrinks any more, the octave is left alone, and nothing is compressed in vain.
+#[test]
+fn documents_that_become_noise_are_left_alone() {
+    for weight in [0.0, 1.0] {
+        let store = store(4 << 20, Compression::Auto, weight);
+        misses(&store, 30_000, document);
+        store.flush(Scope::ALL);
+        misses(&store, 30_000, noise);
+        let worker = lock(&store.compression.worker);
+        let octaves = worker.tenants[0].octaves;
+        drop(worker);
+        let is_ready = |octave: &Octave| matches!(octave.state, State::Ready(_));
+        assert!(!octaves.iter().any(is_ready), "{octaves:?}");
+        let before = store.compression_stats(0);
+        misses(&store, 30_000, noise);
+        let after = store.compression_stats(0);
+        assert!(after.items == 0 && after.writes - before.writes < 2_000, "{before:?} {after:?}");
+    }
+}
+
 #[test]
 fn a_cache_that_fits_compresses_nothing() {
     let store = store(20 << 20, Compression::Auto, 1.0);
