@@ -86,6 +86,9 @@ fn used(report: &Report) -> String {
     let server = &report.server;
     let of = match server.maxmemory {
         0 => format!("{} in use, without a limit", size(server.used)),
+        max if server.used > server.divided => {
+            format!("{} in use, with a maxmemory of {}", size(server.used), size(max))
+        }
         max => format!(
             "{} of the {} for data in use (maxmemory {})",
             size(server.used),
