@@ -98,7 +98,7 @@ impl Client {
 fn settings(recipe: &str) -> Settings {
     let mut settings = Settings { io_threads: 1, ..Settings::loopback() };
     let text = format!(
-        "--maxmemory 4mb --recipe {recipe} --tenant near match prefix n: \
+        "--maxmemory 4mb --compression no --recipe {recipe} --tenant near match prefix n: \
          --tenant far match prefix f: min 64kb weight 2"
     );
     let words: Vec<_> = text.split_whitespace().map(str::to_owned).collect();

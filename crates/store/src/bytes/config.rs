@@ -96,6 +96,11 @@ pub struct CompressionSettings {
     pub weight: f64,
 }
 
+impl CompressionSettings {
+    /// By price: a second of processor time counts as one of waiting.
+    pub const AUTO: Self = Self { mode: Compression::Auto, weight: 1.0 };
+}
+
 impl Default for CompressionSettings {
     fn default() -> Self {
         Self { mode: Compression::No, weight: 1.0 }

@@ -124,7 +124,7 @@ pub(crate) struct Sampled {
     pub(crate) dictionary: Option<Dictionary>,
     /// Bytes stored for each plain byte.
     pub(crate) ratio: f32,
-    /// The same as the octave is compressed so far, if it is.
+    /// Bytes stored for each plain byte in the octave's form so far, if it has one.
     before: Option<f32>,
 }
 

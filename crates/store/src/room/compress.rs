@@ -20,6 +20,7 @@ use crate::items::sizes::size_classes::SizeClasses;
 use crate::items::table::item_table::Slot;
 use crate::items::trees::trees::has_tree;
 use crate::room::compression_state::Position;
+use crate::room::offer::{Judge, Offer, Verdict};
 use crate::room::room::Room;
 use crate::sync::shim::lock;
 use crate::victims::budget::{Around, RoomRequest};
@@ -71,47 +72,6 @@ pub(crate) enum Shrunk {
     Sample,
 }
 
-/// What an item is looked at for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Verdict {
-    /// It is compressed, and used too often for that.
-    Plain,
-    /// It is to be compressed, again or at first, or to be a sample, or both.
-    Work { facts: Facts, is_sample: bool },
-}
-
-/// An item that may be compressed, or that is.
-#[derive(Debug)]
-pub(crate) struct Offer<'a> {
-    pub(crate) tenant: TenantId,
-    /// Bytes of its plain value, and of its value as it is stored.
-    pub(crate) len: usize,
-    pub(crate) stored: usize,
-    pub(crate) is_compressed: bool,
-    /// The dictionary that it is compressed with; 0 for none.
-    pub(crate) dictionary: u16,
-    /// The facts that the shard knows; times, weight and savings are still zero.
-    pub(crate) facts: Facts,
-    head: u64,
-    classes: &'a SizeClasses,
-}
-
-impl Offer<'_> {
-    /// Bytes charged with a value of this length.
-    pub(crate) fn charge(&self, len: usize) -> u64 {
-        self.classes.charge(self.head + len as u64)
-    }
-}
-
-/// Knows what compression costs and gains.
-pub(crate) trait Judge {
-    /// Whether a tenant needs memory.
-    fn wants(&self, tenant: TenantId) -> bool;
-
-    /// What an item should be looked at for, if anything.
-    fn judge(&mut self, offer: &Offer<'_>) -> Option<Verdict>;
-}
-
 impl Picked {
     /// Bytes charged for it as it is.
     pub(crate) const fn charge(&self) -> u64 {
@@ -130,7 +90,7 @@ impl Lot {
         self.freed(item, len).max(0) as u64
     }
 
-    /// The same; negative if the item grows.
+    /// Bytes that it frees; negative if the item grows.
     fn freed(&self, item: &Picked, len: usize) -> i64 {
         item.charge as i64 - self.classes.charge(item.head + len as u64) as i64
     }

@@ -13,6 +13,7 @@ pub(crate) mod evict;
 pub(crate) mod evict_page;
 pub(crate) mod evict_tree;
 pub(crate) mod expire;
+pub(crate) mod offer;
 pub(crate) mod reserve;
 pub(crate) mod room;
 pub(crate) mod sweep;

@@ -12,8 +12,9 @@ use crate::compression::counts::{Forms, OnWrite};
 use crate::compression::decision::{Facts, is_much};
 use crate::compression::form::dictionary_of;
 use crate::compression::octaves::{State, octave};
-use crate::room::compress::{Judge, Lot, Offer, Picked, Shrunk, Verdict};
+use crate::room::compress::{Lot, Picked, Shrunk};
 use crate::room::compression_state::{Known, Sampling, Walk, Worker};
+use crate::room::offer::{Judge, Offer, Verdict};
 use crate::sync::shim::lock;
 use crate::tenant::tenant::TenantShard;
 use crate::{Now, Store};
@@ -138,8 +139,8 @@ impl Store {
         has_more
     }
 
-    /// Walks through pages for about `nanos` nanoseconds. Returns whether there is, or soon will be,
-    /// more to do.
+    /// Walks through pages for about `nanos` nanoseconds. Returns whether there is more to do, or
+    /// soon will be.
     fn walk_pages(&self, worker: &mut Worker, weight: f64, now: Now, nanos: u64) -> bool {
         let (began, mut resting) = ((self.nanos)(), 0);
         for round in 0..LOTS_MAX {

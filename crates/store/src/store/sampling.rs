@@ -1,4 +1,4 @@
-//! What compression learns from samples: a dictionary for each octave of lengths, and its gain.
+//! Learning from samples: a dictionary for each octave of lengths, and its gain.
 //!
 //! Samples come from the pages that the walk looks at, a few from each, until there are enough or
 //! the walk has looked at many pages. The values of an octave with a dictionary are sampled again
@@ -79,8 +79,8 @@ impl Store {
         known.octaves[octave].learn(sampled.ratio, number.unwrap_or(0), writes, items);
     }
 
-    /// Plain bytes of a tenant's values of an octave: those in chunks for its lengths, and those that
-    /// are compressed with this dictionary, if they are as long as the samples.
+    /// Plain bytes of a tenant's values of an octave: those in chunks for its lengths, and those
+    /// that are compressed with this dictionary, if they are as long as the samples.
     fn bytes_of_octave(
         &self,
         tenant: TenantId,

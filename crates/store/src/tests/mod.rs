@@ -14,6 +14,8 @@ mod fit;
 mod model;
 mod pauses;
 mod quality;
+#[cfg(not(miri))]
+mod relearning;
 mod reports;
 mod restore;
 mod sizes;

@@ -170,10 +170,7 @@ impl Default for Settings {
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
             admission: true,
-            compression: store::CompressionSettings {
-                mode: store::Compression::Auto,
-                ..Default::default()
-            },
+            compression: store::CompressionSettings::AUTO,
             slab: store::Slab::default(),
             recipe: recipe::parse("auto").unwrap_or(*recipe::ALL[0]),
             tenants: vec![],
