@@ -85,15 +85,17 @@ impl History {
             let points = self.since(Some(&name), since);
             if let Some(shift) = Shift::of_load(&points) {
                 self.note_load(&name, shift);
-            } else if let Some((unix_s, text)) = Shift::of_misses(&points) {
-                self.note_misses(&name, unix_s, &text, now_unix_s);
+            } else if let Some((shift, text)) = Shift::of_misses(&points) {
+                self.note_misses(&name, &shift, &text, now_unix_s);
             }
         }
     }
 
     /// Notes a lasting change of a tenant's misses, unless it is the consequence of a change close
     /// to it.
-    fn note_misses(&mut self, name: &str, unix_s: u64, text: &str, now_unix_s: u64) {
+    fn note_misses(&mut self, name: &str, shift: &Shift, text: &str, now_unix_s: u64) {
+        let unix_s = shift.unix_s;
+        let rose = shift.since > shift.before;
         let is_known = self.changes.iter().rev().take(16).any(|change| {
             change.kind.begins_a_window() && change.unix_s.abs_diff(unix_s) < EFFECT_MIN_S
         });
@@ -104,8 +106,10 @@ impl History {
         let moves = self.moves(unix_s.saturating_sub(SHIFT_S), now_unix_s);
         let cause = match moves.full_unix_s {
             _ if !moves.was_filling => "",
-            full if unix_s <= full => ", because the cache was filling",
-            full if unix_s <= full + EFFECT_MIN_S => ", because the cache had become full",
+            full if unix_s <= full && !rose => ", because the cache was filling",
+            full if rose && unix_s.abs_diff(full) <= EFFECT_MIN_S => {
+                ", because the cache had become full"
+            }
             _ => "",
         };
         let text = format!("{name}{text}{cause}");

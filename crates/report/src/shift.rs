@@ -185,13 +185,13 @@ impl Shift {
 
     /// A lasting change of a tenant's miss ratio within these points: its time, and a text to put
     /// after the tenant's name.
-    pub(crate) fn of_misses(points: &[Point]) -> Option<(u64, String)> {
+    pub(crate) fn of_misses(points: &[Point]) -> Option<(Self, String)> {
         let shift = Self::of(&coarse(points))?;
         let last = points.last().map_or(0, |point| u64::from(point.unix_s));
         let percent = crate::words::percent;
         let text = format!(" misses {}, {} before", percent(shift.since), percent(shift.before));
         // A younger change may be a fluctuation.
-        (last.saturating_sub(shift.unix_s) as f64 >= LOAD_MIN_S).then_some((shift.unix_s, text))
+        (last.saturating_sub(shift.unix_s) as f64 >= LOAD_MIN_S).then_some((shift, text))
     }
 
     /// Sets `winner` to the tenant among `others` that gained most memory since this change.

@@ -64,7 +64,8 @@ pub fn comparisons(forecasts: u64) -> String {
 pub fn policy(name: &str) -> Option<&'static str> {
     Some(match name.trim_start_matches("allkeys-") {
         "gittins" => "the bytes that save the least waiting go first, learned from past reads",
-        "cost-lhd" | "lhd" => "the items with the fewest expected hits a byte go first",
+        "cost-lhd" => "the items whose expected hits save the least waiting a byte go first",
+        "lhd" => "the items with the fewest expected hits a byte go first",
         "lrm" => "the items that were written longest ago go first",
         "hyperbolic" => "the items with the fewest reads since they came go first",
         "klru" | "lru" => "the items that were read longest ago go first",

@@ -114,11 +114,11 @@ fn price(report: &Report, tenant: &Tenant, sizing: &Sizing<'_>, bytes: u64) -> P
         Some(_) => "A floor".to_owned(),
         None => format!("A floor, `min {floor}mb` in a line of the configuration for it,"),
     };
-    let mut commands: Vec<_> = bound.into_iter().collect();
     if bytes <= tenant.used {
-        let says = format!("It has that much already. {line} reserves it, and saves nothing now.");
-        return Price { says, commands };
+        let says = "It has that much already: no setting has to change.".to_owned();
+        return Price { says, commands: vec![] };
     }
+    let mut commands: Vec<_> = bound.into_iter().collect();
     let own = tenant.penalty_us.map(|_| saved(tenant, sizing, floor << 20));
     let gain = own.map_or_else(
         || "the cost of its misses has not been measured".to_owned(),

@@ -277,6 +277,8 @@ fn advice_names_the_commands_to_type() {
     let line = "web match prefix web: hint a-long-line-of-a-tenant-that-stays-whole weight 3";
     report.tenants[0].line = Some(line.to_owned());
     let says = say::memory(&report, &report.tenants[0], 0.2);
+    assert!(!says.iter().any(|line| line.contains("CONFIG SET")), "it has enough: {says:?}");
+    let says = say::memory(&report, &report.tenants[0], 0.03);
     let typed = format!("    CONFIG SET tenant \"{line} min ");
     assert!(says.iter().any(|line| line.starts_with(&typed)), "{says:?}");
 }

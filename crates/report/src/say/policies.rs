@@ -114,7 +114,14 @@ fn chosen(report: &Report) -> String {
     let since = last.map_or_else(String::new, |change| {
         format!(" at {}", clock(change.unix_s, server.now_unix_s, server.utc_offset_s))
     });
-    if report.is_steered() {
+    let is_first = last.is_none_or(|change| change.kind == ChangeKind::Start);
+    if report.is_steered() && is_first {
+        format!(
+            "It has been in force since the start{since}. Self-tuning (recipe {}) changes it only \
+             for one that is clearly better, again and again.",
+            server.recipe_name()
+        )
+    } else if report.is_steered() {
         format!(
             "Self-tuning (recipe {}) chose it{since}, and changes it only for one that is clearly \
              better, again and again.",
@@ -171,6 +178,10 @@ mod tests {
         assert!(row("lru").unwrap().ends_with('%'), "{lines:?}");
         let says = lines.join(" ");
         assert!(says.contains("Self-tuning (recipe auto) chose it at 14:27,"), "{says}");
+        let later = report.changes.split_off(1);
+        let says = policies(&report).join(" ");
+        assert!(says.contains("in force since the start at 13:47. Self-tuning"), "{says}");
+        report.changes.extend(later);
         report.policies[1].waits = 0.8;
         assert_eq!(standing(&report.policies[1]), Some("better, not chosen"));
         report.server.recipe = "static".into();
