@@ -44,7 +44,11 @@ pub(crate) fn serve(arguments: &str) -> Server {
 
 /// The command that starts a server; a caller may add to it.
 pub(crate) fn serve_command(arguments: &str) -> Command {
-    larder(&format!("serve --json --port 0 --http-port 0 --io-threads 2 {arguments}"))
+    let mut command =
+        larder(&format!("serve --json --port 0 --http-port 0 --io-threads 2 {arguments}"));
+    // Most tests write values of one letter, and compressed they would never fill the memory.
+    command.env("LARDER_CONFIG_COMPRESSION", "no");
+    command
 }
 
 /// Runs a command in a process with a limit of open files.
