@@ -6,7 +6,8 @@
 //! free memory, and nobody decides how it is divided.
 //!
 //! Memory may go to a tenant and come back. What happened at last is then the opposite of the sum.
-//! So the stretch begins at the turn: the moment since which most memory has moved.
+//! So the stretch begins at the turn: the moment since which most memory has moved, or the last one
+//! from which on a tenant got back a good part of what it had given, or lost what it had got.
 
 use crate::History;
 use crate::rings::RINGS;
@@ -28,6 +29,8 @@ const LISTED_MIN: f64 = 0.001;
 /// since the beginning.
 const MOMENTS_MAX: usize = 60;
 const CLEARLY: f64 = 1.25;
+/// A tenant turned once this share of all memory came back to it, or left it again.
+const TURNED: f64 = 0.05;
 
 /// Memory that moved between tenants in a stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -168,6 +171,21 @@ impl History {
         // Memory that went to and fro says little, unless it is clearly more since the turn.
         let is_clear = |at: &u32| moved(*at) as f64 > CLEARLY * moved(full_at) as f64;
         let from = turn.filter(is_clear).unwrap_or(full_at);
+        let back = TURNED * total(last);
+        let turned = series.iter().filter_map(|(_, used)| {
+            let now = held(used, last);
+            let has_lost = now < held(used, from);
+            let since = later.iter().copied().step_by(apart).filter(|&at| at >= from);
+            let away = |at: u32| held(used, at).abs_diff(now);
+            // The last moment at which it had least, or most.
+            let turn = since.max_by_key(|&at| {
+                let is_beyond = (held(used, at) < now) == has_lost;
+                if is_beyond { away(at) } else { 0 }
+            })?;
+            let is_turn = (held(used, turn) < now) == has_lost && away(turn) as f64 >= back;
+            is_turn.then_some(turn)
+        });
+        let from = turned.max().unwrap_or(from);
         let unix_s = |at: u32| u64::from(at * step).max(since_unix_s);
         let from_unix_s = unix_s(from);
         let missed_s = (now_unix_s.saturating_sub(from_unix_s) / 3).clamp(MISSED_S.0, MISSED_S.1);
@@ -220,6 +238,40 @@ mod tests {
         let gifts = moves.gifts();
         assert_eq!((gifts[0].from, gifts[0].to), (Some("web"), Some("jobs")));
         assert!(gifts[0].bytes.abs_diff(200 << 10) < 10 << 10, "{gifts:?}");
+    }
+
+    /// `web` takes 300 KiB of 1 000 from `jobs`, and `jobs` begins to take them back: it is the one
+    /// that gets, though it has less than at the beginning.
+    #[test]
+    fn who_takes_back_is_told_soon() {
+        let begin = 1_795_700_000;
+        let moves = |seconds: u32| {
+            let mut history = History::default();
+            for second in 0..seconds {
+                let went = f64::from(second.saturating_sub(100).min(100)) * 3.0;
+                let came = f64::from(second.saturating_sub(600)) * 2.0;
+                let point = |used: f64| Point {
+                    unix_s: begin + second,
+                    reads: 100,
+                    misses: 10,
+                    used_kib: used as u32,
+                    ..Point::default()
+                };
+                let points =
+                    [("jobs", point(600.0 - went + came)), ("web", point(400.0 + went - came))];
+                history.push(points.into_iter());
+            }
+            history.moves(u64::from(begin), u64::from(begin + seconds) - 1)
+        };
+        let gift = |moves: &MemoryMoves| {
+            let gift = moves.gifts()[0];
+            (gift.from.map(str::to_owned), gift.to.map(str::to_owned))
+        };
+        let [jobs, web] = ["jobs", "web"].map(|name| Some(name.to_owned()));
+        assert_eq!(gift(&moves(600)), (jobs.clone(), web.clone()));
+        let later = moves(650);
+        assert_eq!(gift(&later), (web, jobs));
+        assert!(later.from_unix_s >= u64::from(begin) + 580, "{}", later.from_unix_s);
     }
 
     /// A cache of 1 000 KiB fills in 100 s. Then `jobs` gives 200 KiB to `web` and 100 to `search`,
