@@ -126,12 +126,12 @@ fn a_reader_that_does_not_read_is_cut_at_its_limit() {
     // One command with a long reply, because later commands of a pipeline would wait.
     slow.send(format!("MGET{}\r\n", " big".repeat(100)).as_bytes());
     let begun = std::time::Instant::now();
-    while client.info("client_output_buffer_limit_disconnections") != "1" {
+    let counts = ["client_output_buffer_limit_disconnections", "connected_clients"];
+    while counts.iter().any(|count| client.info(count) != "1") {
         assert!(begun.elapsed() < Duration::from_secs(60), "it was not cut");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(client.info("evicted_keys"), "0", "no item is evicted for a slow reader");
-    assert_eq!(client.info("connected_clients"), "1");
 }
 
 #[test]
