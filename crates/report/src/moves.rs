@@ -213,6 +213,19 @@ mod tests {
     use super::*;
     use crate::Point;
 
+    /// Adds a second in which `jobs` holds 600 KiB less what went to `web`, which had 400.
+    fn push_two(history: &mut History, unix_s: u32, went_kib: f64) {
+        let point = |used: f64| Point {
+            unix_s,
+            reads: 100,
+            misses: 10,
+            used_kib: used as u32,
+            ..Point::default()
+        };
+        let points = [("jobs", point(600.0 - went_kib)), ("web", point(400.0 + went_kib))];
+        history.push(points.into_iter());
+    }
+
     /// `web` takes 300 KiB from `jobs`, and later `jobs` takes 200 of them back.
     #[test]
     fn what_went_to_and_fro_is_told_since_the_turn() {
@@ -221,16 +234,7 @@ mod tests {
         for second in 0..1_000_u32 {
             let went = f64::from(second.saturating_sub(100).min(100)) * 3.0;
             let came = f64::from(second.saturating_sub(600).min(100)) * 2.0;
-            let point = |used: f64| Point {
-                unix_s: begin + second,
-                reads: 100,
-                misses: 10,
-                used_kib: used as u32,
-                ..Point::default()
-            };
-            let points =
-                [("jobs", point(600.0 - went + came)), ("web", point(400.0 + went - came))];
-            history.push(points.into_iter());
+            push_two(&mut history, begin + second, went - came);
         }
         let moves = history.moves(u64::from(begin), u64::from(begin) + 999);
         let from = moves.from_unix_s - u64::from(begin);
@@ -250,16 +254,7 @@ mod tests {
             for second in 0..seconds {
                 let went = f64::from(second.saturating_sub(100).min(100)) * 3.0;
                 let came = f64::from(second.saturating_sub(600)) * 2.0;
-                let point = |used: f64| Point {
-                    unix_s: begin + second,
-                    reads: 100,
-                    misses: 10,
-                    used_kib: used as u32,
-                    ..Point::default()
-                };
-                let points =
-                    [("jobs", point(600.0 - went + came)), ("web", point(400.0 + went - came))];
-                history.push(points.into_iter());
+                push_two(&mut history, begin + second, went - came);
             }
             history.moves(u64::from(begin), u64::from(begin + seconds) - 1)
         };

@@ -32,7 +32,7 @@ const BYTES_MIN: usize = 1 << 10;
 pub(crate) const DICTIONARY_MAX: usize = 32 << 10;
 /// Samples are this many times as long as their dictionary, at least.
 const SAMPLED: usize = 8;
-/// All dictionaries of a tenant take at most this part of its memory.
+/// The dictionaries that new items use take at most this part of a tenant's memory.
 pub(crate) const PART: u64 = 10;
 /// The time until a dense octave is sampled again doubles this many times.
 const TRIES_MAX: u32 = 10;

@@ -65,7 +65,8 @@ const REPLACED: u16 = u16::MAX;
 #[repr(C)]
 pub(crate) struct ReadBuffer {
     len: u32,
-    /// The number of these records by which the shard's tick has advanced.
+    /// The number of these records that the shard's tick accounts for: it advances by one for each,
+    /// but not for a miss.
     counted: u32,
     /// The shard's tick when it was last held exclusively. It is copied here, because the shard's
     /// own tick is in a line that every write changes.

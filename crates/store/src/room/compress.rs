@@ -68,8 +68,8 @@ pub(crate) enum Shrunk {
     To(Vec<u8>),
     /// It does not shrink enough.
     Not,
-    /// It was only a sample.
-    Sample,
+    /// It stays as it is: it was only a sample, or has the best form already.
+    Stays,
 }
 
 impl Picked {
@@ -165,7 +165,7 @@ impl Room {
         for (item, shrunk) in lot.items.iter().zip(shrunk) {
             let find = |contents: &Contents| find(contents, lot, item);
             match shrunk {
-                Shrunk::Sample => {}
+                Shrunk::Stays => {}
                 Shrunk::Not => {
                     if let Some(place) = find(contents) {
                         contents.tenant_mut(lot.of.tenant).table.get_mut(place).set_dense();
@@ -181,11 +181,10 @@ impl Room {
                     } else {
                         self.has_chunk_for(contents, around, lot.of, bytes, &want, credit)
                     };
-                    if !has_chunk && item.is_compressed {
-                        continue;
-                    }
-                    if !has_chunk {
-                        break;
+                    match (has_chunk, item.is_compressed) {
+                        (true, _) => {}
+                        (false, true) => continue,
+                        (false, false) => break,
                     }
                     // The evictions may have moved it.
                     let Some(place) = find(contents) else { continue };

@@ -237,7 +237,7 @@ impl Store {
             let plain = item.is_compressed.then(|| decompress(stored, &known.dictionaries));
             let value = match &plain {
                 Some(Ok(plain)) => &**plain,
-                Some(Err(_)) => return Shrunk::Sample,
+                Some(Err(_)) => return Shrunk::Stays,
                 None => stored,
             };
             let Some(at) = octave(value.len()) else { return Shrunk::Not };
@@ -248,17 +248,17 @@ impl Store {
                 samples.bytes += value.len();
                 samples.values.push(value.to_vec());
             }
-            let State::Ready(number) = known.octaves[at].state else { return Shrunk::Sample };
+            let State::Ready(number) = known.octaves[at].state else { return Shrunk::Stays };
             let is_done = item.is_compressed && dictionary_of(stored) == number;
             if is_done || !item.is_compressed && !item.facts.is_worth() {
-                return Shrunk::Sample;
+                return Shrunk::Stays;
             }
             let began = (self.nanos)();
             let dictionary = known.dictionaries.get(number).ok().flatten();
             let stored = compress(value, dictionary.map(|known| (number, known)));
             let middle = (self.nanos)();
             let Some(stored) = stored else {
-                return if item.is_compressed { Shrunk::Sample } else { Shrunk::Not };
+                return if item.is_compressed { Shrunk::Stays } else { Shrunk::Not };
             };
             // It is read once, to be sure, and to know how long a read takes.
             let plain = decompress(&stored, &known.dictionaries);
@@ -272,7 +272,7 @@ impl Store {
             if item.is_compressed {
                 // The old form goes with its dictionary.
                 let is_short = is_same && stored.len() < value.len();
-                return if is_short { Shrunk::To(stored) } else { Shrunk::Sample };
+                return if is_short { Shrunk::To(stored) } else { Shrunk::Stays };
             }
             let saved = lot.saved(item, stored.len());
             let facts = Facts { saved, ..item.facts };
