@@ -17,8 +17,8 @@ fn typical_len(octave: usize) -> usize {
 
 impl Store {
     /// Decides which new values writes compress: those whose octave would be worth it for an item
-    /// of average use, while memory is short. It still counts as short when the thread has just made
-    /// the headroom.
+    /// of average use, while memory is short. It still counts as short when the thread has just
+    /// made the headroom.
     pub(super) fn choose_forms(&self, worker: &mut Worker, weight: f64) {
         let (is_short, at_max) = self.needs(2);
         let mut has_decayed = false;
