@@ -60,7 +60,7 @@ pub fn run(args: Args) -> Result<()> {
     if let Some(path) = &args.html {
         whole_file::check(path, &[])?;
     }
-    if let Some(setting) = args.live.setting(args.quick, args.traces.clone()) {
+    if let Some(setting) = args.live.setting(args.quick, args.traces.clone())? {
         let experiment = find(&args.name, live::ALL)?;
         let mut findings = Findings::of_rounds();
         (experiment.run)(&setting, &mut findings)?;

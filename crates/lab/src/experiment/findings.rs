@@ -3,6 +3,7 @@
 use crate::report::{Page, Table, sign};
 use load::median;
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -36,7 +37,7 @@ struct FindingRow {
 
 /// Names and numbers, in the order they are shown.
 #[derive(Clone, Debug, Default)]
-struct Figures(Vec<(&'static str, f64)>);
+struct Figures(Vec<(Cow<'static, str>, f64)>);
 
 /// A claim that follows from the cells, beside the paper's figure.
 #[derive(Clone, Debug, Serialize)]
@@ -58,7 +59,7 @@ pub(super) struct Document<'a> {
 
 impl Serialize for Figures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().copied())
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
@@ -71,18 +72,20 @@ impl Findings {
 
     /// Adds the figures of a subject on a workload, usually with `miss_ratio` and `mean_us` among
     /// them.
-    pub(super) fn cell(
+    pub(super) fn cell<N: Clone + Into<Cow<'static, str>>>(
         &mut self,
         name: &str,
         workload: &str,
         seed: u64,
-        figures: &[(&'static str, f64)],
+        figures: &[(N, f64)],
     ) {
         self.cells.push(Cell {
             name: name.to_owned(),
             workload: workload.to_owned(),
             seed,
-            figures: Figures(figures.to_vec()),
+            figures: Figures(
+                figures.iter().map(|(name, value)| (name.clone().into(), *value)).collect(),
+            ),
         });
     }
 
@@ -150,11 +153,11 @@ impl Findings {
         let of = |cell: &&Cell| workload.is_none_or(|workload| cell.workload == workload);
         let names = distinct(self.cells.iter().filter(of).map(|cell| &cell.name));
         let row = |name: String| {
-            let mut figures: Vec<(&'static str, f64)> = vec![];
+            let mut figures: Vec<(Cow<'static, str>, f64)> = vec![];
             let cells = self.cells.iter().filter(of).filter(|cell| cell.name == name);
-            for &(figure, _) in cells.flat_map(|cell| &cell.figures.0) {
-                if figures.iter().all(|&(known, _)| known != figure) {
-                    figures.push((figure, self.mean(&name, workload, figure)));
+            for (figure, _) in cells.flat_map(|cell| &cell.figures.0) {
+                if figures.iter().all(|(known, _)| known != figure) {
+                    figures.push((figure.clone(), self.mean(&name, workload, figure)));
                 }
             }
             let figures = Figures(figures);
@@ -205,10 +208,10 @@ fn heading(figure: &str) -> &str {
 }
 
 impl Findings {
-    fn columns(&self) -> Vec<&'static str> {
+    fn columns(&self) -> Vec<&str> {
         let mut columns: Vec<&str> = vec![];
         for (name, _) in self.cells.iter().flat_map(|cell| &cell.figures.0) {
-            if !columns.contains(name) {
+            if !columns.contains(&name.as_ref()) {
                 columns.push(name);
             }
         }

@@ -8,6 +8,7 @@
 //! There is a near and a far database. Without `--near` and `--far`, fixed waits stand in for them,
 //! and a message says so.
 
+mod kept;
 mod load;
 mod peer;
 mod rounds;

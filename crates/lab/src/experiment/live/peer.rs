@@ -75,6 +75,11 @@ impl Peer {
         Ok(Self { kind: Kind::LarderForMemcached, ..Self::larder()? })
     }
 
+    /// The program and its own arguments, as typed.
+    pub(super) fn command(&self) -> String {
+        self.command.join(" ")
+    }
+
     /// Starts the server with this memory and the arguments of a row.
     pub(super) fn start(&self, memory: Bytes, arguments: &[String]) -> Result<Running> {
         let folder = tempfile::tempdir()?;

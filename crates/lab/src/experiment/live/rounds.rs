@@ -1,6 +1,7 @@
 //! Rounds of a live experiment: each row plays each workload, and rows are compared.
 
 use super::Findings;
+use super::kept::{Measured, Subject};
 use super::load::Load;
 use super::row::ServerRow;
 use super::setting::Setting;
@@ -26,7 +27,12 @@ pub(super) fn play(
             order.reverse();
         }
         for row in order {
-            findings.cell(&row.name, workload, round, &row.figures(loads, memory)?);
+            let subject = subject(row, workload, memory, round);
+            let figures = match setting.kept.find(&subject) {
+                Some(figures) => figures,
+                None => setting.kept.keep(subject, row.figures(loads, memory)?)?,
+            };
+            findings.cell(&row.name, workload, round, &figures);
         }
         Ok(())
     })
@@ -41,19 +47,42 @@ pub(super) fn play_at_once(
     findings: &mut Findings,
 ) -> Result<()> {
     in_rounds(setting, workload, loads, |round| {
-        let found: Vec<_> = std::thread::scope(|scope| {
-            let play = |row: &'_ ServerRow| row.figures(loads, memory);
-            let threads: Vec<_> = rows.iter().map(|row| scope.spawn(move || play(row))).collect();
-            let ended = threads.into_iter().map(|thread| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            ended.collect::<Result<_>>()
-        })?;
+        let subject = |row| subject(row, workload, memory, round);
+        let kept: Option<_> = rows.iter().map(|row| setting.kept.find(&subject(row))).collect();
+        let found: Vec<_> = if let Some(found) = kept {
+            found
+        } else {
+            let found = at_once(rows, loads, memory)?;
+            let keep = |(row, figures)| setting.kept.keep(subject(row), figures);
+            rows.iter().zip(found).map(keep).collect::<Result<_>>()?
+        };
         for (row, figures) in rows.iter().zip(found) {
             findings.cell(&row.name, workload, round, &figures);
         }
         Ok(())
     })
+}
+
+/// Plays the loads to all rows at the same time.
+fn at_once(rows: &[ServerRow], loads: &[Load], memory: Bytes) -> Result<Vec<Measured>> {
+    std::thread::scope(|scope| {
+        let play = |row: &'_ ServerRow| row.figures(loads, memory);
+        let threads: Vec<_> = rows.iter().map(|row| scope.spawn(move || play(row))).collect();
+        let ended = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect()
+    })
+}
+
+fn subject(row: &ServerRow, workload: &str, memory: Bytes, round: u64) -> Subject {
+    Subject {
+        workload: workload.to_owned(),
+        memory: memory.0,
+        row: row.name.clone(),
+        command: row.command(),
+        round,
+    }
 }
 
 /// Fills the databases of the loads where that is not done yet, and plays each round.

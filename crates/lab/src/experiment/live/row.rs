@@ -1,5 +1,6 @@
 //! A row of a live experiment: a server with settings of its own.
 
+use super::kept::Measured;
 use super::load::{Load, Tenant, words};
 use super::peer::{Kind, Peer};
 use anyhow::Result;
@@ -45,13 +46,14 @@ impl ServerRow {
         self
     }
 
+    /// The command of the server and of its client, without what differs from start to start.
+    pub(super) fn command(&self) -> String {
+        [self.peer.command(), self.arguments.join(" "), self.client.join(" ")].join(" ")
+    }
+
     /// Starts the server and plays these loads to it. Returns all figures of the last load, and the
     /// mean wait of each load before it.
-    pub(super) fn figures(
-        &self,
-        loads: &[Load],
-        memory: Bytes,
-    ) -> Result<Vec<(&'static str, f64)>> {
+    pub(super) fn figures(&self, loads: &[Load], memory: Bytes) -> Result<Measured> {
         let server = self.peer.start(memory, &self.arguments)?;
         let Some((last, before)) = loads.split_last() else { return Ok(vec![]) };
         let mut earlier = vec![];
@@ -69,6 +71,6 @@ impl ServerRow {
         // Printed at once, so that a run that is ended early keeps its measurements.
         let told = figures.iter().map(|(name, value)| format!("{name} {value:.4}"));
         eprintln!("  {}: {}", self.name, told.collect::<Vec<_>>().join(", "));
-        Ok(figures)
+        Ok(figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 }

@@ -1,7 +1,9 @@
 //! How live experiments are run, and the rows of the servers that the user gave.
 
+use super::kept::Kept;
 use super::peer::Peer;
 use super::row::ServerRow;
+use anyhow::Result;
 use std::path::PathBuf;
 
 /// A live experiment's entry in the list.
@@ -28,6 +30,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", requires = "live",
         value_parser = clap::value_parser!(u64).range(1..=100))]
     rounds: Option<u64>,
+    /// Keep each measurement in this file, and take from it those of an earlier run: a run that is
+    /// ended goes on where it stopped
+    #[arg(long, value_name = "FILE", requires = "live")]
+    resume: Option<PathBuf>,
 }
 
 /// How a live experiment is run.
@@ -41,19 +47,27 @@ pub(crate) struct Setting {
     pub(super) far: Option<String>,
     /// Folder of recorded traces; without it the workloads are synthetic.
     pub(super) traces: Option<PathBuf>,
+    pub(super) kept: Kept,
 }
 
 impl Args {
     /// The setting, where `--live` was given.
-    pub(crate) fn setting(&self, quick: bool, traces: Option<PathBuf>) -> Option<Setting> {
-        self.live.then(|| Setting {
+    ///
+    /// # Errors
+    /// If the file of `--resume` can't be read or written, or has something else in it.
+    pub(crate) fn setting(&self, quick: bool, traces: Option<PathBuf>) -> Result<Option<Setting>> {
+        if !self.live {
+            return Ok(None);
+        }
+        Ok(Some(Setting {
             quick,
             rounds: self.rounds.unwrap_or(if quick { 1 } else { 5 }),
             peers: self.peers.clone(),
             near: self.near.clone(),
             far: self.far.clone(),
             traces,
-        })
+            kept: self.resume.as_deref().map(Kept::open).transpose()?.unwrap_or_default(),
+        }))
     }
 }
 
