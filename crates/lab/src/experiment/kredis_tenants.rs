@@ -21,9 +21,13 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         fly_all(findings, ablation(setting), (&load, "four tenants"), 0.5, seed)?;
         baselines(findings, (&load, "four tenants"), 0.5, seed)?;
     }
-    for (than, paper) in [("static", "17.3 %"), ("predis", "14.3 %")] {
-        let less = findings.less("kredis", than, "mean_us");
-        findings.claim(&format!("kredis waits less than {than}"), format!("{less:.1} %"), paper);
+    for (row, than, paper) in [
+        ("kredis", "static", "17.3 %"),
+        ("kredis", "predis", "14.3 %"),
+        ("best division in hindsight", "predis", ""),
+    ] {
+        let less = findings.less(row, than, "mean_us");
+        findings.claim(&format!("{row} waits less than {than}"), format!("{less:.1} %"), paper);
     }
     Ok(())
 }

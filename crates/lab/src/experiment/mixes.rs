@@ -4,6 +4,7 @@
 //! Without recorded traces the tenants are synthetic: popular keys want many candidates for an
 //! eviction, loops want few, and phases of both want many and few in turn.
 
+use super::hindsight::{self, Tenant};
 use super::load::{Load, traces};
 use super::{Findings, Setting};
 use crate::plant::Counts;
@@ -106,11 +107,16 @@ pub(super) fn baselines(
     share: f64,
     seed: u64,
 ) -> Result<()> {
+    let memory = load.share(share);
+    let tenants = hindsight::tenants(load, memory, seed);
+    let reads: f64 = tenants.iter().map(|tenant| tenant.reads).sum();
+    let waited = |tenant: &Tenant, misses: f64| -tenant.reads * misses * tenant.penalty_us;
+    let mean_us = -hindsight::best(&tenants, waited) / reads;
+    findings.cell("best division in hindsight", workload, seed, &[("mean_us", mean_us)]);
     let mut note = |name: &str, counts: Counts| {
         let figures = [("miss_ratio", counts.miss_ratio()), ("mean_us", counts.mean_us())];
         findings.cell(name, workload, seed, &figures);
     };
-    let memory = load.share(share);
     note("equal split", load.counts(&load.split(memory, seed)?));
     for (name, policy) in POLICIES {
         note(name, load.play(policy, memory, seed)?);

@@ -7,6 +7,7 @@
 
 mod command;
 mod findings;
+mod hindsight;
 mod live;
 mod load;
 mod mixes;
