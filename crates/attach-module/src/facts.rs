@@ -3,9 +3,7 @@
 use crate::exchange::{Exchange, Look};
 use base::{Micros, TenantId};
 use report::plans::Plans;
-use report::{
-    Change, ChangeKind, Counters, Forecasts, History, Point, Report, Server, Tenant, plans,
-};
+use report::{Change, ChangeKind, Counters, History, Point, Report, Server, Tenant, plans};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tune::snapshot::Candidate;
 use tune::{Pilot, Step, TenantReading};
@@ -75,7 +73,7 @@ pub(crate) fn report(
         tenants,
         changes: changes.into_iter().rev().collect(),
         moves: history.moves(at.saturating_sub(MOVES_S), at),
-        forecasts: Forecasts::of(history.errors()),
+        forecasts: history.forecasts(),
         ..Report::default()
     }
 }

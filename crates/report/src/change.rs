@@ -67,6 +67,15 @@ pub struct Change {
     pub claims: Vec<Claim>,
 }
 
+impl Change {
+    /// Whether this is an event of the load or the misses of one tenant.
+    pub fn is_of(&self, tenant: &str) -> bool {
+        let is_kind = matches!(self.kind, ChangeKind::Load | ChangeKind::Misses);
+        let rest = self.text.strip_prefix(tenant).filter(|_| is_kind);
+        rest.is_some_and(|rest| rest.starts_with([' ', '\'']))
+    }
+}
+
 /// The measured effect of a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effect {

@@ -41,6 +41,22 @@ impl History {
     pub fn gains(&self, now_unix_s: u64) -> Option<Gains> {
         self.compared.gains(now_unix_s)
     }
+
+    /// [`Self::gains`], with those of the stretch since a moment.
+    pub fn gains_since(&self, unix_s: u64, now_unix_s: u64) -> Option<Gains> {
+        let asked = Some((unix_s, self.compared.since(unix_s)));
+        self.gains(now_unix_s).map(|gains| Gains { asked, ..gains })
+    }
+
+    /// The gain of the whole run, to be kept over a warm restart.
+    pub const fn run_gain(&self) -> Gain {
+        self.compared.run()
+    }
+
+    /// Goes on from the gain of an earlier run.
+    pub fn go_on_from_gain(&mut self, before: Gain) {
+        self.compared.go_on_from(before);
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +97,7 @@ mod tests {
             history.note_gain(&report);
         }
         report.gains = history.gains(report.server.now_unix_s);
-        let Gains { run, hour } = report.gains.unwrap();
+        let Gains { run, hour, .. } = report.gains.unwrap();
         assert_eq!((run.seconds, run.read_s), (120, 180));
         assert_eq!((run.reads, run.misses), (12_000, 1_200));
         let (longer, band) = run.longer().unwrap();
@@ -89,7 +105,17 @@ mod tests {
         assert!((run.lru_misses - 600.0 * (1.1 + 1.3)).abs() < 1e-6, "{run:?}");
         assert_eq!(hour, run);
         assert_eq!(history.gains(begin + 2 * 3_600).unwrap().hour, Gain::default());
-        let whole = "one shared LRU cache would have made clients wait 25 % longer (60 ms in all)";
+        // The last minute alone, as HISTORY 1m asks for it.
+        report.gains = history.gains_since(begin + 120, report.server.now_unix_s);
+        let says = say::history(&report, &report.moves, 0).join(" ");
+        let since = "Since 14:49 one shared LRU cache would have made clients wait 30 % longer";
+        assert!(says.contains(since) && says.contains("Since 14:47: 25 % longer"), "{says}");
+        // The next run goes on from this one.
+        let mut next = History::default();
+        next.go_on_from_gain(history.run_gain());
+        assert_eq!(next.gains(begin + 2 * 3_600).unwrap().run, run);
+        report.gains = history.gains(report.server.now_unix_s);
+        let whole = "one shared LRU cache would have made clients wait 25 % longer (300 ms of waiting in all instead of 240 ms)";
         let now = "Now it would make them wait 30 % longer";
         for says in [
             say::summary(&report),

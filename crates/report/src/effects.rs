@@ -105,12 +105,18 @@ impl History {
         }
         let moves = self.moves(unix_s.saturating_sub(SHIFT_S), now_unix_s);
         let cause = match moves.full_unix_s {
-            _ if !moves.was_filling => "",
-            full if unix_s <= full && !rose => ", because the cache was filling",
-            full if rose && unix_s.abs_diff(full) <= EFFECT_MIN_S => {
-                ", because the cache had become full"
+            full if moves.was_filling && unix_s <= full && !rose => {
+                ", because the cache was filling".to_owned()
             }
-            _ => "",
+            full if moves.was_filling && rose && unix_s.abs_diff(full) <= EFFECT_MIN_S => {
+                ", because the cache had become full".to_owned()
+            }
+            _ => {
+                let [from, to] = [unix_s.saturating_sub(SHIFT_S), now_unix_s];
+                let [before, since] = [(from, unix_s), (unix_s, to)]
+                    .map(|(from, to)| self.between(Some(name), from, to));
+                since.other_keys(&before).map_or_else(String::new, |says| format!(", {says}"))
+            }
         };
         let text = format!("{name}{text}{cause}");
         self.insert(Change { unix_s, kind: ChangeKind::Misses, text, ..Change::default() });
@@ -130,9 +136,7 @@ impl History {
     fn last_noted(&self, name: &str) -> u64 {
         let own = |change: &&Change| match change.kind {
             ChangeKind::Setting | ChangeKind::Start => true,
-            ChangeKind::Load | ChangeKind::Misses => {
-                change.text.strip_prefix(name).is_some_and(|rest| rest.starts_with([' ', '\'']))
-            }
+            ChangeKind::Load | ChangeKind::Misses => change.is_of(name),
             ChangeKind::Plan => false,
         };
         let last = self.changes.iter().rev().find(own).map_or(0, |change| change.unix_s);

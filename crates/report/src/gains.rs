@@ -12,6 +12,9 @@ use std::collections::VecDeque;
 /// Seconds of the stretch that is told beside the whole run.
 const HOUR_S: u64 = 3_600;
 
+/// Seconds for which single minutes are kept.
+const DAY_S: u64 = 86_400;
+
 /// A stretch of time, beside the same requests with one undivided LRU cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
@@ -62,13 +65,16 @@ impl Gain {
 /// The gain since the start, and in the last hour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gains {
-    /// Since the process started.
+    /// Since the first minute that was compared; a warm restart goes on from the run before it.
     pub run: Gain,
     /// In the last hour.
     pub hour: Gain,
+    /// In the stretch that a reader asks for, which begins at this time, in Unix seconds.
+    #[serde(default)]
+    pub asked: Option<(u64, Gain)>,
 }
 
-/// The minutes of the last hour, and the sum of all.
+/// The minutes of the last day, and the sum of all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ComparedMinutes {
     run: Gain,
@@ -81,15 +87,36 @@ impl ComparedMinutes {
     /// Adds a minute.
     pub(crate) fn add(&mut self, minute: Gain) {
         self.run.add(&minute);
-        self.minutes.retain(|one| one.from_unix_s + HOUR_S >= minute.from_unix_s);
+        self.minutes.retain(|one| one.from_unix_s + DAY_S >= minute.from_unix_s);
         self.minutes.push_back(minute);
+    }
+
+    /// The sum of all minutes.
+    pub(crate) const fn run(&self) -> Gain {
+        self.run
+    }
+
+    /// Puts the minutes of an earlier run before those of this one.
+    pub(crate) fn go_on_from(&mut self, mut before: Gain) {
+        before.add(&self.run);
+        self.run = before;
     }
 
     /// The gains up to now; `None` before the first comparison.
     pub(crate) fn gains(&self, now_unix_s: u64) -> Option<Gains> {
-        let mut hour = Gain::default();
-        let late = self.minutes.iter().filter(|one| one.from_unix_s + HOUR_S >= now_unix_s);
-        late.for_each(|one| hour.add(one));
-        (self.run.seconds > 0).then_some(Gains { run: self.run, hour })
+        let hour = self.since(now_unix_s.saturating_sub(HOUR_S));
+        (self.run.seconds > 0).then_some(Gains { run: self.run, hour, asked: None })
+    }
+
+    /// The gain of the minutes that began since a moment of the last day.
+    pub(crate) fn since(&self, unix_s: u64) -> Gain {
+        let mut sum = Gain::default();
+        self.minutes.iter().filter(|one| one.from_unix_s >= unix_s).for_each(|one| sum.add(one));
+        sum
+    }
+
+    /// Memory of the minutes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.minutes.capacity() * size_of::<Gain>()
     }
 }

@@ -51,7 +51,7 @@ pub struct History {
     read_unix_s: u64,
     #[serde(skip)]
     estimates: Estimates,
-    /// The gain of self-tuning in this run.
+    /// The gain of self-tuning, which the warm file keeps in a block of its own.
     #[serde(skip)]
     pub(crate) compared: ComparedMinutes,
     #[serde(skip)]
@@ -284,15 +284,6 @@ impl History {
         )
     }
 
-    /// The absolute error of the forecast miss ratio in each minute with a forecast and enough
-    /// reads, of all tenants.
-    pub fn errors(&self) -> Vec<f64> {
-        const READS_MIN: u32 = 100;
-        let minutes = self.tenants.values().flat_map(TimeSeries::minutes);
-        let known = minutes.filter(|point| point.reads >= READS_MIN);
-        known.filter_map(|point| Some((point.miss_ratio()? - point.expected()?).abs())).collect()
-    }
-
     /// The memory of this history in bytes, approximately.
     pub fn bytes(&self) -> usize {
         let series = std::iter::once(&self.all).chain(self.tenants.values());
@@ -303,7 +294,8 @@ impl History {
             let claims = change.claims.capacity() * size_of::<crate::claim::Claim>();
             size_of::<Change>() + change.text.len() + moved.sum::<usize>() + effects + claims
         });
-        points + self.process.bytes() + self.estimates.bytes() + changes.sum::<usize>()
+        let minutes = self.compared.bytes();
+        points + self.process.bytes() + self.estimates.bytes() + minutes + changes.sum::<usize>()
     }
 }
 
@@ -332,8 +324,8 @@ mod tests {
             assert!(both.reads.abs_diff(20 * back) <= 20 * step as u64);
         }
         assert_eq!(history.since(None, now - 60)[0].used_kib, 14, "of both");
-        let errors = history.errors();
-        assert!(errors.len() > 200 && errors.iter().all(|error| (error - 0.05).abs() < 1e-6));
+        let forecasts = history.forecasts();
+        assert!(forecasts.count > 200 && (forecasts.most - 0.05).abs() < 1e-6, "{forecasts:?}");
         assert!(history.since(Some("nobody"), 0).is_empty());
     }
 

@@ -9,8 +9,8 @@
 //! So the stretch begins at the turn: the moment since which most memory has moved, or the last one
 //! from which on a tenant got back a good part of what it had given, or lost what it had got.
 
-use crate::History;
 use crate::rings::RINGS;
+use crate::{History, Recent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -61,6 +61,9 @@ pub struct TenantMoved {
     pub now: u64,
     /// The miss ratio of the first minutes after [`MemoryMoves::from_unix_s`].
     pub missed_before: Option<f64>,
+    /// The requests of these minutes.
+    #[serde(default)]
+    pub then: Recent,
 }
 
 impl TenantMoved {
@@ -189,15 +192,17 @@ impl History {
         let unix_s = |at: u32| u64::from(at * step).max(since_unix_s);
         let from_unix_s = unix_s(from);
         let missed_s = (now_unix_s.saturating_sub(from_unix_s) / 3).clamp(MISSED_S.0, MISSED_S.1);
-        let tenants = series.iter().map(|(name, used)| TenantMoved {
-            name: (*name).clone(),
-            began: held(used, first),
-            full: held(used, full_at),
-            before: held(used, from),
-            now: held(used, last),
-            missed_before: self
-                .between(Some(name), from_unix_s, from_unix_s + missed_s)
-                .miss_ratio(),
+        let tenants = series.iter().map(|(name, used)| {
+            let then = self.between(Some(name), from_unix_s, from_unix_s + missed_s);
+            TenantMoved {
+                name: (*name).clone(),
+                began: held(used, first),
+                full: held(used, full_at),
+                before: held(used, from),
+                now: held(used, last),
+                missed_before: then.miss_ratio(),
+                then,
+            }
         });
         MemoryMoves {
             from_unix_s,

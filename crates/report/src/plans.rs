@@ -6,6 +6,7 @@ use crate::words::wrap;
 use crate::{Change, Curve, History, Moved};
 use base::Bytes;
 use std::collections::VecDeque;
+use tune::Evictor;
 use tune::pilot::{Decision, Epoch, Status};
 use tune::snapshot::{Candidate, best};
 
@@ -102,7 +103,7 @@ pub fn pools(status: &Status) -> Vec<String> {
     }
     let dash = || "-".to_owned();
     let mut text = vec![format!(
-        "{:<16} {:>9} {:>9} {:>8} {:>10} {:>8}  policy",
+        "{:<14} {:>9} {:>9} {:>8} {:>10} {:>8}  policy",
         "pool", "has", "expected", "actual", "would get", "expects"
     )];
     for name in names {
@@ -114,26 +115,43 @@ pub fn pools(status: &Status) -> Vec<String> {
         });
         let evictor = plan.map(|pool| pool.evictor).or(was.map(|pool| pool.evictor));
         text.push(format!(
-            "{name:<16} {:>9} {:>9} {:>8} {:>10} {:>8}  {}",
+            "{name:<14} {:>9} {:>9} {:>8} {:>10} {:>8}  {}",
             has.unwrap_or_else(dash),
             ratio(was.and_then(|pool| pool.forecast)),
             ratio(was.and_then(|pool| pool.outcome)),
             plan.map_or_else(dash, |pool| pool.budget.to_string()),
             ratio(plan.and_then(|pool| pool.miss_ratio)),
-            evictor.map_or_else(dash, |evictor| evictor.to_string())
+            evictor.map_or_else(dash, named)
         ));
     }
     text.extend(wrap(
         "expected, actual: miss ratios of the last complete round, with the memory of 'has'. \
-         expects: the forecast miss ratio with the memory of the last plan. policy: the order of \
-         evictions. in miniature: replayed on a sample of the keys.",
+         expects: the forecast miss ratio with the memory of the last plan. A round is short, so \
+         these differ from the misses in LARDER ADVISE, which are of minutes. policy: the order of \
+         evictions.",
         80,
         0,
     ));
     text.extend(wrap(&policy_words(names_of(status)), 80, 0));
-    let notes = status.plan.iter().flat_map(|plan| &plan.notes).map(ToString::to_string);
-    text.extend(notes.flat_map(|note| wrap(&note, 80, 2)));
+    let notes: Vec<_> = status.plan.iter().flat_map(|plan| &plan.notes).collect();
+    text.extend(notes.iter().flat_map(|note| wrap(note, 80, 2)));
+    if notes.iter().any(|note| note.starts_with("in miniature")) {
+        text.extend(wrap(
+            "in miniature: in small caches that replay sampled keys, whose figures decide on the \
+             policy. LARDER POLICIES has other figures: fitted to the measured misses, with their \
+             errors.",
+            80,
+            0,
+        ));
+    }
     text
+}
+
+/// A policy as LARDER POLICIES names it. LRU has the number of items that an eviction compares,
+/// which recipes change.
+fn named(evictor: Evictor) -> String {
+    let name = evictor.setting();
+    if evictor.policy == "klru" { format!("{name} k={}", evictor.k) } else { name }
 }
 
 /// The policies of all pools.
@@ -147,11 +165,15 @@ fn policy_words<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut known: Vec<&str> = names.collect();
     known.sort_unstable();
     known.dedup();
+    let names_k = known.contains(&"klru");
     let mut says = vec![];
     for name in known {
-        says.extend(crate::words::policy(name).map(|means| format!("{name}: {means}.")));
+        says.extend(crate::words::policy(name).map(|means| {
+            let name = if name == "klru" { "lru" } else { name };
+            format!("{name}: {means}.")
+        }));
     }
-    if !says.is_empty() {
+    if names_k {
         says.push("k: how many items an eviction compares.".to_owned());
     }
     says.join(" ")
@@ -164,7 +186,7 @@ pub fn decision(epoch: &Epoch) -> String {
             "One pool holds the items of all tenants, so there is no division to plan: memory \
              moves with each eviction, and LARDER HISTORY tells who gave it to whom. The policy \
              stays {}: no other promises to save enough more.",
-            pool.evictor.policy
+            pool.evictor.setting()
         );
     }
     // A recipe that asks for no minimum gain has no finite threshold.
@@ -215,8 +237,12 @@ fn change_of(epoch: &Epoch, before: Option<&Epoch>, unix_s: u64) -> Option<Chang
     let mut moved: Vec<Moved> = vec![];
     for pool in &epoch.pools {
         let Some(old) = before.iter().find(|old| old.name == pool.name) else { continue };
-        if old.evictor != pool.evictor {
-            policies.push(format!("{} evicts by {}", pool.name, pool.evictor));
+        let (was, is) = (old.evictor.setting(), pool.evictor.setting());
+        if was != is {
+            policies.push(format!("{} evicts by {is}, by {was} before", pool.name));
+        } else if old.evictor.k != pool.evictor.k {
+            let (was, is) = (old.evictor.k, pool.evictor.k);
+            policies.push(format!("{} compares {is} items per eviction, {was} before", pool.name));
         }
         if pool.budget.0.abs_diff(old.budget.0) as f64 >= MOVED_MIN * all as f64 {
             moved.push(Moved {

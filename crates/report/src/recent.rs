@@ -1,8 +1,14 @@
 //! The requests of a stretch of time, summed.
 
 use crate::Point;
+use crate::words::percent;
 use base::Cause;
 use serde::{Deserialize, Serialize};
+
+/// A change of the miss ratio that is worth a word, and the part of it that makes a cause its
+/// explanation.
+const CHANGE_MIN: f64 = 0.01;
+const MOSTLY: f64 = 0.6;
 
 /// The requests of a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -67,6 +73,22 @@ impl Recent {
         let all: u64 = self.causes.iter().sum();
         let share = self.causes[cause as usize] as f64 / all.max(1) as f64;
         (self.sampled >= SAMPLED_MIN).then(|| Some(share * self.miss_ratio()?))?
+    }
+
+    /// Why misses changed since an earlier stretch, in words, if clients asking for other keys are
+    /// most of it: no memory changes reads of keys that were never written.
+    pub fn other_keys(&self, before: &Self) -> Option<String> {
+        let new = |of: &Self| Some((of.missed_for(Cause::NeverSeen)?, of.miss_ratio()?));
+        let ((share, missed), (share_before, missed_before)) = (new(self)?, new(before)?);
+        let (all, part) = (missed - missed_before, share - share_before);
+        let is_cause = all.abs() >= CHANGE_MIN && part / all >= MOSTLY;
+        is_cause.then(|| {
+            format!(
+                "because {} of its reads ask for keys that were never written, {} before",
+                percent(share),
+                percent(share_before)
+            )
+        })
     }
 
     /// The sum of several tenants' requests over the same stretch of time.

@@ -1,7 +1,13 @@
 //! The report itself, and its parts that concern the cache as a whole.
 
-use crate::{Change, Gains, MemoryMoves, Process, Recent, Tenant};
+use crate::{Change, Forecasts, Gains, MemoryMoves, Process, Recent, Tenant};
 use serde::{Deserialize, Serialize};
+
+/// A cache is young for the first of these seconds, and until it is full up to the second.
+const YOUNG_S: (u64, u64) = (600, 3_600);
+
+/// A cache with this share of its memory in use is full.
+const FULL: f64 = 0.9;
 
 /// Everything that the cache knows about itself at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -82,29 +88,6 @@ impl Server {
     }
 }
 
-/// The errors of forecast miss ratios over the last day.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Forecasts {
-    /// The number of minutes with a forecast, summed over all tenants.
-    pub count: u64,
-    /// The median error, as a difference of miss ratios.
-    pub median: f64,
-    /// The 95th percentile of the error, as a difference of miss ratios.
-    pub most: f64,
-}
-
-impl Forecasts {
-    /// Summarises the absolute errors of all forecasts.
-    pub fn of(mut errors: Vec<f64>) -> Self {
-        errors.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            let place = (share * errors.len() as f64) as usize;
-            errors.get(place.min(errors.len().saturating_sub(1))).copied().unwrap_or_default()
-        };
-        Self { count: errors.len() as u64, median: at(0.5), most: at(0.95) }
-    }
-}
-
 /// An eviction policy or a division of memory, tried on the requests of sampled keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PolicyTrial {
@@ -129,6 +112,14 @@ impl Report {
     /// Whether the recipe gives budgets to classes of items, which no play divides.
     pub fn has_classes(&self) -> bool {
         tune::recipe::parse(&self.server.recipe).is_ok_and(|recipe| recipe.pools.has_classes())
+    }
+
+    /// Whether most keys are new to the cache, so that misses of keys never written say little: it
+    /// started a moment ago, or was never full in its first hour.
+    pub fn is_young(&self) -> bool {
+        let server = &self.server;
+        let is_full = server.used as f64 >= FULL * server.divided as f64;
+        server.uptime_s < YOUNG_S.0 || (server.uptime_s < YOUNG_S.1 && !is_full)
     }
 
     /// Whether the loop is on, which it must be for keys to be sampled.

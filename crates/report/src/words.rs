@@ -92,6 +92,16 @@ pub fn clock_second(unix_s: u64, now_unix_s: u64, utc_offset_s: i32) -> String {
     format!("{}:{second:02}", clock(unix_s, now_unix_s, utc_offset_s))
 }
 
+/// The name of the zone that [`clock`] shows: UTC, or its offset from UTC.
+pub fn zone(utc_offset_s: i32) -> String {
+    let minutes = utc_offset_s.unsigned_abs() / 60;
+    let sign = if utc_offset_s < 0 { '-' } else { '+' };
+    match minutes {
+        0 => "UTC".to_owned(),
+        minutes => format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60),
+    }
+}
+
 /// The date in UTC, in the form 2026-11-26.
 pub fn date(unix_s: u64) -> String {
     let (year, month, day) = calendar(unix_s / 86_400);
@@ -217,6 +227,7 @@ mod tests {
         assert_eq!(clock(now, now, 0), "14:47");
         assert_eq!(clock(now, now, 3_600), "15:47");
         assert_eq!(clock_second(now, now, 3_601), "15:47:52");
+        assert_eq!([0, 7_200, -12_600].map(zone), ["UTC", "UTC+02:00", "UTC-03:30"]);
         assert_eq!(clock(now - 86_400, now, 0), "11-25 14:47");
         assert_eq!(clock(now - 270 * 86_400, now, 0), "03-01 14:47");
         assert_eq!(clock(951_782_400, now, 0), "02-29 00:00");

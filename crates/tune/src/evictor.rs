@@ -61,6 +61,18 @@ impl Evictor {
     }
 }
 
+impl Evictor {
+    /// The policy as `maxmemory-policy` names it, without the number of items that an eviction
+    /// compares.
+    pub fn setting(&self) -> String {
+        let name = match self.policy {
+            "klru" => "lru",
+            policy => policy,
+        };
+        format!("allkeys-{name}")
+    }
+}
+
 impl fmt::Display for Evictor {
     /// The form that `policy::parse` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

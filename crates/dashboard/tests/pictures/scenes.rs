@@ -172,7 +172,7 @@ impl Scene {
             tenants,
             changes: history.changes().cloned().collect(),
             moves: history.moves(now_unix_s.saturating_sub(HOUR_S), now_unix_s),
-            forecasts: Forecasts { count: 500, median: 0.004, most: 0.013 },
+            forecasts: Forecasts { count: 500, median: 0.004, most: 0.013, ..Forecasts::default() },
             process: Some(process(used, self.is_read())),
             ..Report::default()
         }

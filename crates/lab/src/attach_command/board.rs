@@ -11,7 +11,7 @@ use anyhow::Context;
 use dashboard::metrics::{self, Page};
 use dashboard::{Refused, Source};
 use report::plans::{self, Plans};
-use report::{Change, ChangeKind, Curve, Forecasts, History, Point, Report, Server, Shift, Tenant};
+use report::{Change, ChangeKind, Curve, History, Point, Report, Server, Shift, Tenant};
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
@@ -160,7 +160,7 @@ impl BoardState {
             tenants: self.tenants.iter().zip(shifts).map(tenant).collect(),
             changes: changes.into_iter().rev().collect(),
             moves: history.moves(unix_s.saturating_sub(MOVES_S), unix_s),
-            forecasts: Forecasts::of(history.errors()),
+            forecasts: history.forecasts(),
             ..Report::default()
         }
     }

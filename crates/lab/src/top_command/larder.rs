@@ -122,7 +122,7 @@ pub(super) fn look(report: &Report) -> Look {
     let text = |key, title, lines| TextPage { key, title, lines };
     Look {
         server: format!("larder {}, recipe {}", server.version, server.recipe),
-        says: format!("{} {}", say::decision(report, &found).health, say::summary(report)),
+        says: format!("{}\n{}", say::decision(report, &found).health, say::summary(report)),
         used: server.used,
         limit: server.divided,
         rows: report.tenants.iter().map(row).collect(),
@@ -136,10 +136,18 @@ pub(super) fn look(report: &Report) -> Look {
     }
 }
 
-/// The memory that a miss ratio takes which it can reach.
+/// The memory for less misses: for a miss ratio that it can reach, as an example. Where there is no
+/// forecast, the reason.
 fn sized(report: &Report, tenant: &::report::Tenant) -> Vec<String> {
-    let wanted = Sizing::of(tenant).map_or(0.05, |sizing| sizing.suggested());
-    say::memory(report, tenant, wanted)
+    let Some(sizing) = Sizing::with_band(tenant).filter(|_| !tenant.is_silent()) else {
+        return say::memory(report, tenant, 0.0);
+    };
+    let (name, wanted) = (&tenant.name, sizing.suggested());
+    let mut lines = vec![format!(
+        "How much memory for which misses? An example; LARDER MEMORY {name} 10% asks for another:"
+    )];
+    lines.extend(say::memory(report, tenant, wanted));
+    lines
 }
 
 /// A finding with what to do. A command stands on a line of its own.

@@ -195,7 +195,7 @@ impl Screen {
     }
 
     fn says(&self, width: u16) -> Vec<String> {
-        wrap(&self.look.says, width.into(), 0)
+        self.look.says.lines().flat_map(|text| wrap(text, width.into(), 0)).collect()
     }
 
     /// The events and what the server lacks, wrapped.
@@ -215,7 +215,7 @@ impl Screen {
         let says = self.says(area.width);
         let parts = [
             Constraint::Length(1),
-            Constraint::Length((says.len() as u16).min(area.height / 3)),
+            Constraint::Length((says.len() as u16).min(area.height / 2)),
             Constraint::Length(1),
             Constraint::Min(3),
             Constraint::Length(1),

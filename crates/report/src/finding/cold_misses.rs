@@ -3,20 +3,14 @@
 use super::evidence::{busy, much_missed, waiting_of};
 use super::{Finding, Severity};
 use crate::Report;
-use crate::words::{percent, span};
+use crate::words::percent;
 use base::Cause;
 
-/// A cache that started less than this many seconds ago is young.
-const YOUNG_S: u64 = 600;
-
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
-    let uptime_s = report.server.uptime_s;
-    let young = if uptime_s < YOUNG_S {
-        format!(" But the cache started {} ago, and most keys are new to it.", span(uptime_s))
-    } else {
-        String::new()
-    };
-    // While a cache fills, most keys are new to it.
+    // Most keys are new to a young cache, and to a tenant that reads fewer and fewer of them.
+    if report.is_young() {
+        return;
+    }
     for tenant in busy(report).filter(|tenant| !tenant.first_reads_fall) {
         let Some(cold) = much_missed(tenant, Cause::NeverSeen) else { continue };
         let ratio = tenant.recent.miss_ratio().unwrap_or_default();
@@ -28,7 +22,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
                  these reads.",
                 percent(cold)
             ),
-            evidence: format!("That is {} of its misses.{young}", percent(cold / ratio)),
+            evidence: format!("That is {} of its misses.", percent(cold / ratio)),
             todo: "If the application knows these keys in advance, write them before clients read \
                    them."
                 .to_owned(),

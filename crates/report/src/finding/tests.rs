@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Counters, Curve, Forecasts, HotKey, PolicyTrial, Recent, Report, Server, Shift, Shrinks,
-    SizeClass, Tenant,
+    ComparedForecast, Counters, Curve, Forecasts, HotKey, PolicyTrial, Recent, Report, Server,
+    Shift, Shrinks, SizeClass, Tenant,
 };
 
 const MIB: u64 = 1 << 20;
@@ -73,7 +73,13 @@ pub(crate) fn healthy() -> Report {
         },
         recent,
         tenants,
-        forecasts: Forecasts { count: 500, median: 0.004, most: 0.013 },
+        forecasts: Forecasts {
+            count: 500,
+            median: 0.004,
+            most: 0.013,
+            worst: Some(ComparedForecast { tenant: "web".into(), ..ComparedForecast::default() }),
+            ..Forecasts::default()
+        },
         ..Report::default()
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn prose(text: &str) -> String {
 /// be reached.
 pub(super) fn memory_for(shown: &PageData<'_>, path: &str, tenant: &Tenant) -> String {
     const LINKS: usize = 6;
-    let sizing = Sizing::of(tenant).filter(|_| !tenant.is_silent());
+    let sizing = Sizing::with_band(tenant).filter(|_| !tenant.is_silent());
     let suggested = || sizing.map_or(0.05, |sizing| sizing.suggested());
     let wanted = shown.view.misses.map_or_else(suggested, |misses| f64::from(misses) / 1e3);
     let lines = say::memory(shown.report, tenant, wanted);

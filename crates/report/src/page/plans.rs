@@ -8,9 +8,7 @@ use super::events::{SIGNS, effects, sign};
 use super::phrases::{link, prose};
 use super::series::{lines, memory};
 use crate::say;
-use crate::words::{
-    clock, clock_second, comparisons, percent, plus_or_minus, points, size, span, wait,
-};
+use crate::words::{clock, clock_second, percent, plus_or_minus, size, span, wait};
 use crate::{ChangeKind, Gain, Gains, Tenant};
 use std::fmt::Write;
 
@@ -28,7 +26,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
 
 /// The gain of self-tuning since the start and in the last hour; nothing before it was compared.
 fn gains(shown: &PageData<'_>) -> String {
-    let Some(Gains { run, hour }) = &shown.report.gains else { return String::new() };
+    let Some(Gains { run, hour, .. }) = &shown.report.gains else { return String::new() };
     let columns = [
         text("stretch"),
         number("compared"),
@@ -94,18 +92,8 @@ fn work(shown: &PageData<'_>) -> String {
             size(server.models)
         );
     }
-    let forecasts = &report.forecasts;
-    if forecasts.count > 0 {
-        let _ = writeln!(
-            out,
-            "<p>Its forecasts of miss ratios were off by {} in the median and by at most {} in \
-             95 % of {}.</p>",
-            points(forecasts.median),
-            points(forecasts.most),
-            comparisons(forecasts.count)
-        );
-    }
-    out
+    let told = prose(&say::forecasts(report).join(" "));
+    out + &format!("<h2>Can its forecasts be trusted?</h2>\n<p>{told}</p>\n")
 }
 
 /// The memory that each tenant gave and got, and its misses then and now.

@@ -183,10 +183,9 @@ fn of_tenant(shown: &PageData<'_>, tenant: &Tenant) -> String {
     if tenant.is_silent() {
         return format!("<h1>{name}</h1>\n<p>{}</p>\n", prose(&say::unread(shown.report, tenant)));
     }
-    let Some(sizing) = Sizing::of(tenant) else {
-        return format!(
-            "<h1>{name}</h1>\n<p>Forecasts for other sizes need some hundred sampled reads.</p>\n"
-        );
+    let Some(sizing) = Sizing::with_band(tenant) else {
+        let says = prose(&say::too_few(shown.report, tenant));
+        return format!("<h1>{name}</h1>\n<p>{says}</p>\n");
     };
     let present = tenant.used.max(1 << 16);
     let memory = tried(shown, present);

@@ -93,8 +93,8 @@ fn sizes(shown: &PageData<'_>, tenant: &Tenant) -> String {
     if tenant.is_silent() {
         return format!("<p class=\"none\">{}</p>\n", prose(&say::unread(shown.report, tenant)));
     }
-    let Some(sizing) = Sizing::of(tenant) else {
-        return "<p>Forecasts for other sizes need some hundred sampled reads.</p>\n".to_owned();
+    let Some(sizing) = Sizing::with_band(tenant) else {
+        return format!("<p>{}</p>\n", prose(&say::too_few(shown.report, tenant)));
     };
     let sizes = sizing.sizes(POINTS);
     let at = |&size: &u64| (size as f64, sizing.at(size).ratio);

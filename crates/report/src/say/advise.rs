@@ -1,17 +1,15 @@
 //! Advice in sentences: the findings of a report, with the memory and waiting of each tenant.
 
 use super::decision::{command_of, decision};
+use super::forecasts::verdict;
 use super::gained::gained;
 use super::lines::{COLUMNS, lately, name_width, paragraph, quiet, typed};
 use super::moved::given;
 use crate::claim::{self, Claim};
 use crate::finding::{self, Finding};
 use crate::sizing::Sizing;
-use crate::words::{comparisons, count, percent, points, size, wait, wrap};
+use crate::words::{count, percent, size, wait, wrap};
 use crate::{Report, Tenant};
-
-/// With fewer minutes of forecasts, their error is not printed.
-const FORECASTS_MIN: u64 = 10;
 
 /// The text of LARDER ADVISE, about all tenants or about one.
 pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
@@ -56,7 +54,7 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
             lines.extend(wrap(&todo, COLUMNS - 4, 0).iter().map(|line| typed(line)));
         }
     }
-    for sentence in more_or_less(report).into_iter().chain(forecasts(report)) {
+    for sentence in more_or_less(report).into_iter().chain([verdict(report)]) {
         lines.extend(wrap(&sentence, COLUMNS, 0));
     }
     trimmed(lines)
@@ -170,21 +168,29 @@ pub fn more_or_less(report: &Report) -> Vec<String> {
             wait(1e3 * claim.band())
         )
     };
-    let at_most = |ms: f64| match ms {
-        ms if ms < 0.05 => "almost nothing".to_owned(),
-        ms => format!("at most {} per second", wait(1e3 * ms)),
+    // The same figures as LARDER SIZE has, with the same error.
+    let unclear = |ms: f64, claim: &Claim| match (ms, claim.band()) {
+        (ms, band) if ms.max(0.0) + band < 0.05 => "almost nothing".to_owned(),
+        (ms, band) if ms < 0.05 => {
+            format!("nothing that is clear, give or take {} per second", wait(1e3 * band))
+        }
+        (ms, band) => format!(
+            "about {} per second, which is no clear difference, give or take {}",
+            wait(1e3 * ms),
+            wait(1e3 * band)
+        ),
     };
     let gain = if more.change() < 0.0 && more.is_sound() {
         let gainer = gainer(report, divided + data(step));
         let whom = gainer.map_or_else(String::new, |name| format!(", most of it for {name}"));
         format!("{} more would save {}{whom}", size(step), much(more))
     } else {
-        format!("{} more would save {}", size(step), at_most(more.now - more.low))
+        format!("{} more would save {}", size(step), unclear(-more.change(), more))
     };
     let loss = if less.change() > 0.0 && less.is_sound() {
         format!("{} less would cost {}", size(quarter), much(less))
     } else {
-        format!("{} less would cost {}", size(quarter), at_most(less.high - less.now))
+        format!("{} less would cost {}", size(quarter), unclear(less.change(), less))
     };
     vec![format!("Waiting: {gain}. {loss}.")]
 }
@@ -202,20 +208,4 @@ fn gainer(report: &Report, memory: u64) -> Option<String> {
     let all: f64 = saved.iter().map(|(ms, _)| ms).sum();
     let (ms, name) = saved.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     (ms > 0.5 * all && report.tenants.len() > 1).then(|| name.clone())
-}
-
-fn forecasts(report: &Report) -> Vec<String> {
-    let forecasts = &report.forecasts;
-    if forecasts.count < FORECASTS_MIN {
-        return vec![format!(
-            "Larder compares its forecasts with the minute that follows: {} of the {FORECASTS_MIN} \
-             comparisons that a verdict needs are made, beginning five minutes after the start.",
-            forecasts.count
-        )];
-    }
-    vec![format!(
-        "Forecasts of miss ratios were within {} in 95 % of {}.",
-        points(forecasts.most),
-        comparisons(forecasts.count)
-    )]
 }

@@ -2,6 +2,7 @@
 
 use super::lines::COLUMNS;
 use super::memory::unread;
+use super::sampled::too_few;
 use crate::draw::{Axis, Chart, Format, Series};
 use crate::sizing::{Sizing, divide};
 use crate::words::{percent, points, size, wrap};
@@ -31,23 +32,26 @@ pub fn best_share(report: &Report, tenant: &Tenant) -> Option<u64> {
 pub fn best_share_says(report: &Report, tenant: &Tenant) -> String {
     match best_share(report, tenant) {
         Some(share) => format!(
-            "“best share” is {}: with it all clients together would wait least.",
+            "All clients together would wait least if {} had {}, its “best share”.",
+            tenant.name,
             size(share)
         ),
-        None => "That is about its best share: with it all clients together wait least.".to_owned(),
+        None => format!(
+            "No other share of the memory for {} would make all clients together wait clearly \
+             less.",
+            tenant.name
+        ),
     }
 }
 
 /// The chart of the curve, marked at the tenant's present memory and at its best share.
 pub fn curve(report: &Report, tenant: &Tenant) -> Vec<String> {
-    let Some(sizing) = Sizing::of(tenant) else {
-        return vec![
-            "Too few reads of this tenant were sampled: a curve needs some thousand.".to_owned(),
-        ];
-    };
     if tenant.is_silent() {
         return wrap(&unread(report, tenant), COLUMNS, 0);
     }
+    let Some(sizing) = Sizing::with_band(tenant) else {
+        return wrap(&too_few(report, tenant), COLUMNS, 0);
+    };
     let sizes = sizing.sizes(POINTS);
     let line = sizes.iter().map(|&size| (size as f64, sizing.at(size).ratio));
     let mark =

@@ -16,34 +16,54 @@ pub(super) fn gained(report: &Report) -> Option<String> {
     }
 }
 
-/// The whole run, and the last hour of a longer one.
+/// The stretch that the reader asks for, if any, then the whole run, and the last hour of a longer
+/// one.
 fn whole(report: &Report) -> Option<String> {
     let gains = report.gains.as_ref()?;
     let (server, run) = (&report.server, &gains.run);
     let (longer, band) = run.longer()?;
-    let since = clock(run.from_unix_s, server.now_unix_s, server.utc_offset_s);
-    let missed = |misses: f64| percent(misses / run.reads.max(1) as f64);
+    let time = |unix_s: u64| clock(unix_s, server.now_unix_s, server.utc_offset_s);
     let all_s = server.now_unix_s.saturating_sub(run.from_unix_s);
-    let compared = if run.seconds < run.read_s {
-        let (all, compared) = (span(run.read_s), span(run.seconds));
-        format!(" Of {all} with reads, {compared} could be compared.")
-    } else {
-        String::new()
-    };
-    let in_all = wait(1e3 * (run.lru_wait_ms - run.wait_ms).abs());
-    let mut says = format!(
-        "Since {since} one shared LRU cache would have made clients wait {}, and would have missed \
-         {} of the reads instead of {}.{compared}",
-        verdict(longer, band, &format!(" ({in_all} in all)")),
-        missed(run.lru_misses),
-        missed(run.misses as f64),
-    );
+    if let Some((from_unix_s, gain)) = gains.asked.filter(|(from, _)| *from > run.from_unix_s) {
+        let since = time(from_unix_s);
+        let asked = stretch(&since, &gain).unwrap_or_else(|| {
+            format!("Since {since} no minute could be compared with one shared LRU cache.")
+        });
+        let all = verdict(longer, band, &in_all(run));
+        return Some(format!("{asked} Since {}: {all}.", time(run.from_unix_s)));
+    }
+    let mut says = stretch(&time(run.from_unix_s), run)?;
     if let Some((longer, band)) = Gain::longer(&gains.hour).filter(|_| all_s > HOUR_AND_MORE_S) {
         says += " In the last hour: ";
         says += &verdict(longer, band, "");
         says.push('.');
     }
     Some(says)
+}
+
+/// The waiting and the misses of a stretch beside those with LRU; `None` where nobody waited.
+fn stretch(since: &str, gain: &Gain) -> Option<String> {
+    let (longer, band) = gain.longer()?;
+    let missed = |misses: f64| percent(misses / gain.reads.max(1) as f64);
+    let compared = if gain.seconds < gain.read_s {
+        let (all, compared) = (span(gain.read_s), span(gain.seconds));
+        format!(" Of {all} with reads, {compared} could be compared.")
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "Since {since} one shared LRU cache would have made clients wait {}, and would have missed \
+         {} of the reads instead of {}.{compared}",
+        verdict(longer, band, &in_all(gain)),
+        missed(gain.lru_misses),
+        missed(gain.misses as f64),
+    ))
+}
+
+/// The waiting of a stretch with LRU and its actual waiting.
+fn in_all(gain: &Gain) -> String {
+    let (lru, actual) = (wait(1e3 * gain.lru_wait_ms), wait(1e3 * gain.wait_ms));
+    format!(" ({lru} of waiting in all instead of {actual})")
 }
 
 /// The comparison of this moment.

@@ -7,8 +7,12 @@ use super::gained::gained;
 use super::lines::{COLUMNS, first};
 use super::moved::{moved, rows};
 use crate::claim::{Claim, ClaimedFigure};
-use crate::words::{clock, percent, plus_or_minus, size, wait, wrap};
+use crate::words::{clock, percent, plus_or_minus, size, wait, wrap, zone};
 use crate::{Change, ChangeKind, Effect, Fared, MemoryMoves, Report};
+
+/// The time between two events that has a line of its own, in seconds, and that line.
+const CALM_S: u64 = 120;
+const CALM: &str = "no change of settings, loads or misses.";
 
 /// Claims that are listed, at most.
 const CLAIMS_MAX: usize = 6;
@@ -29,8 +33,18 @@ pub fn history(report: &Report, moves: &MemoryMoves, since_unix_s: u64) -> Vec<S
         lines.push(format!("Nothing else has changed since {}.", time(since_unix_s)));
         return lines;
     }
-    lines.push(format!("Changes until now, {}:", time(server.now_unix_s)));
+    let (now, zone) = (server.now_unix_s, zone(server.utc_offset_s));
+    lines.push(format!("Changes until now, {} {zone}:", time(now)));
+    // What happened before the first known event is not known.
+    let known = report.changes.iter().any(|change| change.unix_s < since_unix_s);
+    let mut last = if known { since_unix_s } else { events[0].unix_s };
+    let calm = |from: u64, to: u64| {
+        let is_long = to.saturating_sub(from) >= CALM_S;
+        is_long.then(|| format!("{}–{}  {CALM}", time(from), time(to)))
+    };
     for change in events {
+        lines.extend(calm(last, change.unix_s));
+        last = change.unix_s;
         let when = time(change.unix_s);
         let indent = when.len() + 2;
         lines.extend(wrap(&format!("{when}  {}.", sentence(change)), COLUMNS, indent));
@@ -40,6 +54,7 @@ pub fn history(report: &Report, moves: &MemoryMoves, since_unix_s: u64) -> Vec<S
             lines.extend(wrapped.into_iter().map(|line| format!("{margin}{line}")));
         }
     }
+    lines.extend(calm(last, now));
     lines
 }
 
@@ -105,8 +120,11 @@ pub fn measured(change: &Change) -> Option<String> {
     if all.before.reads_per_s <= 0.0 {
         return None;
     }
-    let differs =
-        |effect: &&Effect| (effect.before.miss_ratio - effect.after.miss_ratio).abs() >= POINTS_MIN;
+    // The tenant that an event is about has its figures, whether they changed or not.
+    let is_own = |effect: &Effect| effect.tenant.as_ref().is_some_and(|name| change.is_of(name));
+    let differs = |effect: &&Effect| {
+        is_own(effect) || (effect.before.miss_ratio - effect.after.miss_ratio).abs() >= POINTS_MIN
+    };
     let each: Vec<_> = change
         .effects
         .iter()
@@ -164,13 +182,22 @@ pub fn claimed(change: &Change) -> Option<String> {
                 ClaimedFigure::Misses { .. } => percent(actual),
                 ClaimedFigure::Waiting | ClaimedFigure::Others { .. } => wait(1e3 * actual),
             };
-            let is_right = (claim.low..=claim.high).contains(&actual);
-            format!(" (measured {shown}: {})", if is_right { "right" } else { "wrong" })
+            let verdict = if is_right(claim, actual) { "right" } else { "wrong" };
+            format!(" (measured {shown}: {verdict})")
         }
     };
     let told = |claim: &Claim| text(claim) + &verdict(claim);
     let all: Vec<_> = change.claims.iter().take(CLAIMS_MAX).map(told).collect();
     (!all.is_empty()).then(|| format!("Foretold: {}.", all.join(", ")))
+}
+
+/// Whether each claim about a change came true, for those whose figure was measured.
+pub(super) fn outcomes(change: &Change) -> impl Iterator<Item = bool> + '_ {
+    change.claims.iter().filter_map(|claim| Some(is_right(claim, actual(change, claim)?)))
+}
+
+fn is_right(claim: &Claim, actual: f64) -> bool {
+    (claim.low..=claim.high).contains(&actual)
 }
 
 /// The measured value of a claimed figure; `None` before it is known.

@@ -17,16 +17,15 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
 
 fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     let name = &tenant.name;
-    let Some(sizing) = Sizing::of(tenant) else {
-        if !report.is_steered() {
-            return off("there are no forecasts");
-        }
-        let text = format!("Too few reads of {name} were sampled: the answer needs some thousand.");
-        return wrap(&text, COLUMNS, 0);
-    };
+    if !report.is_steered() && Sizing::with_band(tenant).is_none() {
+        return off("there are no forecasts");
+    }
     if tenant.is_silent() {
         return wrap(&unread(report, tenant), COLUMNS, 0);
     }
+    let Some(sizing) = Sizing::with_band(tenant) else {
+        return wrap(&super::too_few(report, tenant), COLUMNS, 0);
+    };
     let now = tenant.recent.miss_ratio().map_or_else(String::new, |ratio| {
         format!(" Now it holds {} and misses {}.", size(tenant.used), percent(ratio))
     });

@@ -6,6 +6,7 @@ mod advise;
 mod compressed;
 mod curve;
 mod decision;
+mod forecasts;
 mod gained;
 mod history;
 mod lines;
@@ -14,7 +15,11 @@ mod moved;
 mod nodes;
 #[cfg(test)]
 mod operator_tests;
+mod paid;
 mod policies;
+#[cfg(test)]
+mod reader_tests;
+mod sampled;
 mod size;
 mod tenants;
 #[cfg(test)]
@@ -25,12 +30,14 @@ pub use advise::{advise, more_or_less, summary};
 pub use compressed::{all_compressed, compressed};
 pub use curve::{best_share, best_share_says, curve};
 pub use decision::{Decision, command_of, decision};
+pub use forecasts::{forecasts, verdict};
 pub use history::{claimed, history, measured, pilot};
 pub use lines::quiet;
 pub use memory::{memory, unread};
 pub use moved::moved;
 pub use nodes::nodes;
 pub use policies::{policies, policy_words, standing};
+pub use sampled::too_few;
 pub use size::size;
 pub use tenants::tenants;
 pub use why::{why, why_then, word};

@@ -1,7 +1,8 @@
 //! The memory that tenants gave to each other, and the misses of each then and now.
 
 use super::lines::COLUMNS;
-use crate::words::{clock, percent, size, span, wrap};
+use super::paid::paid;
+use crate::words::{clock, percent, size, span, wait, wrap};
 use crate::{MemoryMoves, Report, Tenant, TenantMoved};
 
 /// Tenants that a sentence names, at most.
@@ -18,6 +19,11 @@ fn since(report: &Report, moves: &MemoryMoves) -> String {
     let server = &report.server;
     let when = clock(moves.from_unix_s, server.now_unix_s, server.utc_offset_s);
     format!("Since {when} ({})", span(server.now_unix_s.saturating_sub(moves.from_unix_s)))
+}
+
+/// Milliseconds of waiting in words.
+fn us(ms: f64) -> String {
+    wait(1e3 * ms)
 }
 
 /// The name of a tenant, and bytes.
@@ -80,27 +86,40 @@ pub fn moved(report: &Report, moves: &MemoryMoves) -> Vec<String> {
         says.push(format!("{since} almost no memory moved between tenants."));
     } else {
         says.push(format!("{since} memory went to others: {}.", gave.join("; ")));
+        says.extend(paid(report, moves));
     }
     says
 }
 
-/// A line for each tenant whose memory changed: its memory and its misses, then and now.
+/// Lines for each tenant whose memory changed: its memory, its misses and its waiting, then and
+/// now.
 pub(super) fn rows(report: &Report, moves: &MemoryMoves) -> Vec<String> {
     let of = |tenant: &Tenant| {
         let own = moves.tenant(&tenant.name).filter(|own| moves.is_moved(own))?;
         let held = format!("{} → {}", size(own.before), size(own.now));
-        let missed = own
-            .missed_before
-            .zip(tenant.recent.miss_ratio())
-            .map_or_else(String::new, |(before, now)| {
+        let recent = &tenant.recent;
+        let missed =
+            own.missed_before.zip(recent.miss_ratio()).map_or_else(String::new, |(before, now)| {
                 format!(", misses {} → {}", percent(before), percent(now))
             });
-        Some(wrap(&format!("  {}: {held}{missed}", tenant.name), COLUMNS, 4))
+        let waited = if recent.reads > 0 && own.then.reads > 0 {
+            let (before, now) = (own.then.wait_ms_per_s(), recent.wait_ms_per_s());
+            format!(", waiting {} → {} per second", us(before), us(now))
+        } else {
+            String::new()
+        };
+        let new = recent.other_keys(&own.then);
+        let new = new.map_or_else(String::new, |says| format!(", {says}"));
+        let name = &tenant.name;
+        let says = format!("{name}: {held}{missed}{waited}{new}.");
+        let lines = wrap(&says, COLUMNS - 2, 2);
+        Some(lines.into_iter().map(|line| format!("  {line}")))
     };
     report.tenants.iter().filter_map(of).flatten().collect()
 }
 
-/// Sentences for the advice: each tenant that gave memory, and its misses then and now.
+/// Sentences for the advice: each tenant that gave memory, its misses then and now, and the effect
+/// of the memory on both sides.
 pub(super) fn given(report: &Report) -> Vec<String> {
     let moves = &report.moves;
     if moves.tenants.is_empty() || report.tenants.len() < 2 {
@@ -117,7 +136,9 @@ pub(super) fn given(report: &Report) -> Vec<String> {
         }
         let missed = match own.missed_before.zip(tenant.recent.miss_ratio()) {
             Some((before, now)) if (now - before).abs() >= POINTS_MIN => {
-                format!("; it misses {}, {} before", percent(now), percent(before))
+                let new = tenant.recent.other_keys(&own.then);
+                let new = new.map_or_else(String::new, |says| format!(", {says}"));
+                format!("; it misses {}, {} before{new}", percent(now), percent(before))
             }
             Some((_, now)) => format!("; it misses {} as before", percent(now)),
             None => String::new(),
@@ -125,6 +146,10 @@ pub(super) fn given(report: &Report) -> Vec<String> {
         let gave = size(own.lost());
         Some(format!("{since} {} gave {gave} ({}){missed}.", tenant.name, listed(to)))
     };
-    let all: Vec<_> = report.tenants.iter().filter_map(lost).take(NAMED_MAX).collect();
-    if all.is_empty() { vec![format!("{since} no tenant gave memory to another.")] } else { all }
+    let mut all: Vec<_> = report.tenants.iter().filter_map(lost).take(NAMED_MAX).collect();
+    if all.is_empty() {
+        return vec![format!("{since} no tenant gave memory to another.")];
+    }
+    all.extend(paid(report, moves));
+    all
 }

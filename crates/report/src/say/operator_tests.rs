@@ -83,6 +83,7 @@ fn who_gave_memory_to_whom_is_told_everywhere() {
         before: before << 20,
         now: now << 20,
         missed_before: Some(0.12),
+        then: Recent::default(),
     };
     report.moves = MemoryMoves {
         from_unix_s: report.server.now_unix_s - 2_400,

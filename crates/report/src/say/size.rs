@@ -1,6 +1,7 @@
 //! The effect of another memory limit: the waiting of all, and the misses of each tenant.
 
 use super::lines::{COLUMNS, first, lately, name_width, off};
+use super::sampled::ask_again;
 use crate::claim::{self, Claim, ClaimedFigure};
 use crate::sizing::divide;
 use crate::words::{percent, plus_or_minus, size as bytes, wait, wrap};
@@ -9,6 +10,9 @@ use crate::{Report, Tenant};
 /// The text for one `maxmemory`: first the total, then a table of the tenants.
 pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     let server = &report.server;
+    if maxmemory == server.maxmemory && maxmemory > 0 && report.recent.reads > 0 {
+        return present(report);
+    }
     let claims = claim::of_maxmemory(report, maxmemory);
     let all = claims.iter().find(|claim| claim.what == ClaimedFigure::Waiting);
     let Some(all) = all.filter(|_| server.maxmemory > 0) else {
@@ -18,7 +22,8 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         let text = match server.maxmemory {
             0 => "There is no memory limit to compare with: CONFIG SET maxmemory.",
             _ => {
-                "Too few reads were sampled since the last change: the answer needs some thousand."
+                let text = "Too few reads were sampled since the last change to tell.".to_owned();
+                return wrap(&format!("{text} {}", ask_again(report, None)), COLUMNS, 0);
             }
         };
         return wrap(text, COLUMNS, 0);
@@ -27,9 +32,9 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     let (much, band) = (wait(1e3 * ms.abs()), wait(1e3 * all.band()));
     let verdict = match ms {
         _ if !all.is_sound() => {
-            let most = wait(1e3 * (all.high - all.now).max(all.now - all.low).max(0.0));
+            let word = if ms > 0.0 { "more" } else { "less" };
             format!(
-                "about as long as with {}: at most {most} more or less",
+                "about as long as with {}; {much} {word} is no clear difference, give or take {band}",
                 bytes(server.maxmemory)
             )
         }
@@ -59,19 +64,48 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     for (tenant, share) in report.tenants.iter().zip(&shares) {
         lines.push(row(tenant, *share, &claims, width));
     }
+    let lately = lately(report, &report.recent);
     let text = format!(
-        "This is based on replays of the requests {}, with full memory. The bands hold in 19 of 20 \
-         cases.",
-        lately(report, &report.recent)
+        "misses, waits/s: measured {lately}. would: by replays of a sample of these requests, as \
+         if the cache had had that much memory all the time; the bands hold in 19 of 20 cases."
     );
     lines.extend(wrap(&text, COLUMNS, 0));
+    lines
+}
+
+/// The present memory: nothing is a forecast.
+fn present(report: &Report) -> Vec<String> {
+    let text = format!(
+        "{} is the present maxmemory: clients wait {} per second for misses, as measured {}. Ask \
+         for another size, such as LARDER SIZE +25%.",
+        bytes(report.server.maxmemory),
+        wait(1e3 * report.recent.wait_ms_per_s()),
+        lately(report, &report.recent)
+    );
+    let mut lines = first(report, &text);
+    let width = name_width(report);
+    lines.push(format!("  {:<width$} {:>9} {:>8} {:>8}", "tenant", "holds", "misses", "waits/s"));
+    lines.extend(report.tenants.iter().map(|tenant| {
+        let recent = &tenant.recent;
+        format!(
+            "  {:<width$} {:>9} {:>8} {:>8}",
+            tenant.name,
+            bytes(tenant.used),
+            recent.miss_ratio().map_or("no reads".to_owned(), percent),
+            wait(1e3 * recent.wait_ms_per_s())
+        )
+    }));
     lines
 }
 
 fn row(tenant: &Tenant, share: u64, claims: &[Claim], width: usize) -> String {
     let misses = ClaimedFigure::Misses { tenant: tenant.name.clone() };
     let Some(claim) = claims.iter().find(|claim| claim.what == misses) else {
-        return format!("  {:<width$} {:>9}  too few samples", tenant.name, bytes(tenant.used));
+        let why = match tenant.recent.reads {
+            0 => "no reads, so no forecast",
+            _ => "too few reads for a forecast",
+        };
+        return format!("  {:<width$} {:>9}  {why}", tenant.name, bytes(tenant.used));
     };
     let wait_ms = tenant.recent.wait_ms_per_s();
     let would_ms = if claim.now > 0.0 { wait_ms * claim.value / claim.now } else { wait_ms };

@@ -5,9 +5,7 @@ use crate::finding::tests::healthy;
 use crate::plans::Plans;
 use crate::sizing::mib_saves_us;
 use crate::words::{percent, wait};
-use crate::{
-    Change, ChangeKind, Forecasts, History, Lately, Point, PolicyTrial, Recent, Report, Tenant,
-};
+use crate::{Change, ChangeKind, History, Lately, Point, PolicyTrial, Recent, Report, Tenant};
 use crate::{page, say};
 use std::collections::VecDeque;
 use tune::pilot::{Decision, Epoch};
@@ -97,18 +95,6 @@ fn a_young_cache_does_not_say_never() {
     assert!(said(&report).contains("with any memory"), "{}", said(&report));
     report.tenants[1].first_reads_fall = true;
     assert!(said(&report).contains("is not known yet"), "{}", said(&report));
-}
-
-/// Forecast minutes are summed over tenants, so they are not minutes of the clock.
-#[test]
-fn forecasts_are_counted_as_what_they_are() {
-    let mut report = healthy();
-    report.server.uptime_s = 1_200;
-    report.forecasts = Forecasts { count: 42, median: 0.01, most: 0.03 };
-    let says = text(&say::advise(&report, None));
-    assert!(says.contains("95 % of 42 comparisons, one a minute for each tenant"), "{says}");
-    report.forecasts.count = 600;
-    assert!(text(&say::advise(&report, None)).contains("95 % of 600 comparisons"));
 }
 
 /// The plan of a pilot that only advises is noted once, as a proposal, and has no outcome.

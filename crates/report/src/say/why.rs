@@ -121,7 +121,9 @@ fn causes(
         let (means, cure) = meaning(cause);
         // More memory is no cure where the curve is flat.
         let more = more_memory(tenant).filter(|_| cause == Cause::Evicted);
-        let cure = more.as_deref().unwrap_or(cure);
+        let is_new = cause == Cause::NeverSeen && report.is_young();
+        let young = is_new.then_some("the cache is young, so most keys are new to it");
+        let cure = more.as_deref().or(young).unwrap_or(cure);
         lines.push(format!("  {:>7}  {means}: {cure}", percent(share)));
     }
     lines

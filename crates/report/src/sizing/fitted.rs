@@ -19,7 +19,7 @@ const FALLS_MIN: f64 = 0.005;
 const STEEPNESS_MAX: f64 = 5.0;
 
 /// Sampled reads that a curve must rest on to be used for estimates.
-const READS_MIN: f64 = 400.0;
+pub(crate) const READS_MIN: f64 = 400.0;
 
 /// A curve that ends below this share of a tenant's memory has seen too few of its keys.
 const SEEN_MIN: f64 = 0.5;
@@ -74,6 +74,13 @@ impl<'a> Sizing<'a> {
     /// The sizing of a tenant whose curve rests on enough reads.
     pub fn of(tenant: &'a Tenant) -> Option<Self> {
         Self::in_pool(tenant).filter(|sizing| sizing.curve.reads >= READS_MIN)
+    }
+
+    /// The sizing of a tenant whose curve has a band that tells how little it may rest on, as each
+    /// curve of a shared pool has: LARDER SIZE shows its figures, too.
+    pub fn with_band(tenant: &'a Tenant) -> Option<Self> {
+        let has_band = |sizing: &Self| !sizing.curve.pool.is_empty();
+        Self::of(tenant).or_else(|| Self::in_pool(tenant).filter(has_band))
     }
 
     /// The sizing of any tenant with a curve. The memory of a tenant in another pool needs fewer

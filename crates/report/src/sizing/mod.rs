@@ -24,7 +24,7 @@ pub(crate) mod tests;
 pub use curve::{Curve, Estimate};
 pub use divide::divide;
 pub use division::Division;
-pub(crate) use fitted::waits;
 pub use fitted::{Need, Sizing, mib_saves_us};
+pub(crate) use fitted::{READS_MIN, waits};
 pub use outlook::{Outlook, outlook};
 pub(crate) use pool::{Bounds, SharedPool};

@@ -10,17 +10,16 @@ use crate::settings::config::Value;
 use crate::settings::pools::recipe_of;
 use crate::text::os::machine_memory;
 use ::report::{
-    Compressed, CostClass, Counters, FetchClass, Forecasts, History, HotKey, Recent, Report,
-    SAMPLES_MIN, Server as ServerFacts, Shrinks, SizeClass, TENANTS_MAX, Tenant, plans, plays,
-    sizing,
+    Compressed, CostClass, Counters, FetchClass, History, HotKey, Recent, Report, SAMPLES_MIN,
+    Server as ServerFacts, Shrinks, SizeClass, TENANTS_MAX, Tenant, plans, plays, sizing,
 };
 use base::{Bytes, Micros, TenantId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::{CompressionStats, PenaltyClassStats, TenantStats};
+use tune::Target;
 use tune::pilot::SIZES;
-use tune::{Evictor, Target};
 
 /// The largest number of tenants with a division by size, because each needs a look at all shards.
 const SIZED_MAX: usize = 64;
@@ -118,7 +117,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
         tenants,
         changes: changes.into_iter().rev().collect(),
         moves: history.moves(now_unix_s.saturating_sub(MOVES_S), now_unix_s),
-        forecasts: Forecasts::of(history.errors()),
+        forecasts: history.forecasts(),
         gains: history.gains(now_unix_s),
         ..Report::default()
     };
@@ -126,7 +125,7 @@ pub(crate) fn report_of(server: &Server, history: &History) -> Report {
     let back_s = now_unix_s.saturating_sub(lately.from_unix_s);
     let since = server.clock.micros().saturating_sub(Micros::from_secs(back_s));
     if let Some(replayed) = shown.replayed.as_ref().filter(|replayed| replayed.at > since) {
-        plays::take(&mut report, replayed, policy_name);
+        plays::take(&mut report, replayed, |evictor| evictor.setting());
     }
     history.widen(&mut report.tenants, lately);
     let saves: Vec<_> = report.tenants.iter().map(sizing::mib_saves_us).collect();
@@ -302,15 +301,6 @@ fn fetches(server: &Server, id: TenantId) -> Vec<FetchClass> {
         share: weights[at] / all,
     };
     (first..=last).map(class).collect()
-}
-
-/// The policy that was played, as `maxmemory-policy` takes it.
-fn policy_name(evictor: Evictor) -> String {
-    let name = match evictor.policy {
-        "klru" => "lru",
-        policy => policy,
-    };
-    format!("allkeys-{name}")
 }
 
 /// The memory in use, and the limit that is divided.

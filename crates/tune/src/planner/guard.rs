@@ -37,10 +37,10 @@ fn compared(pool: &Pool) -> Option<String> {
     let others = pool.candidates.iter().filter(|one| one.evictor != pool.evictor);
     let others = others.filter_map(|one| {
         let more = 100.0 * (waited(one)? / now - 1.0);
-        Some(format!("{} {more:+.1} %", one.evictor))
+        Some(format!("{} {more:+.1} %", one.evictor.setting()))
     });
     let others: Vec<_> = others.collect();
-    let than = format!("in miniature, waiting relative to {}", pool.evictor);
+    let than = format!("in miniature, waiting relative to {}", pool.evictor.setting());
     (!others.is_empty()).then(|| format!("{than}: {}", others.join(", ")))
 }
 

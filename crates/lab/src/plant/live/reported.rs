@@ -12,11 +12,11 @@ use crate::plant::{Bounds, Counts, SimulatedStore, Simulation};
 use base::{Access, Bytes, Causes, Micros, TenantId};
 use report::claim::Setting;
 use report::{
-    Change, ChangeKind, Compressed, Forecasts, History, Point, Recent, Report, Server, Shift,
-    Shrinks, Tenant, plans, plays, sizing,
+    Change, ChangeKind, Compressed, History, Point, Recent, Report, Server, Shift, Shrinks, Tenant,
+    plans, plays, sizing,
 };
 use store::ValueSamples;
-use tune::{Evictor, Recipe};
+use tune::Recipe;
 
 /// When the virtual clock begins, in seconds of Unix time.
 const EPOCH_S: u64 = 1_700_000_000;
@@ -193,13 +193,13 @@ impl Reported {
             tenants: self.bounds.iter().zip(shifts).enumerate().map(tenant).collect(),
             changes: self.history.changes().cloned().collect(),
             moves: self.history.moves(lately.from_unix_s, now_unix_s),
-            forecasts: Forecasts::of(self.history.errors()),
+            forecasts: self.history.forecasts(),
             ..Report::default()
         };
         report.recent = Recent::sum(report.tenants.iter().map(|tenant| &tenant.recent));
         let since = now.saturating_sub(window);
         if let Some(replayed) = pilot.replayed().filter(|replayed| replayed.at > since) {
-            plays::take(&mut report, replayed, policy_name);
+            plays::take(&mut report, replayed, |evictor| evictor.setting());
         }
         let saves: Vec<_> = report.tenants.iter().map(sizing::mib_saves_us).collect();
         for (tenant, saves) in report.tenants.iter_mut().zip(saves) {
@@ -243,15 +243,6 @@ fn shrinks(samples: ValueSamples) -> Shrinks {
         values_to: samples.ratio(),
         memory_to: samples.charge_ratio(),
     }
-}
-
-/// The policy that was played, in the form of `maxmemory-policy`.
-fn policy_name(evictor: Evictor) -> String {
-    let name = match evictor.policy {
-        "klru" => "lru",
-        policy => policy,
-    };
-    format!("allkeys-{name}")
 }
 
 fn small(number: u64) -> u32 {

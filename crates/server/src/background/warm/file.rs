@@ -39,6 +39,8 @@ pub(crate) enum Kind {
     Libraries = 8,
     Keys = 9,
     History = 10,
+    /// The gain of self-tuning over the whole run.
+    Gain = 11,
     /// A dictionary of compressed items. No single wrong bit makes this or the next kind another.
     Dictionary = 0xd1,
     /// Items whose values are compressed.
@@ -58,6 +60,7 @@ impl Kind {
             Self::Libraries,
             Self::Keys,
             Self::History,
+            Self::Gain,
             Self::Dictionary,
             Self::Compressed,
         ];

@@ -184,6 +184,11 @@ fn restore(server: &Server, opened: Opened) -> Result<Counts, Broken> {
                 Ok(before) => server.observed.lock_history().go_on_from(before),
                 Err(why) => tracing::warn!("the history starts empty: {why}"),
             },
+            (Kind::Gain, payload) => {
+                if let Ok(before) = postcard::from_bytes(payload) {
+                    server.observed.lock_history().go_on_from_gain(before);
+                }
+            }
             (Kind::BareHistory, _) => {
                 tracing::warn!(
                     "the history starts empty: an earlier version of Larder wrote the saved history"

@@ -111,6 +111,7 @@ fn write_all(
     }
     let history = server.observed.lock_history().clone();
     writer.block(Kind::History, &encode(&history)?)?;
+    writer.block(Kind::Gain, &encode(&history.run_gain())?)?;
     if let Some(known) = server.store.known_keys() {
         writer.block(Kind::Keys, &encode(&known)?)?;
         let mut piece = server.store.evicted_keys((0, 0));

@@ -98,7 +98,7 @@ pub(super) fn memory(call: &mut Call<'_>) -> Done {
     let report = report(call.server);
     let tenant = tenant_of(call, &report, 2)?;
     if as_json {
-        let need = Sizing::of(tenant).map(|sizing| (sizing.need(wanted), sizing.end()));
+        let need = Sizing::with_band(tenant).map(|sizing| (sizing.need(wanted), sizing.end()));
         let need = match need {
             None => Value::Null,
             Some((Need::Never { floor }, end)) => json!({"never": {"floor": floor}, "end": end}),
@@ -198,6 +198,18 @@ pub(super) fn policies(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
+/// How far the forecasts can be trusted.
+pub(super) fn forecasts(call: &mut Call<'_>) -> Done {
+    let as_json = wants_json(call, 2)?;
+    let report = report(call.server);
+    if as_json {
+        document(call, &serde_json::to_value(&report.forecasts).unwrap_or_default());
+        return Ok(());
+    }
+    lines(call, &say::forecasts(&report));
+    Ok(())
+}
+
 /// The changes of the last hour or of the given time; with JSON the figures too.
 pub(super) fn history(call: &mut Call<'_>) -> Done {
     let seconds = match call.args.len() {
@@ -207,8 +219,10 @@ pub(super) fn history(call: &mut Call<'_>) -> Done {
     };
     let as_json = wants_json(call, if seconds.is_some() { 3 } else { 2 })?;
     let history = call.server.observed.lock_history().clone();
-    let report = report_of(call.server, &history);
-    let since = report.server.now_unix_s.saturating_sub(seconds.unwrap_or(HISTORY_S));
+    let mut report = report_of(call.server, &history);
+    let now = report.server.now_unix_s;
+    let since = now.saturating_sub(seconds.unwrap_or(HISTORY_S));
+    report.gains = history.gains_since(since, now);
     if as_json {
         let series = |name: Option<&str>| json!(history.since(name, since));
         let tenants: serde_json::Map<_, _> = report
@@ -222,7 +236,8 @@ pub(super) fn history(call: &mut Call<'_>) -> Done {
             call,
             &json!({
                 "since": since,
-                "moves": history.moves(since, report.server.now_unix_s),
+                "moves": history.moves(since, now),
+                "gains": report.gains,
                 "changes": changes,
                 "all": all,
                 "tenants": tenants,
@@ -230,7 +245,7 @@ pub(super) fn history(call: &mut Call<'_>) -> Done {
         );
         return Ok(());
     }
-    lines(call, &say::history(&report, &history.moves(since, report.server.now_unix_s), since));
+    lines(call, &say::history(&report, &history.moves(since, now), since));
     Ok(())
 }
 

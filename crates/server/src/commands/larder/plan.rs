@@ -6,7 +6,7 @@ use crate::observe::prices;
 use crate::observe::report::{memory, report};
 use crate::settings::pools;
 use ::report::plans;
-use ::report::words::wrap;
+use ::report::words::{clock_second, wrap, zone};
 use base::Bytes;
 use serde_json::json;
 use tune::pilot::{Decision, Epoch};
@@ -95,14 +95,17 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
         return Ok(());
     }
     let mut text = vec![format!(
-        "{:>6} {:>10}  {:<12} {:>8} {:>7} {:>10} {:>8} {:>7} {:>6}",
+        "{:>6} {:>8}  {:<11} {:>8} {:>7} {:>10} {:>8} {:>7} {:>6}",
         "round", "at", "its plan", "promised", "asked", "moved", "forecast", "actual", "error"
     )];
+    let report = report(call.server);
+    let server = &report.server;
+    let started = server.now_unix_s.saturating_sub(server.uptime_s);
     let row = |epoch: &Epoch| {
         format!(
-            "{:>6} {:>8.1} s  {:<12} {:>6.1} % {:>5.1} % {:>10} {:>8} {:>7} {:>6}",
+            "{:>6} {:>8}  {:<11} {:>6.1} % {:>5.1} % {:>10} {:>8} {:>7} {:>6}",
             epoch.epoch,
-            epoch.at_s,
+            clock_second(started + epoch.at_s as u64, server.now_unix_s, server.utc_offset_s),
             fate(epoch),
             100.0 * epoch.gain,
             100.0 * epoch.threshold.max(0.0),
@@ -123,16 +126,16 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
     if let Some(last) = epochs.last() {
         text.extend(wrap(&plans::decision(last), 80, 0));
     }
-    text.extend(wrap(
+    let words = format!(
         "A round observes the requests and makes a plan, which comes into force if it promises \
-         enough. at: time since the start. promised: the share of the waiting that the plan would \
-         save. asked: the share that it must; a move after which nobody waits \
-         longer needs less. moved: memory between pools. forecast, actual: the \
-         miss ratio of the next round, where pools count by the cost of their misses. error: a \
-         plan whose forecast is wrong by more is given up.",
-        80,
-        0,
-    ));
+         enough. at: the time of day, {}. promised: the share of the waiting that the plan would \
+         save. asked: the share that it must; a move after which nobody waits longer needs less. \
+         moved: memory between pools. forecast, actual: the miss ratio of the next round, where \
+         pools count by the cost of their misses. error: a plan whose forecast is wrong by more is \
+         given up.",
+        zone(server.utc_offset_s)
+    );
+    text.extend(wrap(&words, 80, 0));
     lines(call, &text);
     Ok(())
 }

@@ -57,6 +57,11 @@ const SUBCOMMANDS: &[Command] = &[
         "8.0.0",
         "Shows what changed, when, and whether it helped.",
     ),
+    Command::new("larder|forecasts", -2, READ, answers::forecasts).doc(
+        "server",
+        "8.0.0",
+        "Shows how far the forecasts can be trusted.",
+    ),
     Command::new("larder|report", 3, READ, answers::whole).doc(
         "server",
         "8.0.0",
@@ -105,6 +110,8 @@ fn help(call: &mut Call<'_>) -> Done {
         "    Misses and waiting with each eviction policy, for the same requests.",
         "HISTORY [<time back>] [JSON]",
         "    Changes in the last hour, or in 10m, 2h, 1d; with JSON also the figures.",
+        "FORECASTS [JSON]",
+        "    How many forecasts were compared with what followed, and how far off they were.",
         "CURVE <tenant> [JSON]",
         "    The miss ratio at every size, with the best policy for that size.",
         "TENANTS [JSON]",
