@@ -34,7 +34,12 @@ pub use whole::{SCRIPT, find, middle, style, whole};
 pub const ALL: &[PageSpec] = &[
     PageSpec { path: "/", title: "Now", has_time: true, render: now::render },
     PageSpec { path: "/tenant", title: "Tenant", has_time: true, render: tenant::render },
-    PageSpec { path: "/plans", title: "Plans", has_time: true, render: plans::render },
+    PageSpec {
+        path: "/plans",
+        title: "What self-tuning did",
+        has_time: true,
+        render: plans::render,
+    },
     PageSpec { path: "/sizing", title: "Sizing", has_time: false, render: sizing::render },
     PageSpec { path: "/advice", title: "Advice", has_time: false, render: advice::render },
     PageSpec { path: "/server", title: "Server", has_time: true, render: server::render },

@@ -73,14 +73,15 @@ fn table(shown: &PageData<'_>, only: Option<&[&str]>) -> String {
     let all = shown.report.tenants.iter();
     let is_in = |tenant: &&Tenant| only.is_none_or(|only| only.contains(&&*tenant.name));
     let tenants: Vec<&Tenant> = all.filter(is_in).collect();
-    let most = tenants.iter().map(|tenant| tenant.used).max().unwrap_or(0).max(1);
+    let server = &shown.report.server;
+    let all_bytes = server.divided.max(server.used).max(1);
     let row = |tenant: &Tenant| -> Vec<CardCell> {
         let recent = &tenant.recent;
         let none = || "–".to_owned();
         vec![
             named(&tenant.name, link(shown, &tenant.name)),
             by(tenant.used as f64, size(tenant.used)),
-            by(tenant.used as f64, bar(tenant, most)),
+            by(tenant.used as f64, bar(tenant, all_bytes)),
             by(recent.reads_per_s(), count(recent.reads_per_s() as u64)),
             by(recent.miss_ratio().unwrap_or(-1.0), recent.miss_ratio().map_or_else(none, percent)),
             by(recent.miss_ratio().unwrap_or(-1.0), causes(tenant)),
@@ -99,10 +100,10 @@ fn table(shown: &PageData<'_>, only: Option<&[&str]>) -> String {
     format!("{table}{}{marks}", legend())
 }
 
-/// The tenant's memory as a bar relative to the largest tenant, with marks for floor, ceiling and
+/// The tenant's memory as a bar that all the memory fills, with marks for floor, ceiling and
 /// budget.
-fn bar(tenant: &Tenant, most: u64) -> String {
-    let share = |bytes: u64| 100.0 * (bytes as f64 / most as f64).min(1.0);
+fn bar(tenant: &Tenant, all: u64) -> String {
+    let share = |bytes: u64| 100.0 * (bytes as f64 / all as f64).min(1.0);
     let mark = |bytes: u64, class: &str, word: &str| {
         format!(
             "<i class=\"{class}\" style=\"left:calc({:.1}% - 2px)\" title=\"{word} {}\"></i>",
@@ -121,12 +122,11 @@ fn bar(tenant: &Tenant, most: u64) -> String {
     )
 }
 
-/// The causes of the tenant's misses, as parts of a bar.
+/// The causes of the tenant's misses, as parts of a bar that all its reads fill.
 fn causes(tenant: &Tenant) -> String {
-    let ratio = tenant.recent.miss_ratio().unwrap_or_default();
     let part = |(at, cause): (usize, Cause)| {
         let missed = tenant.recent.missed_for(cause)?;
-        let share = 100.0 * missed / ratio.max(f64::MIN_POSITIVE);
+        let share = 100.0 * missed;
         let word = say::word(cause);
         Some(format!(
             "<b style=\"width:{share:.1}%;background:var(--k{at})\" title=\"{word}: {} of the \

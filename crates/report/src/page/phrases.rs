@@ -75,13 +75,16 @@ pub(super) fn command(text: &str) -> String {
     )
 }
 
-/// The legend of the colours of causes.
+/// The legend of the bars of memory and of causes.
 pub(super) fn causes() -> String {
     let part = |(at, cause): (usize, Cause)| {
         format!("<span><i style=\"background:var(--k{at})\"></i>{}</span> ", say::word(cause))
     };
     let parts: String = Cause::ALL.into_iter().enumerate().map(part).collect();
-    format!("<p class=\"legend\">Causes of misses: {parts}</p>\n")
+    format!(
+        "<p class=\"legend\">Share: all the memory fills the bar. Causes: all reads of the tenant \
+         fill the bar, and its misses take their share: {parts}</p>\n"
+    )
 }
 
 /// A bar that is full to `share`, with its value as text beside it.

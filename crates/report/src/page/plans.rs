@@ -1,4 +1,4 @@
-//! The plans page: what the pilot did, what it gained beside one undivided LRU cache, and every
+//! The page of self-tuning: what the pilot did, what it gained beside one undivided LRU cache, and every
 //! change with its promise and its actual effect.
 
 use super::PageData;
@@ -14,7 +14,7 @@ use std::fmt::Write;
 
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
-    let mut out = String::from("<h1>Self-tuning: its work and its gain</h1>\n");
+    let mut out = String::from("<h1>What self-tuning did, and what it gained</h1>\n");
     let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(report, &report.moves)));
     out += &gains(shown);
     out += &work(shown);

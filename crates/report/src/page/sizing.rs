@@ -45,10 +45,17 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let claims = claim::memory(report, memory);
     let waiting = claims.iter().find(|claim| claim.what == ClaimedFigure::Waiting);
     let text = match waiting {
+        _ if memory == present => format!(
+            "All clients together wait {} per second, as measured with this memory.",
+            wait(1e3 * report.recent.wait_ms_per_s())
+        ),
         None => "How long clients would wait is not known yet.".to_owned(),
         Some(claim) => {
             let verdict = match 1e3 * claim.change() {
-                _ if !claim.is_sound() => "no clear difference from the present memory".to_owned(),
+                us if !claim.is_sound() => {
+                    let word = if us > 0.0 { "more" } else { "less" };
+                    format!("{} {word} than now is no clear difference", wait(us.abs()))
+                }
                 us if us < 0.0 => format!("{} less than now", wait(-us)),
                 us => format!("{} more than now", wait(us)),
             };
@@ -149,8 +156,9 @@ fn table(shown: &PageData<'_>, memory: u64) -> String {
         number("waiting/s then"),
     ];
     let row = |(at, tenant): (usize, &Tenant)| {
+        // At the present memory, the measured figures alone count.
         let ratio = then.ratios.get(at).and_then(Option::as_ref);
-        let ratio = ratio.filter(|_| !tenant.is_silent());
+        let ratio = ratio.filter(|_| !tenant.is_silent() && memory != report.server.divided);
         let waits_then = ratio.map(|ratio| waits(tenant, *ratio));
         let recent = &tenant.recent;
         let measured = recent.miss_ratio();
@@ -198,15 +206,23 @@ fn of_tenant(shown: &PageData<'_>, tenant: &Tenant) -> String {
     let mut out = format!("<h1>{} for {name}</h1>\n", size(memory));
     out += &slider(shown, present, memory);
     out += &memory_for(shown, "/sizing", tenant);
+    let would = if memory == present {
+        String::new()
+    } else {
+        format!(
+            "{name} would miss {}, and its clients would wait {} per second, give or take {}. ",
+            with_band(Some(&misses)),
+            wait(1e3 * waiting.ratio),
+            wait(1e3 * waiting.band),
+        )
+    };
     let _ = writeln!(
         out,
-        "<p>{name} would miss {}, and its clients would wait {} per second, give or take {}. Now \
-         it has {} and misses {}.{beyond}</p>",
-        with_band(Some(&misses)),
-        wait(1e3 * waiting.ratio),
-        wait(1e3 * waiting.band),
+        "<p>{would}Now {name} has {}, misses {}, and its clients wait {} per second, as \
+         measured.{beyond}</p>",
         size(tenant.used),
         tenant.recent.miss_ratio().map_or("–".to_owned(), percent),
+        wait(1e3 * tenant.recent.wait_ms_per_s()),
     );
     let colour = Some(colour_of(shown, &tenant.name));
     let at = |step: i32| {

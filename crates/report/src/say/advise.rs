@@ -141,10 +141,12 @@ fn held(report: &Report, tenant: &Tenant) -> String {
         ),
         None => String::new(),
     };
-    let more = match Sizing::of(tenant).map(|sizing| sizing.flat_from()) {
-        Some(flat) if flat <= tenant.used => format!("; {} would be enough", size(flat)),
-        _ => String::new(),
-    };
+    // While keys are new to the cache, nobody knows how many will come.
+    let is_known = !report.is_young() && !tenant.first_reads_fall;
+    let enough = Sizing::of(tenant).filter(|_| is_known).and_then(|sizing| sizing.enough());
+    let more = enough.map_or_else(String::new, |enough| {
+        format!("; about {} would be enough for as few misses", size(enough))
+    });
     format!("{held}, misses {}{waits}{more}.", percent(ratio))
 }
 

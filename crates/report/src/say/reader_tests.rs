@@ -1,9 +1,10 @@
 //! Tests of the answers that a reader without the code must understand alone.
 
-use crate::finding::tests::{healthy, with_fault};
-use crate::words::{percent, wait};
+use crate::finding::tests::{healthy, tenant, with_fault};
+use crate::sizing::Sizing;
+use crate::words::{percent, size, wait};
 use crate::{Change, ChangeKind, Effect, Fared, History, Point, Report};
-use crate::{claim, finding, say};
+use crate::{claim, finding, page, say};
 
 fn text(lines: &[String]) -> String {
     lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
@@ -121,4 +122,46 @@ fn more_memory_saves_the_same_everywhere() {
         let size = text(&say::size(&report, report.server.maxmemory + step));
         assert!(advice.contains(&saved) && size.contains(&saved), "{saved}: {advice} {size}");
     }
+}
+
+/// A size that would be enough stays while the curve fluctuates, and a young cache has none.
+#[test]
+fn what_would_be_enough_stays() {
+    let mut report = healthy();
+    let mut told = vec![];
+    for noise in [0.0, 0.001, -0.001, 0.002] {
+        let mut web = tenant("web", 100 << 20, 100 << 20, 5e3);
+        let curve = web.curve.as_mut().unwrap();
+        for (at, ratio) in curve.ratios.iter_mut().enumerate() {
+            // Flat from half of the memory on, but for the noise.
+            *ratio = (0.8 - 0.06 * at as f64).max(0.2) + if at % 2 == 0 { noise } else { -noise };
+        }
+        let enough = Sizing::of(&web).unwrap().enough().unwrap();
+        told.push(enough);
+        report.tenants[0] = web;
+        let says = text(&say::advise(&report, None));
+        let wanted = format!("about {} would be enough for as few misses", size(enough));
+        assert!(says.contains(&wanted), "{says}");
+    }
+    assert!(told.iter().all(|enough| *enough == told[0]), "{told:?}");
+    report.server.uptime_s = 60;
+    assert!(!text(&say::advise(&report, None)).contains("would be enough"));
+    // A curve that falls to its end needs all of the memory.
+    assert_eq!(Sizing::of(&healthy().tenants[1]).unwrap().enough(), None);
+}
+
+/// The bars of memory and of causes have one scale each for all tenants, and a legend.
+#[test]
+fn bars_share_their_scale() {
+    let report = healthy();
+    let (advice, history) = (page::Advice::default(), History::default());
+    let view = page::Choices::default();
+    let shown = page::PageData { report: &report, advice: &advice, history: &history, view: &view };
+    let html = page::middle(page::find("/").unwrap(), &shown);
+    let jobs = &report.tenants[1];
+    let share = 100.0 * jobs.used as f64 / report.server.divided as f64;
+    assert!(html.contains(&format!("<b style=\"width:{share:.1}%\"></b>")), "{html}");
+    let evicted = 100.0 * jobs.recent.missed_for(base::Cause::Evicted).unwrap();
+    assert!(html.contains(&format!("<b style=\"width:{evicted:.1}%;background")), "{html}");
+    assert!(html.contains("all the memory fills the bar"), "{html}");
 }

@@ -47,7 +47,7 @@ fn waiting_is_the_same_on_every_page() {
     let sizing = page::find("/sizing").unwrap();
     // On a page, a unit does not leave its number.
     let page = (sizing.render)(&shown).replace('\u{a0}', " ");
-    assert!(page.contains(&format!("All clients together would wait {measured}")));
+    assert!(page.contains(&format!("All clients together wait {measured}")));
     assert!(say::summary(&report).contains(&measured));
     let mut one = report;
     one.tenants.truncate(1);

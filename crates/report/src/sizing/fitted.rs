@@ -151,10 +151,17 @@ impl<'a> Sizing<'a> {
             .collect()
     }
 
-    /// The memory beyond which more saves less than a twentieth of a percentage point of misses.
-    pub fn flat_from(&self) -> u64 {
-        let least = self.at(self.end()).ratio;
-        self.size_for(least + 0.0005).map_or(self.end(), |size| size as u64)
+    /// The memory that would be enough, if that is clearly less than the tenant holds: with more it
+    /// would miss less only within the band, or by less than half a percentage point. The size is
+    /// rounded up to an eighth of a power of two, so that it stays while the curve fluctuates.
+    pub fn enough(&self) -> Option<u64> {
+        const SAME: f64 = 0.005;
+        const CLEARLY: f64 = 0.75;
+        let end = self.at(self.end());
+        let size = self.size_for(end.ratio + end.band.max(SAME))?.max(1.0) as u64;
+        let step = (1_u64 << size.ilog2()).div_ceil(8);
+        let size = size.div_ceil(step) * step;
+        (size as f64 <= CLEARLY * self.tenant.used as f64).then_some(size)
     }
 
     /// The memory that the tenant needs for a miss ratio.
