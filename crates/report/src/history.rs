@@ -190,6 +190,9 @@ impl History {
             let mut shift = Shift::of(&series[at].1)?;
             let others = series.iter().enumerate().filter(|(other, _)| *other != at);
             shift.name_winner(others.map(|(_, (name, points))| (*name, &points[..])));
+            let of = |from, to| self.between(Some(series[at].0), from, to);
+            let since = of(shift.unix_s, now_unix_s);
+            shift.because = since.other_keys(&of(from, shift.unix_s));
             Some(shift)
         };
         (0..series.len()).map(shift).collect()

@@ -122,6 +122,14 @@ impl Report {
         server.uptime_s < YOUNG_S.0 || (server.uptime_s < YOUNG_S.1 && !is_full)
     }
 
+    /// The time until which a young cache is young at least, in Unix seconds.
+    pub fn young_until(&self) -> u64 {
+        let server = &self.server;
+        let start = server.now_unix_s.saturating_sub(server.uptime_s);
+        // A cache that fills is asked again some minutes later.
+        (start + YOUNG_S.0).max(server.now_unix_s + YOUNG_S.0 / 2)
+    }
+
     /// Whether the loop is on, which it must be for keys to be sampled.
     pub fn is_steered(&self) -> bool {
         self.server.recipe != "static"

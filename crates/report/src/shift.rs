@@ -82,6 +82,9 @@ pub struct Shift {
     pub used_since: u64,
     /// The tenant that gained most memory at the same time, if one did.
     pub winner: Option<String>,
+    /// The cause beside memory, in words, if it is most of the change.
+    #[serde(default)]
+    pub because: Option<String>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -147,6 +150,7 @@ impl Shift {
             used_before: before.bytes(),
             used_since: since.bytes(),
             winner: None,
+            because: None,
         })
     }
 

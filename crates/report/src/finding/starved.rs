@@ -18,6 +18,9 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             continue;
         };
         let lost = shift.used_before.saturating_sub(shift.used_since);
+        if shift.because.is_some() {
+            continue;
+        }
         let is_less = lost as f64 > GONE_MIN * shift.used_before as f64;
         if shift.since > shift.before && is_less {
             found.push(finding(report, tenant, shift, winner, lost));

@@ -100,6 +100,7 @@ pub(crate) fn with_fault(name: &str) -> Report {
                 used_before: 90 * MIB,
                 used_since: 30 * MIB,
                 winner: Some("web".into()),
+                because: None,
             });
         }
         "promise_broken" => report.tenants[1].target = Some("0.01".into()),

@@ -4,7 +4,7 @@ use super::lines::{COLUMNS, lately, off, typed};
 use crate::claim::{self, ClaimedFigure};
 use crate::finding;
 use crate::sizing::{Estimate, Need, Sizing};
-use crate::words::{percent, size, span, wait, wrap};
+use crate::words::{clock, percent, size, span, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
 
@@ -30,6 +30,20 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
         format!(" Now it holds {} and misses {}.", size(tenant.used), percent(ratio))
     });
     let mut text = match sizing.need(wanted) {
+        Need::Never { .. } if report.is_young() => {
+            let server = &report.server;
+            let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
+            let start = server.now_unix_s.saturating_sub(server.uptime_s);
+            format!(
+                "The memory for {} is not known yet: most keys are new to the cache, which started \
+                 at {}. {} of the recent reads of {name} asked for keys never written before. Ask \
+                 again at {}.",
+                percent(wanted),
+                time(start),
+                percent(tenant.recent.missed_for(Cause::NeverSeen).unwrap_or_default()),
+                time(report.young_until())
+            )
+        }
         Need::Never { .. } if tenant.first_reads_fall => format!(
             "The memory for {} is not known yet: {name} still reads new keys, but fewer and fewer. \
              They were {} of its recent reads. Ask again in some minutes.",

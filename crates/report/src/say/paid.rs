@@ -25,51 +25,63 @@ fn saved(tenant: &Tenant, own: &TenantMoved) -> Option<Estimate> {
     Some(Estimate { ratio: before.ratio - now.ratio, band: before.band })
 }
 
-/// The effect of a move in words.
-fn effect(tenant: &Tenant, own: &TenantMoved) -> String {
-    let Some(Estimate { ratio, band }) = saved(tenant, own) else {
-        return "not known: too few of its reads were sampled".to_owned();
+/// A tenant with its move and the effect of it, in words.
+fn effect(tenant: &Tenant, own: &TenantMoved, saved: Option<Estimate>) -> String {
+    let is_gain = own.now >= own.before;
+    let did = format!("{} {} memory", tenant.name, if is_gain { "got" } else { "gave" });
+    let Some(Estimate { ratio, band }) = saved else {
+        return format!("{did}, with an effect that is not known yet");
     };
-    let us = |ms: f64| wait(1e3 * ms);
-    let word = if own.now >= own.before { "less" } else { "more" };
     match ratio.abs() {
-        ms if ms <= band && ms + band < NONE_MS => "no more waiting and no less".to_owned(),
-        ms if ms <= band => format!("at most {} {word} waiting per second", us(ms + band)),
+        ms if ms <= band && ms + band < NONE_MS => format!("{did}, which changes nothing"),
+        ms if ms <= band => {
+            format!("{did} and waits at most {} {}", us(ms + band), less(is_gain))
+        }
         ms => {
-            let word = if ratio > 0.0 { "less" } else { "more" };
-            format!("{} {word} waiting per second, give or take {}", us(ms), us(band))
+            format!("{did} and waits {} {}, give or take {}", us(ms), less(ratio > 0.0), us(band))
         }
     }
 }
 
-/// A sentence on the gain and the price of all moves; `None` where nothing moved or nothing is
-/// known.
-pub(super) fn paid<'a>(report: &'a Report, moves: &'a MemoryMoves) -> Option<String> {
-    let own = |tenant: &'a Tenant| {
-        let own = moves.tenant(&tenant.name).filter(|own| moves.is_moved(own))?;
-        Some((tenant, own, saved(tenant, own)))
-    };
-    let mut all: Vec<_> = report.tenants.iter().filter_map(own).collect();
+const fn less(is_less: bool) -> &'static str {
+    if is_less { "less" } else { "more" }
+}
+
+fn us(ms: f64) -> String {
+    wait(1e3 * ms)
+}
+
+/// A sentence on the gain and the price of all moves; `None` where no tenant lost memory, or
+/// nothing is known.
+pub(super) fn paid(report: &Report, moves: &MemoryMoves) -> Option<String> {
+    let mut all = vec![];
+    for tenant in &report.tenants {
+        if let Some(own) = moves.tenant(&tenant.name).filter(|own| moves.is_moved(own)) {
+            all.push((tenant, own, saved(tenant, own)));
+        }
+    }
     all.sort_by_key(|(_, own, _)| std::cmp::Reverse(own.before.abs_diff(own.now)));
     let known: Vec<Estimate> = all.iter().filter_map(|(.., saved)| *saved).collect();
-    if known.is_empty() {
+    if known.is_empty() || all.iter().all(|(_, own, _)| own.lost() == 0) {
         return None;
     }
-    let each = all.iter().take(NAMED_MAX).map(|(tenant, own, _)| {
-        let sign = if own.now >= own.before { "got" } else { "gave" };
-        format!("{} {sign} memory: {}", tenant.name, effect(tenant, own))
-    });
+    let each = all.iter().take(NAMED_MAX).map(|(tenant, own, saved)| effect(tenant, own, *saved));
     let each = each.collect::<Vec<_>>().join("; ");
     let sum: f64 = known.iter().map(|one| one.ratio).sum();
     let band = known.iter().map(|one| one.band * one.band).sum::<f64>().sqrt();
-    let us = |ms: f64| wait(1e3 * ms);
     let together = match sum {
         _ if known.len() < 2 => String::new(),
-        _ if sum.abs() <= band => ". Together: no clear difference".to_owned(),
-        _ if sum > 0.0 => format!(". Together: {} less, give or take {}", us(sum), us(band)),
-        _ => format!(". Together: {} more, give or take {}", us(-sum), us(band)),
+        _ if sum.abs() <= band => " Together the difference is not clear.".to_owned(),
+        _ => format!(
+            " Together they wait {} {}, give or take {}.",
+            us(sum.abs()),
+            less(sum > 0.0),
+            us(band)
+        ),
     };
-    Some(format!("Its effect on waiting, by their curves: {each}{together}."))
+    Some(format!(
+        "What these moves alone change in waiting per second, by forecast: {each}.{together}"
+    ))
 }
 
 #[cfg(test)]
@@ -119,9 +131,9 @@ mod tests {
         });
         assert!(gain > 0.0 && price < 0.0, "{gain} {price}");
         for part in [
-            format!("jobs gave memory: {} more waiting per second", wait(-1e3 * price)),
-            format!("web got memory: {} less waiting per second", wait(1e3 * gain)),
-            format!("Together: {} less", wait(1e3 * (gain + price))),
+            format!("jobs gave memory and waits {} more", wait(-1e3 * price)),
+            format!("web got memory and waits {} less", wait(1e3 * gain)),
+            format!("Together they wait {} less", wait(1e3 * (gain + price))),
         ] {
             assert!(says.contains(&part), "{part}: {says}");
         }
@@ -159,9 +171,10 @@ mod tests {
         let mut report = moved();
         report.tenants[1].curve = None;
         let says = paid(&report, &report.moves).unwrap();
-        assert!(says.contains("jobs gave memory: not known: too few"), "{says}");
+        assert!(says.contains("jobs gave memory, with an effect that is not known yet"), "{says}");
         assert!(!says.contains("Together"), "{says}");
-        report.tenants[0].curve = None;
+        // Free memory has no price.
+        report.moves.tenants[0].before = report.moves.tenants[0].now;
         assert_eq!(paid(&report, &report.moves), None);
     }
 }

@@ -31,6 +31,9 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     let (ms, now) = (all.change(), all.now.max(f64::MIN_POSITIVE));
     let (much, band) = (wait(1e3 * ms.abs()), wait(1e3 * all.band()));
     let verdict = match ms {
+        _ if ms.abs() + all.band() < 0.05 => {
+            format!("as long as with {}", bytes(server.maxmemory))
+        }
         _ if !all.is_sound() => {
             let word = if ms > 0.0 { "more" } else { "less" };
             format!(

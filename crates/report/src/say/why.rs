@@ -122,7 +122,7 @@ fn causes(
         // More memory is no cure where the curve is flat.
         let more = more_memory(tenant).filter(|_| cause == Cause::Evicted);
         let is_new = cause == Cause::NeverSeen && report.is_young();
-        let young = is_new.then_some("the cache is young, so most keys are new to it");
+        let young = is_new.then_some("usual in a young cache");
         let cure = more.as_deref().or(young).unwrap_or(cure);
         lines.push(format!("  {:>7}  {means}: {cure}", percent(share)));
     }
@@ -135,10 +135,12 @@ fn shifted(report: &Report, tenant: &Tenant) -> Vec<String> {
     let server = &report.server;
     let when = clock(shift.unix_s, server.now_unix_s, server.utc_offset_s);
     let moves = &report.moves;
-    let cause = if moves.was_filling && shift.unix_s <= moves.full_unix_s {
-        " The cause: the cache was filling."
-    } else {
-        ""
+    let cause = match &shift.because {
+        _ if moves.was_filling && shift.unix_s <= moves.full_unix_s => {
+            " The cause: the cache was filling.".to_owned()
+        }
+        Some(because) => format!(" That is not for its memory, but {because}."),
+        None => String::new(),
     };
     let says = format!(
         "Until {when} it missed {} with {} on average; since then {} with {}.{cause}",
