@@ -233,7 +233,7 @@ fn sscan(call: &mut Call<'_>) -> Done {
                 |member| member,
                 from,
                 most,
-                |member| {
+                |_, member| {
                     count.looked += 1;
                     if options.wants(member) {
                         out.bulk(member);

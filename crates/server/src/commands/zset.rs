@@ -153,13 +153,14 @@ fn put(
     member: &[u8],
     given: f64,
 ) -> Result<Outcome, Failure> {
-    let old = zset::score(held.view(), member);
+    let found = zset::find(held.view(), member);
+    let old = found.map(|found| found.score);
     let score = options.choose(old, given)?;
     let is_changed = score.is_some() && score != old;
     if let Some(score) = score
         && is_changed
     {
-        zset::put(held, member, score)?;
+        zset::put(held, member, score, found)?;
     }
     Ok(Outcome { is_new: is_changed && old.is_none(), is_changed, score })
 }
@@ -329,23 +330,17 @@ fn zscan(call: &mut Call<'_>) -> Done {
     let options = ScanOptions::of(call, Some("noscores"))?;
     options.reply(call, |call, out, from, most, count| {
         look::<Zset, _>(call, &call.key_at(1), Trace::None, |view| {
-            view.scan(
-                |body| zset::pair(body).0,
-                from,
-                most,
-                |body| {
-                    count.looked += 1;
-                    let (member, score) = zset::pair(body);
-                    if options.wants(member) {
-                        out.bulk(member);
+            zset::scan(view, from, most, |member, score| {
+                count.looked += 1;
+                if options.wants(member) {
+                    out.bulk(member);
+                    count.shown += 1;
+                    if !options.no_values {
+                        out.bulk(format_double(score).as_bytes());
                         count.shown += 1;
-                        if !options.no_values {
-                            out.bulk(format_double(score).as_bytes());
-                            count.shown += 1;
-                        }
                     }
-                },
-            )
+                }
+            })
         })
     })
 }

@@ -23,6 +23,7 @@ mod encoding;
 pub(crate) mod flat;
 mod held;
 pub(crate) mod list;
+mod place;
 mod saved;
 pub(crate) mod set;
 mod shape;

@@ -25,6 +25,8 @@ pub(crate) trait Shape {
 /// A tree to which entries are added: a tree alone, one of an item, or one that is still being
 /// built.
 pub(crate) trait Grows {
+    /// The tree as it is now.
+    fn tree(&self) -> Option<&Tree>;
     /// Writes an entry, and replaces the entry that the probe finds.
     fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error>;
     /// Appends an entry of a list.
@@ -32,6 +34,10 @@ pub(crate) trait Grows {
 }
 
 impl Grows for Tree {
+    fn tree(&self) -> Option<&Tree> {
+        Some(self)
+    }
+
     fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error> {
         Self::put(self, probe, None, body);
         Ok(())
@@ -44,6 +50,10 @@ impl Grows for Tree {
 }
 
 impl Grows for Edit<'_, '_> {
+    fn tree(&self) -> Option<&Tree> {
+        Edit::tree(self)
+    }
+
     fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error> {
         Edit::put(self, probe, None, body).map(drop)
     }
@@ -61,6 +71,10 @@ pub(crate) struct OnItsWay<'l, 's> {
 }
 
 impl Grows for OnItsWay<'_, '_> {
+    fn tree(&self) -> Option<&Tree> {
+        self.loose.tree()
+    }
+
     fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error> {
         self.loose.put(self.key, self.now, probe, None, body)
     }

@@ -79,21 +79,22 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Shows bodies of a set or a sorted set in the order of their members' hashes, from hash
-    /// `from` on; `member` finds the member in a body. It shows `most` bodies or one step's bytes,
+    /// Shows the members of a set, or the places of those of a sorted set, each with its hash and
+    /// in the order of the hashes, from hash `from` on. It shows `most` of them or one step's bytes,
     /// and then all others with the last hash. Returns the hash at which to continue; `None` at the
-    /// end. A collection in one piece is shown at once.
+    /// end. The bodies of a collection in one piece are shown at once, with hash 0; `member` finds
+    /// the member in such a body.
     pub(crate) fn scan(
         self,
         member: impl Fn(&[u8]) -> &[u8],
         from: u32,
         most: usize,
-        mut visit: impl FnMut(&'a [u8]),
+        mut visit: impl FnMut(u32, &'a [u8]),
     ) -> Option<u32> {
         let tree = match self {
             Self::Flat(all) => {
                 let is_ahead = |body: &&[u8]| from == 0 || by_member(member(body)) >= from;
-                flat::bodies(all).filter(is_ahead).for_each(visit);
+                flat::bodies(all).filter(is_ahead).for_each(|body| visit(0, body));
                 return None;
             }
             Self::Tree(tree) => tree,
@@ -104,7 +105,7 @@ impl<'a> View<'a> {
                 return Some(entry.rank);
             }
             (shown, bytes, last) = (shown + 1, bytes + entry.body.len(), Some(entry.rank));
-            visit(entry.body);
+            visit(entry.rank, entry.body);
         }
         None
     }

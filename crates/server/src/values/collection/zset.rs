@@ -6,21 +6,23 @@
 //!                       └───────┴─────────┘
 //!
 //!   the tree            rank 0 ───────────── 2³¹ ─────────────── 2³²
-//!                       by member            by score
-//!                       a hash of it         the upper half of its score
+//!                       places                bodies
+//!                       a hash of the member  the upper half of the score
 //! ```
 //!
-//! A tree has two orders, one after the other, and holds each body in both: by member, under a hash
-//! of the member, and by score. So each of these takes O(log n): to find the score of a member, the
-//! position of a score, and the member at a position. A cursor over members is a place in an order
-//! that does not depend on their scores.
+//! A tree has two orders, one after the other: the *places* of members (`place.rs`), each under a
+//! hash of its member, and the bodies, by score. A place has the score, with which the body is
+//! found, so that a member is stored once. So each of these takes O(log n): to find the score of a
+//! member, the position of a score, and the member at a position. A cursor over members is a place
+//! in an order that does not depend on their scores.
 
 use super::flat;
 use super::held::Held;
+use super::place::{self, Found};
 use super::shape::{Grows, Shape};
 use super::view::View;
 use crate::values::kind::ZSET;
-use crate::values::rank::{BY_SCORE, by_member};
+use crate::values::rank::BY_SCORE;
 use crate::values::step::STEP_ELEMENTS;
 use std::cmp::Ordering;
 use store::{Edit, Error, Probe, Tree};
@@ -32,15 +34,16 @@ pub(crate) enum Zset {}
 
 impl Shape for Zset {
     const KIND: u8 = ZSET;
-    /// One entry in the order of members, one in the order of scores.
+    /// A place and a body.
     const COPIES: usize = 2;
 
     fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error> {
         by_score(body, |probe| to.put(probe, body))?;
-        find_member(parts(body).1, |probe| to.put(probe, body))
+        let (member, score) = pair(body);
+        place::put(to, member, score, None).map(drop)
     }
 
-    /// The first half of the entries is in the order of members.
+    /// The first half of the entries are places.
     fn first(tree: &Tree) -> u64 {
         tree.len() / 2
     }
@@ -77,37 +80,41 @@ fn rank_of_score(score: &[u8]) -> u32 {
     score.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes)) >> 1 | BY_SCORE
 }
 
-fn by_score<R>(wanted: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
+pub(super) fn by_score<R>(wanted: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
     let order = |body: &[u8]| -> Ordering { body.cmp(wanted) };
     look(&Probe { rank: rank_of_score(wanted), order: &order })
 }
 
-fn find_member<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
-    let order = |body: &[u8]| -> Ordering { parts(body).1.cmp(member) };
-    look(&Probe { rank: by_member(member), order: &order })
+/// Shows the probe for the place before the first body with this score.
+pub(super) fn first_of<R>(score: f64, look: impl FnOnce(&Probe<'_>) -> R) -> R {
+    by_score(&ordered(score), look)
 }
 
-/// Finds the body of a member.
-fn find<'a>(view: View<'a>, member: &[u8]) -> Option<&'a [u8]> {
+/// Finds a member.
+pub(crate) fn find(view: View<'_>, member: &[u8]) -> Option<Found> {
     match view {
-        View::Flat(bytes) => flat::bodies(bytes).find(|body| parts(body).1 == member),
-        View::Tree(tree) => find_member(member, |probe| tree.get(probe)).map(|entry| entry.body),
+        View::Flat(bytes) => {
+            let mut pairs = flat::bodies(bytes).map(pair);
+            pairs.find(|(other, _)| *other == member).map(|(_, score)| Found::alone(score))
+        }
+        View::Tree(tree) => place::find(tree, member),
     }
 }
 
 /// The score of a member.
 pub(crate) fn score(view: View<'_>, member: &[u8]) -> Option<f64> {
-    find(view, member).map(|body| pair(body).1)
+    find(view, member).map(|found| found.score)
 }
 
 /// The number of members before a member, and its score.
 pub(crate) fn position(view: View<'_>, member: &[u8]) -> Option<(u64, f64)> {
-    let body = find(view, member)?;
+    let score = score(view, member)?;
+    let body = body(member, score);
     let before = match view {
         View::Flat(bytes) => flat::bodies(bytes).take_while(|other| *other != body).count() as u64,
-        View::Tree(tree) => by_score(body, |probe| tree.position(probe)) - Zset::first(tree),
+        View::Tree(tree) => by_score(&body, |probe| tree.position(probe)) - Zset::first(tree),
     };
-    Some((before, pair(body).1))
+    Some((before, score))
 }
 
 /// A place between members.
@@ -169,9 +176,14 @@ fn before_member(view: View<'_>, is_before: impl Fn(&[u8]) -> bool) -> u64 {
     from
 }
 
-/// Sets the score of a member, and adds the member if it is new.
-pub(crate) fn put(held: &mut Held<'_, '_, '_>, member: &[u8], score: f64) -> Result<(), Error> {
-    let old = find(held.view(), member).map(<[u8]>::to_vec);
+/// Sets the score of a member that was found so, and adds the member if it was not found.
+pub(crate) fn put(
+    held: &mut Held<'_, '_, '_>,
+    member: &[u8],
+    score: f64,
+    found: Option<Found>,
+) -> Result<(), Error> {
+    let old = found.map(|found| body(member, found.score));
     let new = body(member, score);
     if old.as_ref() == Some(&new) {
         return Ok(());
@@ -187,31 +199,37 @@ pub(crate) fn put(held: &mut Held<'_, '_, '_>, member: &[u8], score: f64) -> Res
         }
         Held::Tree(edit) => {
             let added = by_score(&new, |probe| edit.put(probe, None, &new));
-            let added =
-                added.and_then(|_| find_member(member, |probe| edit.put(probe, None, &new)));
-            if let Err(error) = added {
-                by_score(&new, |probe| edit.remove(probe));
-                return Err(error);
-            }
+            let added = added.and_then(|_| place::put(*edit, member, pair(&new).1, found));
+            let is_left = match added {
+                Ok(is_left) => is_left,
+                Err(error) => {
+                    by_score(&new, |probe| edit.remove(probe));
+                    return Err(error);
+                }
+            };
             if let Some(old) = old {
                 by_score(&old, |probe| edit.remove(probe));
+                if is_left {
+                    place::by_place(&old, |probe| edit.remove(probe));
+                }
             }
         }
     }
     Ok(())
 }
 
-/// Removes a body from both orders.
+/// Removes a body and its place.
 fn unlink(edit: &mut Edit<'_, '_>, body: &[u8]) {
     by_score(body, |probe| edit.remove(probe));
-    find_member(parts(body).1, |probe| edit.remove(probe));
+    place::by_place(body, |probe| edit.remove(probe));
 }
 
 /// Removes a member. Returns whether it was in the set.
 pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
-    let Some(body) = find(held.view(), member).map(<[u8]>::to_vec) else {
+    let Some(score) = score(held.view(), member) else {
         return false;
     };
+    let body = body(member, score);
     match held {
         Held::Flat(flat) => {
             let at = flat::bodies(flat.bytes()).position(|other| other == body);
@@ -241,6 +259,29 @@ pub(crate) fn remove_span(held: &mut Held<'_, '_, '_>, position: u64, count: u64
         }
     }
     bodies.len() as u64
+}
+
+/// Shows members and scores in the order of the members' hashes, as [`View::scan`] does.
+pub(crate) fn scan(
+    view: View<'_>,
+    from: u32,
+    most: usize,
+    mut visit: impl FnMut(&[u8], f64),
+) -> Option<u32> {
+    view.scan(
+        |body| pair(body).0,
+        from,
+        most,
+        |rank, body| {
+            let found = match view {
+                View::Flat(_) => Some(pair(body)),
+                View::Tree(tree) => place::pair_at(tree, rank, body),
+            };
+            if let Some((member, score)) = found {
+                visit(member, score);
+            }
+        },
+    )
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 //! A search reads the heads one after the other. For some thirty entries in a kilobyte that is as
 //! fast as a table of offsets, and needs no memory.
 
-use crate::items::trees::entry::{Entry, NEVER, New, Spot};
+use crate::items::trees::entry::{Entry, NEVER, New, Probe, Spot};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -47,12 +47,17 @@ fn word(bytes: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
+/// Bytes of an entry between its first word and its body.
+#[inline]
+const fn beside(word: u64) -> usize {
+    ((word & HAS_RANK) * 2 + (word & IS_MORTAL) * 8) as usize
+}
+
 /// The bytes after the entry at the front; `None` at the end.
 #[inline]
 fn skip(bytes: &[u8]) -> Option<&[u8]> {
     let (word, rest) = word(bytes)?;
-    let beside = (word & HAS_RANK) * 2 + (word & IS_MORTAL) * 8;
-    rest.get((beside + (word >> 2)) as usize..)
+    rest.get(beside(word) + (word >> 2) as usize..)
 }
 
 /// Takes the entry at the front off `bytes`; `None` at the end.
@@ -112,18 +117,38 @@ pub(super) struct Found {
 
 /// Finds the place of an entry.
 pub(super) fn find(bytes: &[u8], spot: Spot<'_>) -> Found {
-    let (mut rest, mut before) = (bytes, 0);
+    match spot {
+        Spot::Probe(probe) => find_probed(bytes, probe),
+        Spot::Position(position) => {
+            let at = bytes.len() - behind(bytes, position).len();
+            found(bytes, at)
+        }
+        Spot::Before(position) => {
+            Found { at: bytes.len() - behind(bytes, position).len(), old: None }
+        }
+    }
+}
+
+/// Finds the entry of a probe. Of entries with a lower rank it reads only the heads.
+fn find_probed(bytes: &[u8], probe: &Probe<'_>) -> Found {
+    let mut rest = bytes;
     loop {
         let at = bytes.len() - rest.len();
-        let Some(entry) = take(&mut rest) else { return Found { at, old: None } };
-        let order = match spot {
-            Spot::Position(position) => return find_behind(bytes, position),
-            Spot::Probe(probe) => probe.order_of(&entry),
-            Spot::Before(position) if before == position => Ordering::Greater,
-            Spot::Before(_) => Ordering::Less,
+        let Some((head, behind)) = word(rest) else { return Found { at, old: None } };
+        let rank = match behind.first_chunk() {
+            Some(rank) if head & HAS_RANK != 0 => u32::from_le_bytes(*rank),
+            _ => 0,
         };
-        match order {
-            Ordering::Less => before += 1,
+        if rank < probe.rank {
+            let Some(behind) = behind.get(beside(head) + (head >> 2) as usize..) else {
+                return Found { at, old: None };
+            };
+            rest = behind;
+            continue;
+        }
+        let Some(entry) = take(&mut rest) else { return Found { at, old: None } };
+        match probe.order_of(&entry) {
+            Ordering::Less => {}
             Ordering::Equal => {
                 let len = bytes.len() - rest.len() - at;
                 return Found { at, old: Some((len, entry.dies)) };
@@ -133,16 +158,21 @@ pub(super) fn find(bytes: &[u8], spot: Spot<'_>) -> Found {
     }
 }
 
-/// Finds the entry after `position` others, of which it reads only the lengths.
-fn find_behind(bytes: &[u8], position: u64) -> Found {
+/// The entry at `at`, if there is one.
+fn found(bytes: &[u8], at: usize) -> Found {
+    let mut rest = &bytes[at..];
+    let dies = take(&mut rest).map(|entry| entry.dies);
+    Found { at, old: dies.map(|dies| (bytes.len() - rest.len() - at, dies)) }
+}
+
+/// The bytes after `position` entries, of which it reads only the heads.
+fn behind(bytes: &[u8], position: u64) -> &[u8] {
     let mut rest = bytes;
     for _ in 0..position {
         let Some(behind) = skip(rest) else { break };
         rest = behind;
     }
-    let at = bytes.len() - rest.len();
-    let dies = take(&mut rest).map(|entry| entry.dies);
-    Found { at, old: dies.map(|dies| (bytes.len() - rest.len() - at, dies)) }
+    rest
 }
 
 /// The number of entries before the place of an entry.

@@ -154,6 +154,11 @@ impl Tree {
         self.beyond(Spot::Probe(&Probe { rank, order: &before }))
     }
 
+    /// The entries from the one that the probe finds on, or from its place on, in order.
+    pub fn from_place(&self, probe: &Probe<'_>) -> impl Iterator<Item = Entry<'_>> + use<'_> {
+        self.beyond(Spot::Probe(probe))
+    }
+
     /// The entries after the first `position` ones, in order.
     pub fn from(&self, position: u64) -> impl Iterator<Item = Entry<'_>> {
         self.beyond(Spot::Position(position))
