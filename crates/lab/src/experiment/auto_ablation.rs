@@ -47,7 +47,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let many = Load::open(&kredis_many::tenants(setting, seed), &penalties)?;
         compare(findings, ("fifteen tenants", &many), 0.5, seed)?;
         if setting.traces.is_some() {
-            for (name, load) in mixes(setting, seed)? {
+            for (name, load) in mixes(setting, seed, setting.pick(None, Some(40_000)))? {
                 compare(findings, (name, &load), 0.1, seed)?;
             }
         }

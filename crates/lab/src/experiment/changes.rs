@@ -143,10 +143,10 @@ fn changes(setting: &Setting, seed: u64) -> Result<Vec<(&'static str, Change)>> 
         let traces = recorded(folder, &names)?;
         let turned = [2, 0, 1].map(|at: usize| traces[at].clone());
         let mut before = load(&traces, Micros(0), limit)?;
-        before.pace();
+        before.pace(Micros::from_millis(1));
         let before = before.requests;
         let mut after = load(&turned, Micros(0), limit)?;
-        after.pace();
+        after.pace(Micros::from_millis(1));
         let start = end(&before);
         after.requests.iter_mut().for_each(|access| access.time += start);
         all.push(("recorded swap", Change { before, after }));

@@ -58,7 +58,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         }
     }
     for &seed in &setting.seeds {
-        for (name, load) in mixes(setting, seed)? {
+        for (name, load) in mixes(setting, seed, setting.pick(None, Some(40_000)))? {
             for share in TOGETHER {
                 let workload = format!("{name} {:.0} %", 100.0 * share);
                 let mut played = play(&load, share, seed, true)?;
@@ -133,15 +133,20 @@ fn worst(findings: &mut Findings, row: &str, figure: &str) {
     findings.claim(&format!("{row}: {figure}, mean and worst"), ours, "");
 }
 
-pub(super) fn mixes(setting: &Setting, seed: u64) -> Result<Vec<(&'static str, Load)>> {
+/// Tenants that share a cache, with costs of misses that differ. Of a recorded tenant the first
+/// `limit` requests are played.
+pub(super) fn mixes(
+    setting: &Setting,
+    seed: u64,
+    limit: Option<u64>,
+) -> Result<Vec<(&'static str, Load)>> {
     let Some(folder) = &setting.traces else {
         return Ok(vec![("four", Load::open(&four(setting, seed)?, &[200, 1_000, 5_000, 500])?)]);
     };
-    let limit = setting.pick(None, Some(40_000));
     let open = |(name, tenants): (&'static str, [(&str, u64); 3])| {
         let traces = recorded(folder, &tenants.map(|(trace, _)| trace))?;
         let mut load = Load::first(limit, &traces, &tenants.map(|(_, penalty)| penalty))?;
-        load.pace();
+        load.pace(Micros::from_millis(1));
         Ok((name, load))
     };
     MIXES.into_iter().map(open).collect()

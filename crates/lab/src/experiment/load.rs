@@ -74,12 +74,17 @@ impl Load {
         Ok(Self { requests, footprint, objects, tenants: ends.len() })
     }
 
-    /// Spreads the requests evenly, a thousand a second. A trace of a week beside one of a second
-    /// would otherwise make an epoch of each request.
-    pub(super) fn pace(&mut self) {
+    /// Spreads the requests evenly, `pace` apart. A trace of a week beside one of a second would
+    /// otherwise make an epoch of each request.
+    pub(super) fn pace(&mut self, pace: Micros) {
         for (access, at) in self.requests.iter_mut().zip(0..) {
-            access.time = Micros(at * 1_000);
+            access.time = Micros(at * pace.0);
         }
+    }
+
+    /// The number of its tenants.
+    pub(super) const fn tenants(&self) -> usize {
+        self.tenants
     }
 
     /// A share of the working set, in bytes.

@@ -30,6 +30,6 @@ experiments! {
     dlru_accuracy, dlru_fixed_k, dlru_phases, dlru_overhead, krr_accuracy, krr_speed,
     kredis_tenants, kredis_many, kredis_memory, kredis_throughput, predis_ycsb,
     predis_periodic, lama_etc, lama_accuracy, lama_parameters, lama_phases, lama_qos,
-    lhd_policies, lhd_associativity, rankcache_balance, no_harm, changes, everything, auto_ablation,
-    claims,
+    lhd_policies, lhd_associativity, rankcache_balance, no_harm, changes, cold_start, everything,
+    auto_ablation, claims,
 }

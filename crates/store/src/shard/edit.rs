@@ -170,7 +170,12 @@ impl Edit<'_, '_> {
     /// Removes an entry of the collection. Returns whether there was one.
     pub fn remove(&mut self, probe: &Probe<'_>) -> bool {
         let is_there = self.tree().is_some_and(|tree| tree.get(probe).is_some());
-        is_there && self.change(|tree| tree.remove(probe)).unwrap_or(false)
+        is_there && self.remove_found(probe)
+    }
+
+    /// Removes an entry that was found before. Returns whether it was there.
+    pub fn remove_found(&mut self, probe: &Probe<'_>) -> bool {
+        self.change(|tree| tree.remove(probe)).unwrap_or(false)
     }
 
     /// Removes the entry that follows `position` others, after showing its body to `visit`. Returns

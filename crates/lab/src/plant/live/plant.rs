@@ -63,6 +63,11 @@ impl LivePlant {
         }
     }
 
+    /// Whether the store has ever evicted an item.
+    pub(crate) fn has_evicted(&self) -> bool {
+        self.product.stats().evictions > 0
+    }
+
     /// Whether the store holds a key, without any effect.
     #[cfg(test)]
     pub(crate) fn holds(&self, tenant: TenantId, key: u64) -> bool {

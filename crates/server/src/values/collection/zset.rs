@@ -203,14 +203,14 @@ pub(crate) fn put(
             let is_left = match added {
                 Ok(is_left) => is_left,
                 Err(error) => {
-                    by_score(&new, |probe| edit.remove(probe));
+                    by_score(&new, |probe| edit.remove_found(probe));
                     return Err(error);
                 }
             };
             if let Some(old) = old {
-                by_score(&old, |probe| edit.remove(probe));
+                by_score(&old, |probe| edit.remove_found(probe));
                 if is_left {
-                    place::by_place(&old, |probe| edit.remove(probe));
+                    place::by_place(&old, |probe| edit.remove_found(probe));
                 }
             }
         }
@@ -220,8 +220,8 @@ pub(crate) fn put(
 
 /// Removes a body and its place.
 fn unlink(edit: &mut Edit<'_, '_>, body: &[u8]) {
-    by_score(body, |probe| edit.remove(probe));
-    place::by_place(body, |probe| edit.remove(probe));
+    by_score(body, |probe| edit.remove_found(probe));
+    place::by_place(body, |probe| edit.remove_found(probe));
 }
 
 /// Removes a member. Returns whether it was in the set.
