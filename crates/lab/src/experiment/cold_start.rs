@@ -10,12 +10,11 @@
 use super::everything::mixes;
 use super::load::{Load, traces};
 use super::{Experiment, Findings, Setting};
-use crate::plant::{Bounds, Counts, LivePlant, SimulatedStore, Simulation};
+use crate::plant::{Bounds, Counts, LivePlant, Simulation};
 use anyhow::{Result, anyhow};
 use base::{Bytes, Micros};
 use load::median;
-use policy::Evictor;
-use tune::{Recipe, recipe};
+use tune::{Evictor, Recipe, recipe};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "cold-start",
