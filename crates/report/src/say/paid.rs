@@ -148,8 +148,8 @@ mod tests {
         }
     }
 
-    /// A tenant that gave memory misses more because its clients ask for new keys: the text does not
-    /// blame the memory.
+    /// A tenant that gave memory misses more because its clients ask for new keys: the text does
+    /// not blame the memory.
     #[test]
     fn other_keys_are_told_from_memory() {
         let mut report = moved();

@@ -36,7 +36,8 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         _ if !all.is_sound() => {
             let word = if ms > 0.0 { "more" } else { "less" };
             format!(
-                "about as long as with {}; {much} {word} is no clear difference, give or take {band}",
+                "about as long as with {}; {much} {word} is no clear difference, give or take \
+                 {band}",
                 bytes(server.maxmemory)
             )
         }
