@@ -115,7 +115,8 @@ mod tests {
         next.go_on_from_gain(history.run_gain());
         assert_eq!(next.gains(begin + 2 * 3_600).unwrap().run, run);
         report.gains = history.gains(report.server.now_unix_s);
-        let whole = "one shared LRU cache would have made clients wait 25 % longer (300 ms of waiting in all instead of 240 ms)";
+        let whole = "one shared LRU cache would have made clients wait 25 % longer (300 ms of \
+                     waiting in all instead of 240 ms)";
         let now = "Now it would make them wait 30 % longer";
         for says in [
             say::summary(&report),

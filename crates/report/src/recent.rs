@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 const CHANGE_MIN: f64 = 0.01;
 const MOSTLY: f64 = 0.6;
 
+/// With fewer sampled misses, their causes are not told.
+pub(crate) const SAMPLED_MIN: u64 = 100;
+
 /// The requests of a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recent {
@@ -69,7 +72,6 @@ impl Recent {
     /// The share of the reads that missed for this cause. `None` with fewer than a hundred sampled
     /// misses, whose shares are known only to about ten percentage points.
     pub fn missed_for(&self, cause: Cause) -> Option<f64> {
-        const SAMPLED_MIN: u64 = 100;
         let all: u64 = self.causes.iter().sum();
         let share = self.causes[cause as usize] as f64 / all.max(1) as f64;
         (self.sampled >= SAMPLED_MIN).then(|| Some(share * self.miss_ratio()?))?
@@ -84,7 +86,7 @@ impl Recent {
         let is_cause = all.abs() >= CHANGE_MIN && part / all >= MOSTLY;
         is_cause.then(|| {
             format!(
-                "because {} of its reads ask for keys that were never written, {} before",
+                "because {} of its reads ask for keys that were never written ({} before)",
                 percent(share),
                 percent(share_before)
             )

@@ -17,7 +17,10 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     }
     found.push(Finding {
         severity: Severity::Note,
-        says: format!("Forecasts of miss ratios were off by up to {}.", points(forecasts.most)),
+        says: format!(
+            "One forecast of misses in 20 was off by {} or more.",
+            points(forecasts.most)
+        ),
         evidence: format!(
             "This covers {}; half of the forecasts were within {}.",
             comparisons(forecasts.count),

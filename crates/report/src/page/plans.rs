@@ -1,5 +1,5 @@
-//! The page of self-tuning: what the pilot did, what it gained beside one undivided LRU cache, and every
-//! change with its promise and its actual effect.
+//! The page of self-tuning: what the pilot did, what it gained beside one undivided LRU cache, and
+//! every change with its promise and its actual effect.
 
 use super::PageData;
 use super::advice::policies;

@@ -37,9 +37,9 @@ pub fn verdict(report: &Report) -> String {
     let forecasts = &report.forecasts;
     let server = &report.server;
     let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
-    let due = due(report).map_or_else(String::new, |says| format!(" {says}"));
+    let due = due(report);
     let Some(worst) = forecasts.worst.as_ref().filter(|_| forecasts.count > 0) else {
-        return format!("No forecast of misses has been compared with what followed yet.{due}");
+        return format!("No forecast of misses has been compared with what followed yet. {due}");
     };
     let made = match forecasts.count {
         1 => format!("1 forecast of misses was compared, at {}", time(forecasts.to_unix_s)),
@@ -60,7 +60,7 @@ pub fn verdict(report: &Report) -> String {
     if forecasts.count < FORECASTS_MIN {
         let all = forecasts.count;
         return format!(
-            "{made}: {all} of {all} within {} ({off}). A verdict needs {FORECASTS_MIN}.{due}",
+            "{made}: {all} of {all} within {} ({off}). A verdict needs {FORECASTS_MIN}. {due}",
             points(worst.error())
         );
     }
@@ -84,10 +84,10 @@ pub fn verdict(report: &Report) -> String {
 }
 
 /// A sentence on the time of the next comparison.
-fn due(report: &Report) -> Option<String> {
+fn due(report: &Report) -> String {
     let server = &report.server;
     if server.quiet_s > 0 || report.recent.reads == 0 {
-        return Some("None is due while nobody reads.".to_owned());
+        return "None is due while nobody reads.".to_owned();
     }
     let minute = |unix_s: u64| unix_s.div_ceil(MINUTE_S) * MINUTE_S;
     // A forecast for a minute is made at its beginning.
@@ -96,13 +96,13 @@ fn due(report: &Report) -> Option<String> {
     let is_late = report.forecasts.count == 0 && server.now_unix_s > begin + MINUTE_S;
     let next = begin.max(minute(server.now_unix_s + 1));
     let when = clock(next, server.now_unix_s, server.utc_offset_s);
-    Some(if is_late {
+    if is_late {
         "A comparison needs a minute with 100 reads of one tenant, and enough sampled reads before \
          it."
         .to_owned()
     } else {
         format!("The next is due at {when}.")
-    })
+    }
 }
 
 /// A sentence on the forecasts for changes of settings that were made.

@@ -121,7 +121,10 @@ pub fn measured(change: &Change) -> Option<String> {
         return None;
     }
     // The tenant that an event is about has its figures, whether they changed or not.
-    let is_own = |effect: &Effect| effect.tenant.as_ref().is_some_and(|name| change.is_of(name));
+    let is_moved = |name: &str| change.moved.iter().any(|moved| moved.tenant == name);
+    let is_own = |effect: &Effect| {
+        effect.tenant.as_ref().is_some_and(|name| change.is_of(name) || is_moved(name))
+    };
     let differs = |effect: &&Effect| {
         is_own(effect) || (effect.before.miss_ratio - effect.after.miss_ratio).abs() >= POINTS_MIN
     };
@@ -137,7 +140,16 @@ pub fn measured(change: &Change) -> Option<String> {
             } else {
                 String::new()
             };
-            Some(format!("{name} {} → {}{memory}", missed(&effect.before), missed(&effect.after)))
+            // A plan that moves memory has a price and a gain.
+            let waited = if is_moved(name) {
+                let [before, after] =
+                    [&effect.before, &effect.after].map(|fared| wait(1e3 * fared.wait_ms_per_s));
+                format!(" (waiting {before} → {after})")
+            } else {
+                String::new()
+            };
+            let (before, after) = (missed(&effect.before), missed(&effect.after));
+            Some(format!("{name} {before} → {after}{memory}{waited}"))
         })
         .collect();
     // A cache that fills misses less with every second, whatever else happens.

@@ -4,7 +4,7 @@ use super::lines::{COLUMNS, lately, off, typed};
 use crate::claim::{self, ClaimedFigure};
 use crate::finding;
 use crate::sizing::{Estimate, Need, Sizing};
-use crate::words::{clock, percent, size, span, wait, wrap};
+use crate::words::{clock, percent, points, size, span, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
 
@@ -53,10 +53,11 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
         Need::Never { floor } => {
             format!(
                 "{name} cannot reach {} with any memory, as far as the samples show: with all its \
-                 keys, {}, it would miss {}.",
+                 keys, {}, it would miss {}, give or take {}.",
                 percent(wanted),
                 size(sizing.end()),
-                percent(floor)
+                percent(floor),
+                points(sizing.at(sizing.end()).band)
             ) + &tenant.recent.missed_for(Cause::NeverSeen).map_or_else(String::new, |cold| {
                 format!(" {} of its reads ask for keys never written before.", percent(cold))
             })

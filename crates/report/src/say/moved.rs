@@ -109,9 +109,9 @@ pub(super) fn rows(report: &Report, moves: &MemoryMoves) -> Vec<String> {
             String::new()
         };
         let new = recent.other_keys(&own.then);
-        let new = new.map_or_else(String::new, |says| format!(", {says}"));
+        let new = new.map_or_else(String::new, |says| format!(" {says}"));
         let name = &tenant.name;
-        let says = format!("{name}: {held}{missed}{waited}{new}.");
+        let says = format!("{name}: {held}{missed}{new}{waited}.");
         let lines = wrap(&says, COLUMNS - 2, 2);
         Some(lines.into_iter().map(|line| format!("  {line}")))
     };

@@ -148,22 +148,22 @@ mod tests {
         }
     }
 
-    /// A tenant that gave memory misses more because its clients ask for new keys: the text does not
-    /// blame the memory.
+    /// A tenant that gave memory misses more because its clients ask for new keys: the text does
+    /// not blame the memory.
     #[test]
     fn other_keys_are_told_from_memory() {
         let mut report = moved();
         let recent = &mut report.tenants[1].recent;
         (recent.misses, recent.causes) = (60_000, [40_000, 20_000, 0, 0, 0]);
         assert!((recent.missed_for(Cause::NeverSeen).unwrap() - 0.4).abs() < 1e-9);
-        let new = "because 40 % of its reads ask for keys that were never written, 2.0 % before";
+        let new = "because 40 % of its reads ask for keys that were never written (2.0 % before)";
         for lines in [say::history(&report, &report.moves, 0), say::advise(&report, None)] {
             let words = lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words.contains(new), "{words}");
         }
         // Evictions are another matter.
         report.tenants[1].recent.causes = [1_000, 59_000, 0, 0, 0];
-        assert!(!say::advise(&report, None).join(" ").contains("never written, 2.0 %"));
+        assert!(!say::advise(&report, None).join(" ").contains("never written (2.0 %"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::finding::tests::{healthy, tenant, with_fault};
 use crate::sizing::Sizing;
 use crate::words::{percent, size, wait};
-use crate::{Change, ChangeKind, Effect, Fared, History, Point, Report};
+use crate::{Change, ChangeKind, Effect, Fared, History, Moved, Point, Report};
 use crate::{claim, finding, page, say};
 
 fn text(lines: &[String]) -> String {
@@ -48,6 +48,12 @@ fn an_event_names_its_tenant() {
     let says = say::measured(&change).unwrap();
     assert!(says.contains("misses of web 20 % → 20 %, kv 30 % → 50 %"), "{says}");
     assert!(!change.is_of("we") && change.is_of("web"));
+    // A plan has the waiting of each side.
+    let moved = |tenant: &str| Moved { tenant: tenant.into(), before: 1, after: 2 };
+    let kind = ChangeKind::Plan;
+    let plan = Change { kind, moved: vec![moved("web"), moved("kv")], ..change };
+    let says = say::measured(&plan).unwrap();
+    assert!(says.contains("web 20 % → 20 % (waiting 0 µs → 0 µs), kv 30 % → 50 % (w"), "{says}");
 }
 
 /// More misses because clients ask for new keys say so in their event.
@@ -76,7 +82,7 @@ fn an_event_of_misses_has_its_cause() {
         history.changes().filter(|change| change.kind == ChangeKind::Misses).collect();
     let [change] = &told[..] else { panic!("{told:?}") };
     assert!(change.text.starts_with("web misses 59 %, 20 % before, because 44 % of"), "{change:?}");
-    let ends = "its reads ask for keys that were never written, 5.0 % before";
+    let ends = "its reads ask for keys that were never written (5.0 % before)";
     assert!(change.text.ends_with(ends), "{change:?}");
     // WHY says so, too, and nobody starved it.
     let mut report = healthy();

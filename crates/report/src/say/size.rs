@@ -19,14 +19,13 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         if !report.is_steered() {
             return off("there are no forecasts");
         }
-        let text = match server.maxmemory {
-            0 => "There is no memory limit to compare with: CONFIG SET maxmemory.",
-            _ => {
-                let text = "Too few reads were sampled since the last change to tell.".to_owned();
-                return wrap(&format!("{text} {}", ask_again(report, None)), COLUMNS, 0);
-            }
+        let text = if server.maxmemory == 0 {
+            "There is no memory limit to compare with: CONFIG SET maxmemory.".to_owned()
+        } else {
+            let text = "Too few reads were sampled since the last change to tell.";
+            format!("{text} {}", ask_again(report, None))
         };
-        return wrap(text, COLUMNS, 0);
+        return wrap(&text, COLUMNS, 0);
     };
     let (ms, now) = (all.change(), all.now.max(f64::MIN_POSITIVE));
     let (much, band) = (wait(1e3 * ms.abs()), wait(1e3 * all.band()));
@@ -37,7 +36,8 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         _ if !all.is_sound() => {
             let word = if ms > 0.0 { "more" } else { "less" };
             format!(
-                "about as long as with {}; {much} {word} is no clear difference, give or take {band}",
+                "about as long as with {}; {much} {word} is no clear difference, give or take \
+                 {band}",
                 bytes(server.maxmemory)
             )
         }

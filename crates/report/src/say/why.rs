@@ -1,6 +1,7 @@
 //! The causes of a tenant's misses, in sentences.
 
 use super::lines::{COLUMNS, lately, off, quiet};
+use crate::recent::SAMPLED_MIN;
 use crate::sizing::Sizing;
 use crate::words::{clock, count, percent, size, span, wait, wrap};
 use crate::{Recent, Report, Tenant};
@@ -110,8 +111,10 @@ fn causes(
             return lines;
         }
         let reason = format!(
-            "Too few of its misses were sampled to tell the causes: {} of the 100 needed.",
-            recent.sampled
+            "Too few of its misses were sampled to tell the causes: {} of the {SAMPLED_MIN} \
+             needed. {}",
+            recent.sampled,
+            ask_when(report, recent)
         );
         lines.extend(wrap(&reason, COLUMNS, 0));
         return lines;
@@ -127,6 +130,18 @@ fn causes(
         lines.push(format!("  {:>7}  {means}: {cure}", percent(share)));
     }
     lines
+}
+
+/// The time at which enough misses will have been sampled.
+fn ask_when(report: &Report, recent: &Recent) -> String {
+    let rate = recent.sampled as f64 / recent.seconds.max(1) as f64;
+    if rate <= 0.0 || report.server.quiet_s > 0 {
+        return "Ask again while clients read.".to_owned();
+    }
+    let seconds = ((SAMPLED_MIN - recent.sampled.min(SAMPLED_MIN)) as f64 / rate).ceil() as u64;
+    let server = &report.server;
+    let at = clock(server.now_unix_s + seconds, server.now_unix_s, server.utc_offset_s);
+    format!("Ask again in about {}, at {at}.", span(seconds.max(1)))
 }
 
 /// The largest change of a tenant's misses within the last two hours, in a sentence.
