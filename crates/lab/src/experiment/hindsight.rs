@@ -31,9 +31,8 @@ pub(super) fn tenants(load: &Load, memory: Bytes, seed: u64) -> Vec<Tenant> {
         let reads = || own().filter(|access| access.op == Op::Get);
         let count = reads().count().max(1) as f64;
         let penalties: f64 = reads().map(|access| access.penalty.as_f64()).sum();
-        let curves = CANDIDATES.map(|k| {
-            draw(&krr::SPEC, own(), &Params { k, seed, ..Params::default() })
-        });
+        let curves =
+            CANDIDATES.map(|k| draw(&krr::SPEC, own(), &Params { k, seed, ..Params::default() }));
         let at = |step: usize| {
             let size = Bytes(memory.0 * step as u64 / STEPS as u64);
             curves.iter().map(|curve| curve.at(size).0).fold(1.0, f64::min)

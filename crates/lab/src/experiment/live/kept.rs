@@ -13,8 +13,8 @@ use std::path::Path;
 /// The figures of a row in a round, by name.
 pub(super) type Measured = Vec<(String, f64)>;
 
-/// What was measured. A run takes a measurement from the file only if all of it is equal; a new
-/// build of a server is not noticed.
+/// A measurement: its server, load and round. A run takes figures from the file only if all of it
+/// is equal; it does not notice a new build of a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Subject {
     pub(super) workload: String,
