@@ -11,8 +11,8 @@
 //! this score. So that nobody searches many bodies, all places of a score are long from the moment
 //! on when more than [`FEW`] members have it, or two of them the same hash.
 
+use super::body::{SCORE, body, by_score, first_of, pair};
 use super::shape::Grows;
-use super::zset::{SCORE, body, by_score, first_of, pair};
 use crate::values::rank::by_member;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
