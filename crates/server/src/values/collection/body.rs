@@ -1,9 +1,10 @@
 //! The bodies of a sorted set: scores with members behind them, in the order of both.
 
-use crate::values::rank::BY_SCORE;
 use std::cmp::Ordering;
 use store::Probe;
 
+/// The lowest rank in the order of scores. The ranks below it are hashes of members.
+pub(super) const BY_SCORE: u32 = 1 << 31;
 /// The size of a score in bytes.
 pub(super) const SCORE: usize = 8;
 

@@ -150,8 +150,8 @@ pub(crate) fn put(
     match held {
         Held::Flat(flat) => {
             if let Some(old) = old {
-                let at = flat::bodies(flat.bytes()).position(|body| body == old);
-                flat.remove_span(at.map_or(u64::MAX, |at| at as u64), 1);
+                let at = flat.position(|body| body == old);
+                flat.remove_span(at.unwrap_or(u64::MAX), 1);
             }
             let before = flat::bodies(flat.bytes()).take_while(|body| *body < &new[..]).count();
             flat.insert(before as u64, &new);
@@ -191,8 +191,8 @@ pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
     let body = body(member, score);
     match held {
         Held::Flat(flat) => {
-            let at = flat::bodies(flat.bytes()).position(|other| other == body);
-            flat.remove_span(at.map_or(u64::MAX, |at| at as u64), 1);
+            let at = flat.position(|other| other == body);
+            flat.remove_span(at.unwrap_or(u64::MAX), 1);
         }
         Held::Tree(edit) => unlink(edit, &body),
     }
@@ -242,6 +242,10 @@ pub(crate) fn scan(
         },
     )
 }
+
+#[cfg(test)]
+#[path = "zset_tests.rs"]
+mod changes;
 
 #[cfg(test)]
 mod tests {
