@@ -12,9 +12,6 @@ pub(crate) fn rank(name: &[u8]) -> u32 {
     base::hash::bytes(*SEED, name) as u32
 }
 
-/// The lowest rank in the order of scores. The ranks below it are hashes of members.
-pub(crate) const BY_SCORE: u32 = 1 << 31;
-
 /// The rank of a member: the upper 31 bits of its hash.
 pub(crate) fn by_member(member: &[u8]) -> u32 {
     rank(member) >> 1

@@ -3,11 +3,12 @@
 //!
 //! The settings for Redis' limits change only these names.
 
+use super::body::SCORE;
 use super::list::List;
 use super::set::Set;
 use super::shape::Shape;
 use super::view::View;
-use super::zset::{SCORE, Zset};
+use super::zset::Zset;
 use crate::values::hash;
 use crate::values::kind::{LIST, SET, ZSET};
 use std::collections::BTreeMap;

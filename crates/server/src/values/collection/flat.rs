@@ -48,6 +48,11 @@ impl Flat {
         self.0.len() > FLAT_MAX && bodies(&self.0).nth(1).is_some()
     }
 
+    /// The position of the first body that `is_it` accepts.
+    pub(super) fn position(&self, mut is_it: impl FnMut(&[u8]) -> bool) -> Option<u64> {
+        bodies(&self.0).position(|body| is_it(body)).map(|at| at as u64)
+    }
+
     /// The offset of the body at `position`; the end if there are fewer bodies.
     fn offset(&self, position: u64) -> usize {
         let mut rest = &self.0[..];

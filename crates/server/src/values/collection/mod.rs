@@ -19,6 +19,7 @@
 //! No command holds the lock for more than a bounded number of elements ([`STEP_ELEMENTS`],
 //! [`STEP_BYTES`]). Hashes have values and expiries for their fields; they are in `values/hash/`.
 
+mod body;
 mod encoding;
 pub(crate) mod flat;
 mod held;

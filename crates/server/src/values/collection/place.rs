@@ -11,8 +11,8 @@
 //! this score. So that nobody searches many bodies, all places of a score are long from the moment
 //! on when more than [`FEW`] members have it, or two of them the same hash.
 
+use super::body::{SCORE, body, by_score, first_of, pair};
 use super::shape::Grows;
-use super::zset::{SCORE, body, by_score, first_of, pair};
 use crate::values::rank::by_member;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -166,5 +166,16 @@ pub(super) fn by_place<R>(body: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R 
 }
 
 #[cfg(test)]
-#[path = "place_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_place_is_read_as_it_was_written(score: u64, member: Option<Vec<u8>>) {
+            let place = Place { score, member: member.as_deref() };
+            let bytes = place.bytes();
+            prop_assert_eq!(Place::of(&bytes), place);
+        }
+    }
+}

@@ -1,6 +1,5 @@
 //! Sets: members, each once.
 
-use super::flat;
 use super::held::Held;
 use super::shape::{Grows, Shape};
 use super::view::View;
@@ -28,7 +27,14 @@ fn probe<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
 /// Whether a set has a member.
 pub(crate) fn contains(view: View<'_>, member: &[u8]) -> bool {
     match view {
-        View::Flat(bytes) => flat::bodies(bytes).any(|body| body == member),
+        View::Flat(_) => {
+            let mut is_there = false;
+            view.walk::<Set>(0, u64::MAX, |body| {
+                is_there = body == member;
+                !is_there
+            });
+            is_there
+        }
         View::Tree(tree) => probe(member, |probe| tree.get(probe)).is_some(),
     }
 }
@@ -49,8 +55,8 @@ pub(crate) fn add(held: &mut Held<'_, '_, '_>, member: &[u8]) -> Result<bool, Er
 pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
     match held {
         Held::Flat(flat) => {
-            let at = flat::bodies(flat.bytes()).position(|body| body == member);
-            at.is_some_and(|at| flat.remove_span(at as u64, 1) == 1)
+            let at = flat.position(|body| body == member);
+            at.is_some_and(|at| flat.remove_span(at, 1) == 1)
         }
         Held::Tree(edit) => probe(member, |probe| edit.remove(probe)),
     }

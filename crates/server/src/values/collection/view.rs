@@ -1,8 +1,9 @@
 //! A collection to read.
 
+use super::body::BY_SCORE;
 use super::flat;
 use super::shape::Shape;
-use crate::values::rank::{BY_SCORE, by_member};
+use crate::values::rank::by_member;
 use crate::values::step::STEP_BYTES;
 use store::{Item, TREE, Tree};
 
@@ -79,9 +80,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Shows the members of a set, or the places of those of a sorted set, each with its hash and
-    /// in the order of the hashes, from hash `from` on. It shows `most` of them or one step's bytes,
-    /// and then all others with the last hash. Returns the hash at which to continue; `None` at the
+    /// Shows the members of a set, or the places of a sorted set, each with its hash and in the
+    /// order of the hashes, from hash `from` on. It shows `most` of them or one step's bytes, and
+    /// then all others with the last hash. Returns the hash at which to continue; `None` at the
     /// end. The bodies of a collection in one piece are shown at once, with hash 0; `member` finds
     /// the member in such a body.
     pub(crate) fn scan(

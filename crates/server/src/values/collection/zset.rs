@@ -16,19 +16,19 @@
 //! member, the position of a score, and the member at a position. A cursor over members is a place
 //! in an order that does not depend on their scores.
 
+use super::body::{by_score, ordered, parts, rank_of_score};
 use super::flat;
 use super::held::Held;
 use super::place::{self, Found};
 use super::shape::{Grows, Shape};
 use super::view::View;
 use crate::values::kind::ZSET;
-use crate::values::rank::BY_SCORE;
 use crate::values::step::STEP_ELEMENTS;
 use std::cmp::Ordering;
 use store::{Edit, Error, Probe, Tree};
 
-/// The size of a score in bytes.
-pub(super) const SCORE: usize = 8;
+pub(crate) use super::body::{body, pair};
+
 /// The shape of sorted sets: the kind of their items, and how members are added to both orders.
 pub(crate) enum Zset {}
 
@@ -47,47 +47,6 @@ impl Shape for Zset {
     fn first(tree: &Tree) -> u64 {
         tree.len() / 2
     }
-}
-
-/// A score as bytes that compare like numbers. Minus zero becomes zero.
-fn ordered(score: f64) -> [u8; SCORE] {
-    let bits = (score + 0.0).to_bits();
-    let bits = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
-    bits.to_be_bytes()
-}
-
-fn number(ordered: &[u8]) -> f64 {
-    let bits = ordered.first_chunk().map_or(1 << 63, |bytes| u64::from_be_bytes(*bytes));
-    f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
-}
-
-fn parts(body: &[u8]) -> (&[u8], &[u8]) {
-    body.split_at_checked(SCORE).unwrap_or_default()
-}
-
-/// The member and the score of a body.
-pub(crate) fn pair(body: &[u8]) -> (&[u8], f64) {
-    let (score, member) = parts(body);
-    (member, number(score))
-}
-
-/// The body for a member and its score.
-pub(crate) fn body(member: &[u8], score: f64) -> Vec<u8> {
-    [&ordered(score)[..], member].concat()
-}
-
-fn rank_of_score(score: &[u8]) -> u32 {
-    score.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes)) >> 1 | BY_SCORE
-}
-
-pub(super) fn by_score<R>(wanted: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
-    let order = |body: &[u8]| -> Ordering { body.cmp(wanted) };
-    look(&Probe { rank: rank_of_score(wanted), order: &order })
-}
-
-/// Shows the probe for the place before the first body with this score.
-pub(super) fn first_of<R>(score: f64, look: impl FnOnce(&Probe<'_>) -> R) -> R {
-    by_score(&ordered(score), look)
 }
 
 /// Finds a member.
@@ -191,8 +150,8 @@ pub(crate) fn put(
     match held {
         Held::Flat(flat) => {
             if let Some(old) = old {
-                let at = flat::bodies(flat.bytes()).position(|body| body == old);
-                flat.remove_span(at.map_or(u64::MAX, |at| at as u64), 1);
+                let at = flat.position(|body| body == old);
+                flat.remove_span(at.unwrap_or(u64::MAX), 1);
             }
             let before = flat::bodies(flat.bytes()).take_while(|body| *body < &new[..]).count();
             flat.insert(before as u64, &new);
@@ -232,8 +191,8 @@ pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
     let body = body(member, score);
     match held {
         Held::Flat(flat) => {
-            let at = flat::bodies(flat.bytes()).position(|other| other == body);
-            flat.remove_span(at.map_or(u64::MAX, |at| at as u64), 1);
+            let at = flat.position(|other| other == body);
+            flat.remove_span(at.unwrap_or(u64::MAX), 1);
         }
         Held::Tree(edit) => unlink(edit, &body),
     }
@@ -285,19 +244,16 @@ pub(crate) fn scan(
 }
 
 #[cfg(test)]
+#[path = "zset_tests.rs"]
+mod changes;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
     proptest! {
-        #[test]
-        fn scores_compare_as_bytes(a: f64, b: f64) {
-            prop_assume!(!a.is_nan() && !b.is_nan());
-            prop_assert_eq!(ordered(a).cmp(&ordered(b)), a.partial_cmp(&b).unwrap());
-            prop_assert_eq!(number(&ordered(a)), a);
-        }
-
         /// Compares a tree with a map: scores, positions and both orders.
         #[test]
         fn a_tree_has_both_orders(

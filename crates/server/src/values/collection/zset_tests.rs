@@ -1,9 +1,7 @@
 //! Compares large sorted sets with a map, members with one hash and many with one score included.
 
 use super::*;
-use crate::values::collection::zset::{self, Edge, Zset};
-use crate::values::collection::{Held, Shape, View};
-use crate::values::kind::ZSET;
+use crate::values::rank::by_member;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
@@ -45,32 +43,25 @@ fn compare(tree: &Tree, model: &Model) {
     for (at, wanted) in sorted.iter().enumerate() {
         let (member, of) = pair(wanted);
         assert_eq!(view.at::<Zset>(at as u64), Some(&wanted[..]));
-        assert_eq!(zset::position(view, member), Some((at as u64, of)));
+        assert_eq!(super::position(view, member), Some((at as u64, of)));
         let below = model.values().filter(|&&score| score < of).count() as u64;
         let until = model.values().filter(|&&score| score <= of).count() as u64;
-        assert_eq!(zset::before(view, Edge::Score(of)), below);
-        assert_eq!(zset::before(view, Edge::BehindScore(of)), until);
+        assert_eq!(super::before(view, Edge::Score(of)), below);
+        assert_eq!(super::before(view, Edge::BehindScore(of)), until);
     }
     for number in 0..=u8::MAX {
         let member = member(number);
-        assert_eq!(zset::score(view, &member), model.get(&member).copied());
+        assert_eq!(super::score(view, &member), model.get(&member).copied());
     }
     let (mut shown, mut from) = (vec![], Some(0));
     while let Some(start) = from {
-        from = zset::scan(view, start, 3, |member, score| shown.push((member.to_vec(), score)));
+        from = super::scan(view, start, 3, |member, score| shown.push((member.to_vec(), score)));
     }
     shown.sort_by(|(one, _), (other, _)| one.cmp(other));
     assert!(shown.into_iter().eq(model.clone()), "a scan shows each member once");
 }
 
 proptest! {
-    #[test]
-    fn a_place_is_read_as_it_was_written(score: u64, member: Option<Vec<u8>>) {
-        let place = Place { score, member: member.as_deref() };
-        let bytes = place.bytes();
-        prop_assert_eq!(Place::of(&bytes), place);
-    }
-
     #[test]
     fn a_sorted_set_changes_like_a_map(
         steps in prop::collection::vec((0u8..8, any::<u8>(), 0u8..40), 0..600),
@@ -95,19 +86,19 @@ proptest! {
                 let mut held = Held::Tree(edit);
                 match kind {
                     0..5 => {
-                        let found = zset::find(held.view(), &member);
+                        let found = super::find(held.view(), &member);
                         assert_eq!(found.map(|found| found.score), model.get(&member).copied());
-                        zset::put(&mut held, &member, score, found)?;
+                        super::put(&mut held, &member, score, found)?;
                         model.insert(member, score);
                     }
                     5 | 6 => {
-                        let is_there = zset::remove(&mut held, &member);
+                        let is_there = super::remove(&mut held, &member);
                         assert_eq!(is_there, model.remove(&member).is_some());
                     }
                     _ => {
                         let position = u64::from(number) % model.len().max(1) as u64;
                         let gone = held.view().at::<Zset>(position).map(<[u8]>::to_vec);
-                        let count = zset::remove_span(&mut held, position, 1);
+                        let count = super::remove_span(&mut held, position, 1);
                         let removed = gone.and_then(|body| model.remove(pair(&body).0));
                         assert_eq!(count, u64::from(removed.is_some()));
                     }
