@@ -1,10 +1,12 @@
 //! The minutes of the history, each compared with one undivided LRU cache.
 
 use crate::claim::{self, LRU};
-use crate::{Gain, Gains, History, Report};
+use crate::{ChangeKind, Gain, Gains, History, Report};
 
 /// A longer time since the last comparison is not taken for one minute.
 const MINUTE_S: u64 = 60;
+/// Nothing is compared for so many seconds after a change of load.
+const MIXED_S: u64 = 180;
 
 impl History {
     /// Adds the time since the last call, at most a minute, if this report compares the policy in
@@ -21,7 +23,11 @@ impl History {
         let mut gain = Gain { from_unix_s, read_s: seconds, ..Gain::default() };
         let trial = report.policies.iter().find(|trial| trial.policy == LRU);
         let ratio = report.recent.miss_ratio().filter(|ratio| *ratio > 0.0);
-        let known = trial.zip(ratio).filter(|_| claim::policy(report, LRU).is_some());
+        // Replays of the last minutes mix the loads before and after a change.
+        let is_mixed = self.changes().rev().any(|change| {
+            change.kind == ChangeKind::Load && change.unix_s.saturating_add(MIXED_S) > now
+        });
+        let known = trial.zip(ratio).filter(|_| !is_mixed && claim::policy(report, LRU).is_some());
         if let Some((trial, ratio)) = known {
             gain = Gain {
                 seconds,
@@ -63,7 +69,7 @@ impl History {
 mod tests {
     use super::*;
     use crate::finding::tests::healthy;
-    use crate::{Point, PolicyTrial, say};
+    use crate::{Change, Point, PolicyTrial, say};
 
     /// LRU would wait 10 % longer in one minute and 30 % longer in the next, in which clients wait
     /// three times as long: 25 % in all. A minute without a comparison does not count.
@@ -128,6 +134,15 @@ mod tests {
         }
         let says = say::summary(&report);
         assert!(says.contains("Of 3 minutes with reads, 2 minutes could be compared."), "{says}");
+        // Replays mix the loads before and after a change, so the minutes after one do not count.
+        history.push(
+            [("web", Point { unix_s: (begin + 190) as u32, reads: 9, ..Point::default() })]
+                .into_iter(),
+        );
+        report.server.now_unix_s = begin + 240;
+        history.note(Change { unix_s: begin + 185, kind: ChangeKind::Load, ..Change::default() });
+        history.note_gain(&report);
+        assert_eq!(history.run_gain().seconds, 120);
         report.policies.clear();
         assert!(say::summary(&report).contains(whole), "the minutes before still count");
     }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 /// explanation.
 const CHANGE_MIN: f64 = 0.01;
 const MOSTLY: f64 = 0.6;
+/// A cause that changed by more than this multiple of the misses has another cause against it.
+const OVERSHOOT: f64 = 1.5;
 
 /// With fewer sampled misses, their causes are not told.
 pub(crate) const SAMPLED_MIN: u64 = 100;
@@ -85,11 +87,20 @@ impl Recent {
         let (all, part) = (missed - missed_before, share - share_before);
         let is_cause = all.abs() >= CHANGE_MIN && part / all >= MOSTLY;
         is_cause.then(|| {
-            format!(
+            let mut says = format!(
                 "because {} of its reads ask for keys that were never written ({} before)",
                 percent(share),
                 percent(share_before)
-            )
+            );
+            let evicted = |of: &Self| of.missed_for(Cause::Evicted);
+            let known = evicted(self).zip(evicted(before));
+            if let Some((now, then)) = known.filter(|(now, then)| (now - then) * all < 0.0)
+                && part / all > OVERSHOOT
+            {
+                let (now, then) = (percent(now), percent(then));
+                says += &format!(", while {now} miss because the item was evicted ({then} before)");
+            }
+            says
         })
     }
 
@@ -105,5 +116,30 @@ impl Recent {
             sum.wait_ms += one.wait_ms;
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half of the reads miss for one cause each; a cause that fell by more than all misses names
+    /// the cause that rose meanwhile.
+    #[test]
+    fn causes_against_each_other_are_both_told() {
+        let of = |never: u64, evicted: u64| Recent {
+            reads: 1_000,
+            misses: never + evicted,
+            causes: [never, evicted, 0, 0, 0],
+            sampled: 500,
+            ..Recent::default()
+        };
+        let says = of(510, 340).other_keys(&of(930, 40)).unwrap();
+        let both = "because 51 % of its reads ask for keys that were never written (93 % before), \
+                    while 34 % miss because the item was evicted (4.0 % before)";
+        assert_eq!(says, both);
+        let says = of(610, 40).other_keys(&of(930, 40)).unwrap();
+        assert!(says.ends_with("(93 % before)"), "{says}");
+        assert_eq!(of(930, 340).other_keys(&of(930, 40)), None);
     }
 }

@@ -74,12 +74,12 @@ pub fn policy(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The local time of day; with the date if it is on another day than `now`.
+/// The local time of day; with the date if it is on another day than `now` and half a day from it.
 pub fn clock(unix_s: u64, now_unix_s: u64, utc_offset_s: i32) -> String {
     let local = |unix_s: u64| unix_s.saturating_add_signed(utc_offset_s.into());
     let (at, now) = (local(unix_s), local(now_unix_s));
     let (hour, minute) = (at / 3_600 % 24, at / 60 % 60);
-    if at / 86_400 == now / 86_400 {
+    if at / 86_400 == now / 86_400 || at.abs_diff(now) < 43_200 {
         return format!("{hour:02}:{minute:02}");
     }
     let (_, month, day) = calendar(at / 86_400);

@@ -44,7 +44,9 @@ pub(super) fn memory_for(shown: &PageData<'_>, path: &str, tenant: &Tenant) -> S
     let wanted = shown.view.misses.map_or_else(suggested, |misses| f64::from(misses) / 1e3);
     let lines = say::memory(shown.report, tenant, wanted);
     let (typed, says): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.starts_with(' '));
-    let typed: String = typed.iter().map(|line| command(line.trim())).collect();
+    // An example that nobody asked for is no advice.
+    let typed = typed.iter().filter(|_| shown.view.misses.is_some());
+    let typed: String = typed.map(|line| command(line.trim())).collect();
     let says = format!("<p>{}</p>\n{typed}", prose(&says.join(" ")));
     let Some(sizing) = sizing else { return says };
     let link = |ratio: f64| {

@@ -5,7 +5,7 @@ use super::PageData;
 use super::cards::{self, by, named, number, text};
 use super::phrases::{command, link, memory_for, prose};
 use super::series::colour_of;
-use crate::claim::{self, ClaimedFigure};
+use crate::claim::{self, Claim, ClaimedFigure};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Chart, Colour, Format, Series};
 use crate::sizing::{Estimate, Sizing, divide, waits};
@@ -54,7 +54,10 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
             let verdict = match 1e3 * claim.change() {
                 us if !claim.is_sound() => {
                     let word = if us > 0.0 { "more" } else { "less" };
-                    format!("{} {word} than now is no clear difference", wait(us.abs()))
+                    format!(
+                        "{} {word} than now, so it is not known whether longer or shorter",
+                        wait(us.abs())
+                    )
                 }
                 us if us < 0.0 => format!("{} less than now", wait(-us)),
                 us => format!("{} more than now", wait(us)),
@@ -69,7 +72,7 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let _ = writeln!(out, "<h1>{} for all tenants</h1>", size(memory));
     out += &slider(shown, present, memory);
     let _ = writeln!(out, "<p>{}</p>", prose(&text));
-    if memory != present {
+    if waiting.is_some_and(Claim::is_sound) {
         // The same part of maxmemory as now is for data.
         let limit = report.server.maxmemory as f64 * memory as f64 / present as f64;
         let mib = (limit / f64::from(1 << 20)).ceil();

@@ -13,6 +13,9 @@ use crate::{Point, Tenant, say};
 use base::Cause;
 use std::fmt::Write;
 
+/// Sampled misses of a point from which the shares of causes are drawn.
+const SHARES_MIN: u64 = 5;
+
 /// Points of the curve that is drawn.
 const POINTS: u64 = 32;
 
@@ -50,7 +53,7 @@ fn why(shown: &PageData<'_>, tenant: &Tenant) -> String {
             let recent = shown.history.between(Some(&tenant.name), from, to);
             joined(&say::why_then(shown.report, tenant, &recent, to))
         }
-        None => joined(&say::why(shown.report, tenant)),
+        None => joined(&say::why_known(shown.report, tenant, shown.history)),
     };
     let found = &shown.advice.findings;
     let own = found.iter().filter(|finding| finding.tenant.as_deref() == Some(&*tenant.name));
@@ -145,7 +148,10 @@ fn causes(shown: &PageData<'_>, tenant: &Tenant) -> Chart {
         let share = |point: &Point| {
             let told = point.told();
             let all: f64 = told.iter().map(|&count| f64::from(count)).sum();
-            Some(f64::from(told[at]) / all.max(1.0) * point.miss_ratio().unwrap_or_default())
+            // A few sampled misses have no shares, and the line has a gap.
+            let is_known = point.misses == 0 || u64::from(point.sampled) >= SHARES_MIN;
+            let share = f64::from(told[at]) / all.max(1.0) * point.miss_ratio().unwrap_or_default();
+            is_known.then_some(share)
         };
         let series = Series::new(say::word(cause), places(&points, share));
         Series { colour: Some(Colour::Cause(at)), ..series }

@@ -8,14 +8,17 @@ use super::moved::given;
 use crate::claim::{self, Claim};
 use crate::finding::{self, Finding};
 use crate::sizing::Sizing;
-use crate::words::{count, percent, size, wait, wrap};
-use crate::{Report, Tenant};
+use crate::words::{clock, count, percent, size, wait, wrap};
+use crate::{Change, ChangeKind, Report, Tenant};
 
 /// The text of LARDER ADVISE, about all tenants or about one.
 pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
     let findings = finding::all(report);
     let decision = decision(report, &findings);
     let mut lines = wrap(&decision.health, COLUMNS, 0);
+    if only.is_none() {
+        lines.extend(new_load(report).iter().flat_map(|says| wrap(says, COLUMNS, 0)));
+    }
     lines.extend(wrap(&summary(report), COLUMNS, 0));
     if only.is_none() && !decision.commands.is_empty() {
         lines.push("To type now, the most important first:".to_owned());
@@ -58,6 +61,24 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
         lines.extend(wrap(&sentence, COLUMNS, 0));
     }
     trimmed(lines)
+}
+
+/// The last change of a load, while it is news: the reason why clients wait more, or less.
+fn new_load(report: &Report) -> Option<String> {
+    const NEWS_S: u64 = 900;
+    let server = &report.server;
+    let is_news = |change: &&Change| {
+        change.kind == ChangeKind::Load && change.unix_s + NEWS_S >= server.now_unix_s
+    };
+    let change = report.changes.iter().rev().find(is_news)?;
+    let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
+    let all = change.effects.iter().find(|effect| effect.tenant.is_none());
+    let waited = all.filter(|all| all.before.reads_per_s > 0.0).map_or_else(String::new, |all| {
+        let [before, after] =
+            [&all.before, &all.after].map(|fared| wait(1e3 * fared.wait_ms_per_s));
+        format!(": clients waited {before} per second before and {after} after")
+    });
+    Some(format!("At {when} {}{waited}.", change.text))
 }
 
 /// Removes empty lines at the end, and one of two in a row.
@@ -194,7 +215,28 @@ pub fn more_or_less(report: &Report) -> Vec<String> {
     } else {
         format!("{} less would cost {}", size(quarter), unclear(less.change(), less))
     };
-    vec![format!("Waiting: {gain}. {loss}.")]
+    let mut says = vec![format!("Waiting: {gain}. {loss}.")];
+    says.extend(enough(report));
+    says
+}
+
+/// The least part of the memory with which clients surely wait hardly longer.
+fn enough(report: &Report) -> Option<String> {
+    const PARTS: u64 = 8;
+    const HARDLY: f64 = 0.1;
+    let (divided, limit) = (report.server.divided, report.server.maxmemory);
+    let longer = |part: &u64| {
+        let claims = claim::memory(report, divided / PARTS * part);
+        let claim = claims.first()?;
+        let most = (claim.change() + claim.band()) / claim.now.max(f64::MIN_POSITIVE);
+        (most <= HARDLY).then_some((*part, most))
+    };
+    let (part, most) = (1..PARTS).rev().map_while(|part| longer(&part)).last()?;
+    Some(format!(
+        "A maxmemory of {} would be enough: clients would wait at most {} longer.",
+        size(limit / PARTS * part),
+        percent(most.max(0.0))
+    ))
 }
 
 /// The tenant that gains more than half of the waiting that `memory` bytes for all would save.

@@ -73,7 +73,7 @@ fn now(report: &Report) -> Option<String> {
     }
     if report.plays.as_ref().is_some_and(|plays| plays.off.is_some()) {
         let text = "There is no comparison with one shared LRU cache now: LARDER POLICIES (on a \
-                    dashboard, the page Advice) says why.";
+                    dashboard, the page What self-tuning did) says why.";
         return Some(text.to_owned());
     }
     let lru = claim::policy(report, LRU)?;

@@ -12,6 +12,8 @@ use crate::{Change, ChangeKind, Effect, Fared, MemoryMoves, Report};
 
 /// The time between two events that has a line of its own, in seconds, and that line.
 const CALM_S: u64 = 120;
+/// A change of the misses is found up to this many seconds after it.
+const FOUND_S: u64 = 360;
 const CALM: &str = "no change of settings, loads or misses.";
 
 /// Claims that are listed, at most.
@@ -39,6 +41,7 @@ pub fn history(report: &Report, moves: &MemoryMoves, since_unix_s: u64) -> Vec<S
     let known = report.changes.iter().any(|change| change.unix_s < since_unix_s);
     let mut last = if known { since_unix_s } else { events[0].unix_s };
     let calm = |from: u64, to: u64| {
+        let to = to.min(now.saturating_sub(FOUND_S));
         let is_long = to.saturating_sub(from) >= CALM_S;
         is_long.then(|| format!("{}–{}  {CALM}", time(from), time(to)))
     };
@@ -55,6 +58,11 @@ pub fn history(report: &Report, moves: &MemoryMoves, since_unix_s: u64) -> Vec<S
         }
     }
     lines.extend(calm(last, now));
+    let open = last.max(now.saturating_sub(FOUND_S));
+    if now - open >= CALM_S {
+        let (from, to) = (time(open), time(now));
+        lines.push(format!("{from}–{to}  no change found yet; one of misses shows after minutes."));
+    }
     lines
 }
 

@@ -8,6 +8,9 @@ use crate::words::{clock, percent, points, size, span, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
 
+/// A miss ratio above the wanted one by less than this is shown as equal.
+const REACHED: f64 = 0.005;
+
 /// The answer for a tenant and a wanted miss ratio, and the effect of compression on its memory.
 pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     let mut lines = needed(report, tenant, wanted);
@@ -50,6 +53,15 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
             percent(wanted),
             percent(tenant.recent.missed_for(Cause::NeverSeen).unwrap_or_default())
         ),
+        Need::Never { floor }
+            if tenant.recent.miss_ratio().is_some_and(|ratio| ratio <= wanted + REACHED) =>
+        {
+            format!(
+                "{name} misses {} already, and no memory gives it less than {}.",
+                percent(wanted),
+                percent(floor)
+            )
+        }
         Need::Never { floor } => {
             format!(
                 "{name} cannot reach {} with any memory, as far as the samples show: with all its \
@@ -80,7 +92,7 @@ fn needed(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     text += &now;
     let mut lines = wrap(&text, COLUMNS, 0);
     if let Need::Memory { bytes, .. } = sizing.need(wanted) {
-        let price = price(report, tenant, &sizing, bytes);
+        let price = price(report, tenant, &sizing, (wanted, bytes));
         lines.extend(wrap(&price.says, COLUMNS, 0));
         lines.extend(price.commands.iter().map(|command| typed(command)));
     }
@@ -120,7 +132,12 @@ struct Price {
     commands: Vec<String>,
 }
 
-fn price(report: &Report, tenant: &Tenant, sizing: &Sizing<'_>, bytes: u64) -> Price {
+fn price(
+    report: &Report,
+    tenant: &Tenant,
+    sizing: &Sizing<'_>,
+    (wanted, bytes): (f64, u64),
+) -> Price {
     let memory = report.server.divided;
     let floor = floor_mib(bytes);
     let bound = finding::bound(tenant, "min", &format!("{floor}mb"));
@@ -128,6 +145,11 @@ fn price(report: &Report, tenant: &Tenant, sizing: &Sizing<'_>, bytes: u64) -> P
         Some(_) => "A floor".to_owned(),
         None => format!("A floor, `min {floor}mb` in a line of the configuration for it,"),
     };
+    let is_reached = tenant.recent.miss_ratio().is_some_and(|ratio| ratio <= wanted + REACHED);
+    if is_reached && bytes > tenant.used {
+        let says = "It misses that few already: no setting has to change.".to_owned();
+        return Price { says, commands: vec![] };
+    }
     if bytes <= tenant.used {
         let says = "It has that much already: no setting has to change.".to_owned();
         return Price { says, commands: vec![] };
@@ -208,10 +230,26 @@ mod tests {
         report.tenants[0].used = 50 << 20;
         report.tenants[0].line = Some("web match prefix web:".to_owned());
         let tenant = &report.tenants[0];
-        let price = price(&report, tenant, &Sizing::of(tenant).unwrap(), 80 << 20);
+        let price = price(&report, tenant, &Sizing::of(tenant).unwrap(), (0.0, 80 << 20));
         let typed =
             ["CONFIG SET maxmemory 96mb", "CONFIG SET tenant \"web match prefix web: min 80mb\""];
         assert_eq!(price.commands, typed);
+    }
+
+    /// A tenant that misses as few reads as wanted has no command, though its curve asks for more.
+    #[test]
+    fn what_is_reached_takes_no_setting() {
+        let mut report = healthy();
+        report.tenants[0].line = Some("web match prefix web:".to_owned());
+        let tenant = &report.tenants[0];
+        let misses = tenant.recent.miss_ratio().unwrap();
+        let price = |wanted: f64| {
+            let sizing = Sizing::of(tenant).unwrap();
+            price(&report, tenant, &sizing, (wanted, tenant.used + (1 << 20)))
+        };
+        assert_eq!(price(misses - 0.004).commands, [""; 0]);
+        assert!(price(misses - 0.004).says.contains("already"));
+        assert_eq!(price(misses - 0.02).commands.len(), 1);
     }
 
     /// The command has its worth beside it, in waiting per second for those who gain and those who

@@ -40,4 +40,4 @@ pub use policies::{policies, policy_words, standing};
 pub use sampled::too_few;
 pub use size::size;
 pub use tenants::tenants;
-pub use why::{why, why_then, word};
+pub use why::{why, why_known, why_then, word};

@@ -295,7 +295,8 @@ fn a_size_has_its_command() {
             page::PageData { report: &report, advice: &advice, history: &history, view: &view };
         page::middle(page::find("/sizing").unwrap(), &shown)
     };
-    assert!(html(report.server.divided / 2 * 3).contains("CONFIG SET maxmemory 300mb</code>"));
+    assert!(html(report.server.divided / 4).contains("CONFIG SET maxmemory 50mb</code>"));
+    assert!(!html(report.server.divided / 2 * 3).contains("data-copy=\"CONFIG SET maxmemory 3"));
     assert!(!html(report.server.divided).contains("data-copy=\"CONFIG SET maxmemory 200mb"));
 }
 

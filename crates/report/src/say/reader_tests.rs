@@ -10,6 +10,34 @@ fn text(lines: &[String]) -> String {
     lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// While a change of load is news, the advice begins with it; the least memory that would be
+/// enough follows.
+#[test]
+fn a_new_load_and_enough_memory_are_told() {
+    let mut report = healthy();
+    let fared = |wait_ms_per_s| Fared { reads_per_s: 10.0, wait_ms_per_s, ..Fared::default() };
+    let all = Effect { tenant: None, before: fared(163.0), after: fared(330.0) };
+    report.changes = vec![Change {
+        unix_s: report.server.now_unix_s - 600,
+        kind: ChangeKind::Load,
+        text: "jobs' load rose to 16 times".to_owned(),
+        effects: vec![all],
+        ..Change::default()
+    }];
+    let says = text(&say::advise(&report, None));
+    let news = "At 14:37 jobs' load rose to 16 times: clients waited 163 ms per second before and \
+                330 ms after.";
+    assert!(says.contains(news), "{says}");
+    let enough = " would be enough: clients would wait at most ";
+    assert!(!says.contains(enough), "an eighth less costs more than a tenth: {says}");
+    report.tenants[0] = tenant("web", 40 << 20, 40 << 20, 5e3);
+    report.tenants[1] = tenant("jobs", 40 << 20, 40 << 20, 1e3);
+    let says = text(&say::advise(&report, None));
+    assert!(says.contains(enough), "{says}");
+    report.server.now_unix_s += 900;
+    assert!(!text(&say::advise(&report, None)).contains(news));
+}
+
 /// No time between two events is left without a word, and the zone of the times is told once.
 #[test]
 fn the_time_between_events_is_accounted_for() {
@@ -25,7 +53,9 @@ fn the_time_between_events_is_accounted_for() {
     let says = text(&say::history(&report, &report.moves, 0));
     let calm = "no change of settings, loads or misses.";
     assert!(says.contains("Changes until now, 14:47 UTC:"), "{says}");
-    let all = format!("13:57 one. 13:57–14:27 {calm} 14:27 two. 14:28 three. 14:28–14:47 {calm}");
+    let all = format!("13:57 one. 13:57–14:27 {calm} 14:27 two. 14:28 three. 14:28–14:41 {calm}");
+    let open = "14:41–14:47 no change found yet;";
+    assert!(says.contains(open), "{says}");
     assert!(says.contains(&all), "{says}");
     // The stretch that is asked for begins before its first event.
     let says = text(&say::history(&report, &report.moves, now - 1_800));

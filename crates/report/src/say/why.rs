@@ -4,8 +4,11 @@ use super::lines::{COLUMNS, lately, off, quiet};
 use crate::recent::SAMPLED_MIN;
 use crate::sizing::Sizing;
 use crate::words::{clock, count, percent, size, span, wait, wrap};
-use crate::{Recent, Report, Tenant};
+use crate::{History, Recent, Report, Tenant};
 use base::Cause;
+
+/// Stretches whose causes are told where those of the last minutes are not known, in seconds.
+const LONGER_S: [u64; 3] = [300, 900, 3_600];
 
 /// An explanation of each cause, and its cure.
 const fn meaning(cause: Cause) -> (&'static str, &'static str) {
@@ -43,9 +46,27 @@ pub const fn word(cause: Cause) -> &'static str {
 
 /// The text of LARDER WHY: the miss ratio of a tenant, then its causes, the largest first.
 pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
+    told(report, tenant, None)
+}
+
+/// [`why`]; if too few misses were sampled lately, the causes are those of a longer stretch.
+pub fn why_known(report: &Report, tenant: &Tenant, history: &History) -> Vec<String> {
+    let (recent, now) = (&tenant.recent, report.server.now_unix_s);
+    let longer =
+        |seconds: &u64| history.between(Some(&tenant.name), now.saturating_sub(*seconds), now);
+    let known = |longer: &Recent| longer.sampled >= SAMPLED_MIN;
+    let is_needed = recent.reads > 0 && recent.sampled < SAMPLED_MIN;
+    let longer = LONGER_S.iter().map(longer).find(known).filter(|_| is_needed);
+    told(report, tenant, longer)
+}
+
+fn told(report: &Report, tenant: &Tenant, longer: Option<Recent>) -> Vec<String> {
     let recent = &tenant.recent;
     let stretch = lately(report, recent);
-    let lines = causes(report, tenant, recent, (&stretch, tenant.penalty_us));
+    let lines = match longer {
+        Some(longer) => why_then(report, tenant, &longer, report.server.now_unix_s),
+        None => causes(report, tenant, recent, (&stretch, tenant.penalty_us)),
+    };
     let mut lines: Vec<_> =
         quiet(report).iter().flat_map(|says| wrap(says, COLUMNS, 0)).chain(lines).collect();
     if recent.reads == 0 {
@@ -170,8 +191,8 @@ fn shifted(report: &Report, tenant: &Tenant) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Point;
     use crate::finding::tests::{healthy, tenant};
-    use crate::{History, Point};
 
     /// More memory is advised for evictions by what the curve says of it.
     #[test]
@@ -212,6 +233,13 @@ mod tests {
             let recent = history.between(Some("web"), from, to);
             why_then(&report, &report.tenants[0], &recent, to).join(" ")
         };
+        // Of the last minute too few were sampled: the causes are those of five minutes.
+        let recent = history.recent(Some("web"), now, 19);
+        let mut report = report.clone();
+        report.tenants[0].recent = recent;
+        assert!(why(&report, &report.tenants[0]).join(" ").contains("95 of the 100 needed"));
+        let known = why_known(&report, &report.tenants[0], &history).join(" ");
+        assert!(known.contains("in the last 5 minutes") && known.contains("10 %  the item"));
         let old = told(now - 1_200, now - 600);
         assert!(
             old.starts_with("web misses 20 % of ") && old.contains("from 14:27 to 14:37"),

@@ -86,7 +86,7 @@ pub(super) fn why(call: &mut Call<'_>) -> Done {
     }
     let says = match then {
         Some(recent) => say::why_then(&report, tenant, &recent, now),
-        None => say::why(&report, tenant),
+        None => say::why_known(&report, tenant, &call.server.observed.lock_history()),
     };
     lines(call, &says);
     Ok(())
