@@ -36,8 +36,8 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         _ if !all.is_sound() => {
             let word = if ms > 0.0 { "more" } else { "less" };
             format!(
-                "{much} {word} than with {}, give or take {band}, so it is not known whether longer \
-                 or shorter",
+                "{much} {word} than with {}, give or take {band}, so it is not known whether \
+                 longer or shorter",
                 bytes(server.maxmemory)
             )
         }
