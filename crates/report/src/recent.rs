@@ -4,6 +4,7 @@ use crate::Point;
 use crate::words::percent;
 use base::Cause;
 use serde::{Deserialize, Serialize};
+use std::fmt::Write;
 
 /// A change of the miss ratio that is worth a word, and the part of it that makes a cause its
 /// explanation.
@@ -98,7 +99,8 @@ impl Recent {
                 && part / all > OVERSHOOT
             {
                 let (now, then) = (percent(now), percent(then));
-                says += &format!(", while {now} miss because the item was evicted ({then} before)");
+                let evicted = "miss because the item was evicted";
+                let _ = write!(says, ", while {now} {evicted} ({then} before)");
             }
             says
         })

@@ -49,8 +49,8 @@ impl Flat {
     }
 
     /// The position of the first body that `is_it` accepts.
-    pub(super) fn position(&self, mut is_it: impl FnMut(&[u8]) -> bool) -> Option<u64> {
-        bodies(&self.0).position(|body| is_it(body)).map(|at| at as u64)
+    pub(super) fn position(&self, is_it: impl FnMut(&[u8]) -> bool) -> Option<u64> {
+        bodies(&self.0).position(is_it).map(|at| at as u64)
     }
 
     /// The offset of the body at `position`; the end if there are fewer bodies.
