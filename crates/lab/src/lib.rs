@@ -16,6 +16,7 @@ mod nodes;
 mod output;
 pub mod plan_command;
 pub mod plant;
+mod progress;
 pub mod report;
 mod requests;
 pub mod simulate;

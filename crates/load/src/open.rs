@@ -7,6 +7,7 @@
 use anyhow::{Context, anyhow, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
+use trace::file::ReadPart;
 use trace::format::{self, FormatSpec};
 use trace::{
     Access, Charge, Error, Passed, Sample, SkipBad, Sought, Source, TenantId, column, file,
@@ -126,8 +127,19 @@ fn separator(text: &str) -> Result<u8, String> {
 /// # Errors
 /// A sentence that names the known formats, or the error of the machine.
 pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
-    let source = if name.starts_with("synth:") {
-        trace::synth::open(name, &options.trace_options())?
+    open_with_part(name, options).map(|(source, _)| source)
+}
+
+/// [`open`], with the part of the trace's file that has been read.
+///
+/// # Errors
+/// As of [`open`].
+pub fn open_with_part(
+    name: &str,
+    options: &Options,
+) -> anyhow::Result<(Box<dyn Source>, Option<ReadPart>)> {
+    let (source, part) = if name.starts_with("synth:") {
+        (trace::synth::open(name, &options.trace_options())?, None)
     } else {
         read_file(name, options)?
     };
@@ -146,25 +158,27 @@ pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
             None => bail!("trace '{name}' has fewer than {} requests: skip fewer", options.skip),
         };
     }
-    Ok(match options.limit {
+    let source: Box<dyn Source> = match options.limit {
         Some(left) => Box::new(Limit { inner: source, left }),
         None => source,
-    })
+    };
+    Ok((source, part))
 }
 
-fn read_file(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
+fn read_file(name: &str, options: &Options) -> anyhow::Result<(Box<dyn Source>, Option<ReadPart>)> {
     let mut file = file::open(name).with_context(|| format!("could not open trace '{name}'"))?;
     if let Some(error) = file.failure(options.skip_bad) {
         return Err(error).with_context(|| format!("could not read trace '{name}'"));
     }
     let spec = choose(name, options, &file.head)?;
+    let part = file.part.clone();
     let reader = file.reader();
     let source = (spec.open)(reader, &options.trace_options());
     let source = source.with_context(|| format!("trace '{name}'"))?;
     if !spec.units.is_empty() {
         tell(&format!("reading trace '{name}' as {}: {}", spec.name, spec.units));
     }
-    Ok(source)
+    Ok((source, part))
 }
 
 fn choose(name: &str, options: &Options, head: &[u8]) -> anyhow::Result<&'static FormatSpec> {

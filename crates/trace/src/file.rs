@@ -3,6 +3,8 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 1 << 18;
@@ -13,9 +15,39 @@ const HEAD: u64 = 1 << 12;
 pub struct Opened {
     /// The first bytes, which identify the format.
     pub head: Vec<u8>,
+    /// The part of it that has been read; `None` for standard input.
+    pub part: Option<ReadPart>,
     rest: Box<dyn Read + Send>,
     /// The error that stopped the reading after these bytes.
     failed: Option<io::Error>,
+}
+
+/// The part of a file that has been read, before it is decompressed.
+#[derive(Clone, Debug)]
+pub struct ReadPart {
+    read: Arc<AtomicU64>,
+    size: u64,
+}
+
+impl ReadPart {
+    /// From 0 to 1.
+    pub fn part(&self) -> f64 {
+        (self.read.load(Ordering::Relaxed) as f64 / self.size.max(1) as f64).min(1.0)
+    }
+}
+
+/// A file that counts the bytes that are read from it.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(to)?;
+        self.read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
 }
 
 /// Opens a path, or standard input where it is `-`.
@@ -23,10 +55,10 @@ pub struct Opened {
 /// # Errors
 /// The error of the machine, with the fix.
 pub fn open(name: &str) -> io::Result<Opened> {
-    let mut rest = bytes(name)?;
+    let (mut rest, part) = bytes(name)?;
     let mut head = vec![];
     let failed = (&mut rest).take(HEAD).read_to_end(&mut head).err();
-    Ok(Opened { head, rest, failed })
+    Ok(Opened { head, part, rest, failed })
 }
 
 impl Opened {
@@ -46,8 +78,10 @@ impl Opened {
     }
 }
 
-/// The bytes of a file or of standard input, decompressed.
-fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
+/// The bytes of a file or of standard input, decompressed, and the part of a regular file that has
+/// been read.
+fn bytes(name: &str) -> io::Result<(Box<dyn Read + Send>, Option<ReadPart>)> {
+    let mut part = None;
     let mut raw: Box<dyn BufRead + Send> = if name == "-" {
         Box::new(BufReader::with_capacity(CHUNK, io::stdin()))
     } else {
@@ -59,17 +93,20 @@ fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
             ),
             _ => error,
         })?;
-        if file.metadata()?.is_dir() {
+        let about = file.metadata()?;
+        if about.is_dir() {
             return Err(io::Error::new(
                 io::ErrorKind::IsADirectory,
                 "it is a directory: name a file in it",
             ));
         }
-        Box::new(BufReader::with_capacity(CHUNK, file))
+        let read = Arc::default();
+        part = about.is_file().then(|| ReadPart { read: Arc::clone(&read), size: about.len() });
+        Box::new(BufReader::with_capacity(CHUNK, Counted { file, read }))
     };
     let magic = peek(&mut raw)?;
     let whole = Cursor::new(magic.clone()).chain(raw);
-    Ok(match magic.as_slice() {
+    let plain: Box<dyn Read + Send> = match magic.as_slice() {
         // A frame, or a skippable frame before it.
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             let mut decoder = zstd::Decoder::new(whole)?;
@@ -81,7 +118,8 @@ fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
         [b'P', b'K', 3, 4, ..] => return Err(packed(name, "zip")),
         [0x1f, 0x8b, ..] => Box::new(Unpacked(flate2::read::MultiGzDecoder::new(whole))),
         _ => Box::new(whole),
-    })
+    };
+    Ok((plain, part))
 }
 
 /// The error for a compression that this crate does not decompress, with the fix.

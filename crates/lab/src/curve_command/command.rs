@@ -11,7 +11,7 @@ use crate::whole_file;
 use anyhow::{anyhow, bail, ensure};
 use base::Bytes;
 use curve::Model;
-use load::open::open;
+use load::open::open_with_part;
 
 /// Runs the command.
 ///
@@ -52,7 +52,7 @@ fn show(asked: &QuestionArgs, title: &str, answers: Vec<CurveOutput>) -> anyhow:
 }
 
 pub(super) fn answers(args: &Draw) -> anyhow::Result<Vec<CurveOutput>> {
-    let source = open(&args.trace, &args.read)?;
+    let (source, part) = open_with_part(&args.trace, &args.read)?;
     let sample = source.sample();
     ensure!(
         sample.is_none() || args.rate == ["1"] && args.seed == [1] && args.interval.is_none(),
@@ -74,8 +74,8 @@ pub(super) fn answers(args: &Draw) -> anyhow::Result<Vec<CurveOutput>> {
     let sizes = known.map_or(vec![], |survey| survey.sizes(args.asked.sizes));
     let mut runs = plan(args, known.as_ref(), sample, &sizes)?;
     let (survey, intervals) = match sample {
-        Some(sample) => (feed_sample(args, source, sample, &mut runs)?, 0),
-        None => feed(args, source, known, &sizes, &mut runs)?,
+        Some(sample) => (feed_sample(args, (source, part), sample, &mut runs)?, 0),
+        None => feed(args, (source, part), known, &sizes, &mut runs)?,
     };
     ensure!(survey.reads > 0, no_reads());
     let sizes = survey.sizes(args.asked.sizes);

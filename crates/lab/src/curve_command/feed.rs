@@ -3,11 +3,13 @@
 use super::args::Draw;
 use super::plan::runs_caches;
 use super::run::ModelRun;
-use super::survey::{self, Count, Survey};
+use super::survey::{Count, Survey};
+use crate::progress::Progress;
 use base::hash::mix;
 use base::{Access, Bytes};
 use curve::Model;
 use std::time::Instant;
+use trace::file::ReadPart;
 use trace::{Sample, Source};
 
 /// Accesses per block handed to the models. A simulated cache takes a large block and works through
@@ -19,7 +21,7 @@ const BLOCK: usize = 1 << 11;
 /// Shows the trace to all runs. Returns its survey and the number of complete intervals.
 pub(super) fn feed(
     args: &Draw,
-    mut source: Box<dyn Source>,
+    (mut source, part): (Box<dyn Source>, Option<ReadPart>),
     known: Option<Survey>,
     sizes: &[Bytes],
     runs: &mut [ModelRun],
@@ -27,7 +29,7 @@ pub(super) fn feed(
     let samples = |run: &ModelRun| run.params.rate < 1.0 || args.keys_max.is_some();
     let mut compressor = args.compress.compressor(&args.read);
     let mut count = Count::beside(args.part.is_some() || runs.iter().all(samples));
-    let progress = survey::progress("models", known.map(|survey| survey.requests));
+    let progress = Progress::reading("models", known.map(|survey| survey.requests), part);
     let interval = args.interval.unwrap_or(u64::MAX);
     let length = if runs.iter().any(|run| runs_caches(run.spec)) { BLOCK_OF_CACHES } else { BLOCK };
     let (mut block, mut copy) = (Vec::<Access>::with_capacity(length), vec![]);
@@ -60,7 +62,7 @@ pub(super) fn feed(
                 run.seconds += start.elapsed().as_secs_f64();
             }
         }
-        progress.inc(block.len() as u64);
+        progress.add(block.len() as u64);
         left -= block.len() as u64;
         if left == 0 {
             compare(sizes, runs);
@@ -70,7 +72,6 @@ pub(super) fn feed(
             (intervals, left) = (intervals + 1, interval);
         }
     }
-    progress.finish_and_clear();
     compressor.warn(&args.trace);
     Ok((known.unwrap_or_else(|| count.survey()), intervals))
 }
@@ -78,13 +79,13 @@ pub(super) fn feed(
 /// Shows a sample of a trace to all runs, with the counts of the requests left out of it.
 pub(super) fn feed_sample(
     args: &Draw,
-    mut source: Box<dyn Source>,
+    (mut source, part): (Box<dyn Source>, Option<ReadPart>),
     sample: Sample,
     runs: &mut [ModelRun],
 ) -> anyhow::Result<Survey> {
     let mut compressor = args.compress.compressor(&args.read);
     let mut count = Count::of_sample(sample.rate);
-    let progress = survey::progress("models", None);
+    let progress = Progress::reading("models", None, part);
     let salt = mix(sample.seed);
     loop {
         let next = source.next().transpose()?;
@@ -105,9 +106,8 @@ pub(super) fn feed_sample(
         for run in &mut *runs {
             run.seconds += seconds;
         }
-        progress.inc(1 + passed.requests);
+        progress.add(1 + passed.requests);
     }
-    progress.finish_and_clear();
     Ok(count.survey())
 }
 

@@ -1,9 +1,9 @@
 //! Survey of a trace: requests, keys and bytes.
 
+use crate::progress::Progress;
 use base::hash::KeyMap;
 use base::{Access, Bytes, Filter, Op, Size};
-use indicatif::{ProgressBar, ProgressStyle};
-use load::open::{Options, open};
+use load::open::{Options, open_with_part};
 use serde::{Deserialize, Serialize};
 use trace::Passed;
 
@@ -24,18 +24,17 @@ pub(super) struct Survey {
 impl Survey {
     /// Reads the trace once, only to survey it.
     pub(super) fn of(name: &str, options: &Options) -> anyhow::Result<Self> {
-        let mut source = open(name, options)?;
-        let progress = progress("survey", options.limit);
+        let (mut source, part) = open_with_part(name, options)?;
+        let progress = Progress::reading("survey", options.limit, part);
         let mut count = source.sample().map_or_else(Count::exactly, |of| Count::of_sample(of.rate));
         while let Some(access) = source.next() {
             count.pass(source.passed());
             count.see(&access?);
             if count.requests.is_multiple_of(1 << 16) {
-                progress.inc(1 << 16);
+                progress.add(1 << 16);
             }
         }
         count.pass(source.passed());
-        progress.finish_and_clear();
         Ok(count.survey())
     }
 
@@ -155,19 +154,6 @@ impl Bits {
             self.bytes += stands_for * f64::from(access.size);
         }
     }
-}
-
-/// A bar on standard error, hidden where that is not a terminal.
-pub(super) fn progress(what: &'static str, requests: Option<u64>) -> ProgressBar {
-    let bar = match requests {
-        Some(requests) => ProgressBar::new(requests),
-        None => ProgressBar::no_length(),
-    };
-    let style = "{msg} {wide_bar} {human_pos} requests {eta}";
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style);
-    }
-    bar.with_message(what)
 }
 
 #[cfg(test)]

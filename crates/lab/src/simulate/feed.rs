@@ -4,11 +4,11 @@ use super::annotator::Annotator;
 use super::chunk::Chunk;
 use super::spool::Spool;
 use crate::compressed::CompressArgs;
+use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use base::hash::KeyMap;
 use base::{TenantId, Tick};
-use indicatif::{ProgressBar, ProgressStyle};
-use load::open::{Options, open, tenant_names};
+use load::open::{Options, open_with_part, tenant_names};
 use std::collections::BTreeMap;
 
 /// Requests handed on at a time: 128 KiB, which fit the cache of a core.
@@ -41,8 +41,8 @@ pub(super) fn read(
     compress: CompressArgs,
     mut each: impl FnMut(Chunk) -> Result<Chunk>,
 ) -> Result<Whole> {
-    let bar = progress(&format!("reading {name}"), options.limit);
-    let mut source = open(name, options)?;
+    let (mut source, part) = open_with_part(name, options)?;
+    let bar = Progress::reading(&format!("reading {name}"), options.limit, part);
     let mut annotator = Annotator::default();
     let mut compressor = compress.compressor(options);
     let (mut chunk, mut requests, mut has_penalties) = (Chunk::default(), 0, false);
@@ -59,10 +59,10 @@ pub(super) fn read(
         annotator.see_all(&chunk.accesses, &mut chunk.causes);
         compressor.compress(&mut chunk.accesses);
         requests += chunk.accesses.len() as u64;
-        bar.inc(chunk.accesses.len() as u64);
+        bar.add(chunk.accesses.len() as u64);
         chunk = each(chunk)?;
     }
-    bar.finish_and_clear();
+    drop(bar);
     if requests == 0 {
         bail!("trace '{name}' has no requests");
     }
@@ -129,15 +129,6 @@ impl Feed {
         }
         Ok(())
     }
-}
-
-/// A bar on standard error, hidden where that is not a terminal.
-pub(super) fn progress(what: &str, requests: Option<u64>) -> ProgressBar {
-    let bar = requests.map_or_else(ProgressBar::no_length, ProgressBar::new);
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {human_pos} requests {eta}") {
-        bar.set_style(style);
-    }
-    bar.with_message(what.to_owned())
 }
 
 #[cfg(test)]

@@ -2,15 +2,15 @@
 
 use super::args::{LIVE, ReadSize};
 use super::chunk::Chunk;
-use super::feed::{self, Feed, Whole, progress};
+use super::feed::{self, Feed, Whole};
 use super::outcome::{self, CacheOutput, Interval, MissesBy, Share};
 use super::player::Player;
 use super::size::Size;
 use crate::compressed::CompressArgs;
 use crate::plant::Product;
+use crate::progress::Progress;
 use anyhow::{Result, anyhow};
 use base::{Bytes, TenantId};
-use indicatif::ProgressBar;
 use load::open::Options;
 use policy::{Cache, Choice};
 use std::collections::{BTreeMap, VecDeque};
@@ -200,14 +200,10 @@ pub(super) fn trace(
 /// Plays a trace that has been read to every policy at every size.
 pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<CacheOutput>> {
     let runs = plan.runs(|size| size.of(feed.whole.footprint));
-    let bar = progress(
-        &format!("{trace}: {} caches", runs.len()),
-        Some(feed.whole.requests * runs.len() as u64),
-    );
+    let requests = feed.whole.requests * runs.len() as u64;
+    let bar = Progress::of(&format!("{trace}: {} caches", runs.len()), requests);
     let finish = |run: CacheRun| run.outcome(trace, &feed.whole, plan);
-    let outcomes = one_after_another(runs, feed, plan.threads, &bar, finish)?;
-    bar.finish_and_clear();
-    Ok(outcomes)
+    one_after_another(runs, feed, plan.threads, &bar, finish)
 }
 
 /// Each thread plays the whole trace to one cache, then takes the next. A cache is dropped as soon
@@ -216,7 +212,7 @@ fn one_after_another<T: Send>(
     runs: Vec<CacheRun>,
     feed: &Feed,
     threads: usize,
-    bar: &ProgressBar,
+    bar: &Progress,
     finish: impl Fn(CacheRun) -> T + Sync,
 ) -> Result<Vec<T>> {
     let count = runs.len();
@@ -234,7 +230,7 @@ fn one_after_another<T: Send>(
                     let Some(mut run) = run else { continue };
                     let played = feed.play(|chunk| {
                         run.play(chunk);
-                        bar.inc(chunk.accesses.len() as u64);
+                        bar.add(chunk.accesses.len() as u64);
                     });
                     let result = Some(played.map(|()| finish(run)));
                     *done[at].lock().unwrap_or_else(PoisonError::into_inner) = result;
