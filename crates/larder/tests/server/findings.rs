@@ -85,13 +85,13 @@ fn each_tenant_has_its_fault() {
         "--maxmemory 80mb {tenants} --tenant promised match prefix promised: target 0.01"
     ));
     let mut client = play(&server, 242);
+    // New keys are usual in a young cache, so `cold` has no finding yet.
     let expected = [
-        ("cold", vec!["cold_misses"]),
         ("early", vec!["read_too_early"]),
         ("expiring", vec!["ttl_too_short"]),
         ("hot", vec!["hot_key"]),
         ("large", vec!["large_items"]),
-        ("promised", vec!["promise_broken", "cold_misses"]),
+        ("promised", vec!["promise_broken"]),
         ("removed", vec!["deleted_misses"]),
         ("written", vec!["write_only"]),
     ];
