@@ -12,9 +12,9 @@ use crate::{Change, ChangeKind, Effect, Fared, MemoryMoves, Report};
 
 /// The time between two events that has a line of its own, in seconds, and that line.
 const CALM_S: u64 = 120;
+const CALM: &str = "no change of settings, loads or misses.";
 /// A change of the misses is found up to this many seconds after it.
 const FOUND_S: u64 = 360;
-const CALM: &str = "no change of settings, loads or misses.";
 
 /// Claims that are listed, at most.
 const CLAIMS_MAX: usize = 6;
@@ -59,7 +59,7 @@ pub fn history(report: &Report, moves: &MemoryMoves, since_unix_s: u64) -> Vec<S
     }
     lines.extend(calm(last, now));
     let open = last.max(now.saturating_sub(FOUND_S));
-    if now - open >= CALM_S {
+    if now.saturating_sub(open) >= CALM_S {
         let (from, to) = (time(open), time(now));
         lines.push(format!("{from}–{to}  no change found yet; one of misses shows after minutes."));
     }
