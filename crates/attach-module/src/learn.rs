@@ -134,7 +134,7 @@ impl Learning {
         let price = step.and_then(|step| step.prices.get(usize::from(tenant)));
         Cost {
             mean: costs.mean,
-            by_class: self.learner.expected(tenant, &costs.by_class),
+            by_class: self.learner.expected(tenant, costs.mean, &costs.by_class),
             factor: price.map_or(1.0, |price| *price as f32),
         }
     }

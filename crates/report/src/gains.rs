@@ -74,6 +74,14 @@ pub struct Gains {
     pub asked: Option<(u64, Gain)>,
 }
 
+impl Gains {
+    /// Whether the run is so long that its last hour is a part of its own.
+    pub const fn is_over_an_hour(&self, now_unix_s: u64) -> bool {
+        const HOUR_AND_MORE_S: u64 = 4_200;
+        now_unix_s.saturating_sub(self.run.from_unix_s) > HOUR_AND_MORE_S
+    }
+}
+
 /// The minutes of the last day, and the sum of all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ComparedMinutes {

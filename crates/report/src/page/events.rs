@@ -11,7 +11,8 @@ use crate::{Change, ChangeKind, Fared, say};
 use std::fmt::Write;
 
 /// The signs of the kinds of events, with their meanings.
-pub(super) const SIGNS: &str = "R restart, S setting, L shift of load, M shift of misses, P plan";
+pub(super) const SIGNS: &str =
+    "R restart, S setting, L shift of load, M shift of misses, P plan; a number: as many events";
 
 /// Seconds around an event that a click on *zoom* shows.
 const AROUND_S: u64 = 150;
@@ -126,15 +127,20 @@ pub(super) fn effects(shown: &PageData<'_>, change: &Change) -> String {
     out + "</tbody></table>\n"
 }
 
-/// The events of the last ten minutes, or the last one before them.
+/// The events of the shown time if that is longer than ten minutes, else of the last ten minutes;
+/// without any, the last one before them.
 pub(super) fn lately(shown: &PageData<'_>) -> String {
     const LATELY_S: u64 = 600;
     const MOST: usize = 6;
-    let now = shown.report.server.now_unix_s;
-    let is_late = |change: &&Change| change.unix_s + LATELY_S >= now;
+    let (time, now) = (shown.time(), shown.report.server.now_unix_s);
+    let is_long = time.to - time.from > LATELY_S;
+    let is_late = |change: &&Change| match is_long {
+        true => time.contains(change.unix_s),
+        false => change.unix_s + LATELY_S >= now,
+    };
     let late: Vec<_> = shown.history.changes().rev().filter(is_late).take(MOST).collect();
-    let mut out =
-        String::from("<section class=\"lately\"><h2>Changes of the last ten minutes</h2>\n");
+    let when_shown = if is_long { "shown time" } else { "last ten minutes" };
+    let mut out = format!("<section class=\"lately\"><h2>Changes of the {when_shown}</h2>\n");
     let _ =
         writeln!(out, "<p>{}</p>", prose(&say::moved(shown.report, &shown.report.moves).join(" ")));
     let (events, lead) = match (&late[..], shown.history.changes().next_back()) {

@@ -5,9 +5,6 @@ use crate::claim::{self, LRU};
 use crate::words::{clock, percent, points, span, wait};
 use crate::{Gain, Report};
 
-/// The last hour is told apart once the run is this long, in seconds.
-const HOUR_AND_MORE_S: u64 = 4_200;
-
 /// Sentences on the gain; `None` where nothing is known of it, or LRU is in force.
 pub(super) fn gained(report: &Report) -> Option<String> {
     match (whole(report), now(report)) {
@@ -23,7 +20,6 @@ fn whole(report: &Report) -> Option<String> {
     let (server, run) = (&report.server, &gains.run);
     let (longer, band) = run.longer()?;
     let time = |unix_s: u64| clock(unix_s, server.now_unix_s, server.utc_offset_s);
-    let all_s = server.now_unix_s.saturating_sub(run.from_unix_s);
     if let Some((from_unix_s, gain)) = gains.asked.filter(|(from, _)| *from > run.from_unix_s) {
         let since = time(from_unix_s);
         let asked = stretch(&since, &gain).unwrap_or_else(|| {
@@ -33,7 +29,8 @@ fn whole(report: &Report) -> Option<String> {
         return Some(format!("{asked} Since {}: {all}.", time(run.from_unix_s)));
     }
     let mut says = stretch(&time(run.from_unix_s), run)?;
-    if let Some((longer, band)) = Gain::longer(&gains.hour).filter(|_| all_s > HOUR_AND_MORE_S) {
+    let is_long = gains.is_over_an_hour(server.now_unix_s);
+    if let Some((longer, band)) = Gain::longer(&gains.hour).filter(|_| is_long) {
         says += " In the last hour: ";
         says += &verdict(longer, band, "");
         says.push('.');

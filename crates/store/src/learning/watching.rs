@@ -132,11 +132,11 @@ impl Watching {
 pub(crate) fn costs(learner: &Learner, accounts: &[Arc<Account>], prices: &[f32]) -> Vec<Cost> {
     let cost = |(at, account): (usize, &Arc<Account>)| {
         let measured = lock(&account.measured);
-        let (mean, means) = (measured.stats().mean, measured.means());
+        let (mean, means) = (measured.stats().mean.as_f64() as f32, measured.means());
         drop(measured);
         Cost {
-            mean: mean.as_f64() as f32,
-            by_class: learner.expected(at as TenantId, &means),
+            mean,
+            by_class: learner.expected(at as TenantId, mean, &means),
             factor: prices.get(at).copied().unwrap_or(1.0),
         }
     };

@@ -168,9 +168,9 @@ mod tests {
             let off = new.index(number, class, age) / old.index(then, class, age);
             assert!((off - 1.0).abs() < 0.1, "{number} {class} {age}: {off}");
         }
-        let mut means = [1.0; PENALTIES];
-        means[4] = 50.0;
-        assert!(after.expected(0, &means)[4] > 45.0);
+        let mut means = [100.0; PENALTIES];
+        means[4] = 5_000.0;
+        assert!(after.expected(0, 100.0, &means)[4] > 4_500.0);
         let again = after.known();
         let mut third = Learner::new(2);
         third.recall(&again, Some);

@@ -119,7 +119,7 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
     for alike in epochs.chunk_by(|one, next| fate(one) == fate(next) && next.moved.0 == 0) {
         let hidden = alike.len().saturating_sub(ALIKE_MAX);
         if hidden > 0 {
-            text.push(format!("{hidden:>6} rounds like the next, which moved no memory"));
+            text.push(format!("{hidden:>6} earlier rounds had the same end and moved no memory"));
         }
         text.extend(alike[hidden..].iter().map(row));
     }

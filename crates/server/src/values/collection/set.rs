@@ -26,17 +26,7 @@ fn probe<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
 
 /// Whether a set has a member.
 pub(crate) fn contains(view: View<'_>, member: &[u8]) -> bool {
-    match view {
-        View::Flat(_) => {
-            let mut is_there = false;
-            view.walk::<Set>(0, u64::MAX, |body| {
-                is_there = body == member;
-                !is_there
-            });
-            is_there
-        }
-        View::Tree(tree) => probe(member, |probe| tree.get(probe)).is_some(),
-    }
+    probe(member, |probe| view.has(member, probe))
 }
 
 /// Adds a member. Returns whether it is new.

@@ -5,7 +5,7 @@ use super::flat;
 use super::shape::Shape;
 use crate::values::rank::by_member;
 use crate::values::step::STEP_BYTES;
-use store::{Item, TREE, Tree};
+use store::{Item, Probe, TREE, Tree};
 
 /// A collection to read.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,14 @@ impl<'a> View<'a> {
         match self {
             Self::Flat(bytes) => flat::bodies(bytes).nth(position as usize),
             Self::Tree(tree) => tree.at(S::first(tree) + position).map(|entry| entry.body),
+        }
+    }
+
+    /// Whether a body is in the collection; `probe` finds it in a tree.
+    pub(crate) fn has(self, body: &[u8], probe: &Probe<'_>) -> bool {
+        match self {
+            Self::Flat(bytes) => flat::bodies(bytes).any(|one| one == body),
+            Self::Tree(tree) => tree.get(probe).is_some(),
         }
     }
 
