@@ -8,7 +8,8 @@ use crate::exchange::{Look, Seen};
 use base::{Filter, Micros, Sighting, TenantId};
 use policy::rank::gittins::Learner;
 use policy::rank::gittins::{
-    Cost, Indices, KeyEvent, LearnerOptions, LiveRank, PENALTIES, Pace, TENANTS, size_class,
+    ClassFetches, Cost, Indices, KeyEvent, LearnerOptions, LiveRank, PENALTIES, Pace, TENANTS,
+    size_class,
 };
 use policy::rank::{Learnt, Rank};
 use std::sync::Arc;
@@ -27,11 +28,11 @@ const WATCHED_MIN: u64 = 2_000;
 /// Memory for counts and tables, as a divisor of the limit.
 const DETAIL_PART: u64 = 200;
 
-/// The costs of a tenant's misses: their mean, and by class. Zero where nothing was measured.
+/// The costs of a tenant's misses: their mean, which is zero if none was measured, and by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Costs {
     pub(crate) mean: f32,
-    pub(crate) by_class: [f32; PENALTIES],
+    pub(crate) by_class: [ClassFetches; PENALTIES],
 }
 
 /// The learner, and the rank learnt so far.
@@ -134,7 +135,7 @@ impl Learning {
         let price = step.and_then(|step| step.prices.get(usize::from(tenant)));
         Cost {
             mean: costs.mean,
-            by_class: self.learner.expected(tenant, costs.mean, &costs.by_class),
+            by_class: self.learner.expected(tenant, &costs.by_class),
             factor: price.map_or(1.0, |price| *price as f32),
         }
     }

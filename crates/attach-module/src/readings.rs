@@ -6,6 +6,7 @@ use crate::stamps::{class_of_code, code_of};
 use crate::tenants::{Mean, QUIET, Tenants, TrackedTenant};
 use base::penalty::{Estimate, class_of, of_class};
 use base::{Bytes, Filter, Micros, TenantId};
+use policy::rank::gittins::ClassFetches;
 use tune::tenant::TenantConfig;
 use tune::{Goal, Part, Step, TenantReading};
 
@@ -110,9 +111,9 @@ impl Tenants {
     /// The costs of the tenants' misses, from which the rank takes its prices.
     pub(crate) fn costs(&self) -> Vec<Costs> {
         let of = |tenant: &TrackedTenant| {
-            let known = |mean: Mean| mean.get().filter(|_| mean.count >= 1.0);
-            let known = |mean| known(mean).unwrap_or_default() as f32;
-            Costs { mean: known(tenant.fetches), by_class: tenant.by_class.map(known) }
+            let known = |mean: Mean| mean.get().unwrap_or_default() as f32;
+            let of = |mean: Mean| ClassFetches { mean: known(mean), count: mean.count as f32 };
+            Costs { mean: known(tenant.fetches), by_class: tenant.by_class.map(of) }
         };
         self.all.iter().map(of).collect()
     }

@@ -76,7 +76,7 @@ pub struct Gains {
 
 impl Gains {
     /// Whether the run is so long that its last hour is a part of its own.
-    pub const fn is_over_an_hour(&self, now_unix_s: u64) -> bool {
+    pub(crate) const fn is_over_an_hour(&self, now_unix_s: u64) -> bool {
         const HOUR_AND_MORE_S: u64 = 4_200;
         now_unix_s.saturating_sub(self.run.from_unix_s) > HOUR_AND_MORE_S
     }

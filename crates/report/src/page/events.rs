@@ -11,8 +11,7 @@ use crate::{Change, ChangeKind, Fared, say};
 use std::fmt::Write;
 
 /// The signs of the kinds of events, with their meanings.
-pub(super) const SIGNS: &str =
-    "R restart, S setting, L shift of load, M shift of misses, P plan; a number: as many events";
+pub(super) const SIGNS: &str = "R restart, S setting, L shift of load, M shift of misses, P plan";
 
 /// Seconds around an event that a click on *zoom* shows.
 const AROUND_S: u64 = 150;
@@ -127,27 +126,34 @@ pub(super) fn effects(shown: &PageData<'_>, change: &Change) -> String {
     out + "</tbody></table>\n"
 }
 
-/// The events of the shown time if that is longer than ten minutes, else of the last ten minutes;
-/// without any, the last one before them.
+/// The last events of the shown time, or of the last ten minutes if a shorter time up to now is
+/// shown; without any, the last one before them.
 pub(super) fn lately(shown: &PageData<'_>) -> String {
     const LATELY_S: u64 = 600;
     const MOST: usize = 6;
     let (time, now) = (shown.time(), shown.report.server.now_unix_s);
-    let is_long = time.to - time.from > LATELY_S;
-    let is_late = |change: &&Change| match is_long {
-        true => time.contains(change.unix_s),
-        false => change.unix_s + LATELY_S >= now,
-    };
-    let late: Vec<_> = shown.history.changes().rev().filter(is_late).take(MOST).collect();
-    let when_shown = if is_long { "shown time" } else { "last ten minutes" };
+    let is_live = time.to >= now;
+    let is_short = is_live && time.to - time.from <= LATELY_S;
+    let from = if is_short { now.saturating_sub(LATELY_S) } else { time.from };
+    let until_its_end = || shown.history.changes().rev().filter(|change| change.unix_s <= time.to);
+    let mut events: Vec<_> = until_its_end().take_while(|change| change.unix_s > from).collect();
+    let when_shown = if is_short { "last ten minutes" } else { "shown time" };
     let mut out = format!("<section class=\"lately\"><h2>Changes of the {when_shown}</h2>\n");
-    let _ =
-        writeln!(out, "<p>{}</p>", prose(&say::moved(shown.report, &shown.report.moves).join(" ")));
-    let (events, lead) = match (&late[..], shown.history.changes().next_back()) {
-        ([], None) => return out + "<p>Nothing else has changed.</p></section>\n",
-        ([], Some(last)) => (vec![last], "Nothing else. The last change before:"),
-        _ => (late, ""),
-    };
+    if is_live {
+        let moved = say::moved(shown.report, &shown.report.moves);
+        let _ = writeln!(out, "<p>{}</p>", prose(&moved.join(" ")));
+    }
+    let mut lead = String::new();
+    if events.len() > MOST {
+        lead = format!("The last {MOST} of {}:", events.len());
+        events.truncate(MOST);
+    } else if events.is_empty() {
+        let Some(last) = until_its_end().next() else {
+            return out + "<p>Nothing else has changed.</p></section>\n";
+        };
+        events.push(last);
+        lead.push_str("Nothing else. The last change before:");
+    }
     let _ = writeln!(out, "<p>{lead}</p><ul class=\"events\">");
     for change in events {
         let href = shown.view.with(|view| view.event = Some(change.unix_s)).href("");

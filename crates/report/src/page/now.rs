@@ -51,7 +51,10 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
     let y = Axis::new("reads per second", Format::Number);
     let reads = |point: &Point, seconds: f64| Some(f64::from(point.reads) / seconds);
     out += &over_time(shown, "Load", y, tenants(shown, &names, reads)).svg();
-    let _ = writeln!(out, "</div>\n<p class=\"legend\">Events: {SIGNS}.</p>");
+    let _ = writeln!(
+        out,
+        "</div>\n<p class=\"legend\">Events: {SIGNS}; a number stands for as many events.</p>"
+    );
     if is_kiosk {
         out += &table(shown, Some(&names));
     }

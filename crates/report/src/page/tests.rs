@@ -48,6 +48,32 @@ fn names_are_text() {
     }
 }
 
+/// The first page lists the changes of the time that its charts show, and none after it.
+#[test]
+fn changes_are_those_of_the_shown_time() {
+    let report = healthy();
+    let now = report.server.now_unix_s;
+    let mut history = History::default();
+    let ages = std::iter::once((7_200, "early".to_owned()));
+    for (age, text) in ages.chain((1..=7).map(|at| (3_000 - at, format!("late {at}")))) {
+        history.note(Change { unix_s: now - age, text, ..Change::default() });
+    }
+    let listed = |choices: &str| {
+        let (view, advice) = (Choices::of(choices), Advice::of(&report));
+        let shown = PageData { report: &report, advice: &advice, history: &history, view: &view };
+        events::lately(&shown)
+    };
+    let hour = listed("span=3600");
+    assert!(hour.contains("The last 6 of 7:") && hour.contains("late 7"), "{hour}");
+    assert!(!hour.contains("late 1<") && !hour.contains("early"), "{hour}");
+    for choices in ["span=300", &format!("from={}&to={}", now - 7_000, now - 6_000)] {
+        let quiet = listed(choices);
+        assert!(quiet.contains("Nothing else. The last change before:"), "{quiet}");
+        assert_eq!(quiet.contains("early"), choices != "span=300", "{quiet}");
+        assert_eq!(quiet.contains("late 7"), choices == "span=300", "{quiet}");
+    }
+}
+
 /// The Server page has the history of the process where there is one: a step of several seconds
 /// shows rates per second, and memory is stacked in the colours of its uses.
 #[test]

@@ -7,6 +7,7 @@ use crate::bytes::stats::PenaltyStats;
 use base::Micros;
 use base::histogram::{Histogram, left_edge, width};
 use base::penalty::{CLASSES, class_of};
+use policy::rank::gittins::ClassFetches;
 
 /// Number of classes, including the unknown.
 pub(crate) const SLOTS: usize = CLASSES as usize + 1;
@@ -85,10 +86,13 @@ impl Measured {
         PenaltyStats { waiters, abandoned, ..stats_of(self.times.as_deref()) }
     }
 
-    /// The mean microseconds of the fetches whose time is in each class; 0 for a class without any.
-    pub(crate) fn means(&self) -> [f32; SLOTS] {
-        let mean = |(sum, count): (f64, f64)| if count > 0.0 { (sum / count) as f32 } else { 0.0 };
-        self.sums.as_ref().map_or([0.0; SLOTS], |sums| sums.map(mean))
+    /// The fetches by the class of their time.
+    pub(crate) fn by_class(&self) -> [ClassFetches; SLOTS] {
+        let of = |(sum, count): (f64, f64)| {
+            let mean = if count > 0.0 { (sum / count) as f32 } else { 0.0 };
+            ClassFetches { mean, count: count as f32 }
+        };
+        self.sums.as_ref().map_or([ClassFetches::default(); SLOTS], |sums| sums.map(of))
     }
 
     /// The weight of the fetches whose time is in each class.

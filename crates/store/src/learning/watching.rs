@@ -26,7 +26,8 @@ use crate::learning::tap::{Watched, What};
 use crate::sync::shim::lock;
 use base::{Filter, Micros, Sighting, TenantId};
 use policy::rank::gittins::{
-    Cost, IndexTable, Indices, KeyEvent, Learner, LearnerOptions, Pace, TENANTS, size_class,
+    Cost, IndexTable, Indices, KeyEvent, Learner, LearnerOptions, PENALTIES, Pace, TENANTS,
+    size_class,
 };
 use std::sync::Arc;
 
@@ -132,11 +133,15 @@ impl Watching {
 pub(crate) fn costs(learner: &Learner, accounts: &[Arc<Account>], prices: &[f32]) -> Vec<Cost> {
     let cost = |(at, account): (usize, &Arc<Account>)| {
         let measured = lock(&account.measured);
-        let (mean, means) = (measured.stats().mean.as_f64() as f32, measured.means());
+        let (mean, known) = (measured.stats().mean.as_f64() as f32, measured.by_class());
         drop(measured);
         Cost {
             mean,
-            by_class: learner.expected(at as TenantId, mean, &means),
+            // Costs that clients state have no noise.
+            by_class: match account.is_hinted() {
+                true => [0.0; PENALTIES],
+                false => learner.expected(at as TenantId, &known),
+            },
             factor: prices.get(at).copied().unwrap_or(1.0),
         }
     };

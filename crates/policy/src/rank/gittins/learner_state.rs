@@ -142,7 +142,7 @@ fn by_class(known: &[(u8, u8, [f32; 3])]) -> impl Iterator<Item = (usize, AgeCou
 
 #[cfg(test)]
 mod tests {
-    use super::super::{KeyEvent, Learner};
+    use super::super::{ClassFetches, KeyEvent, Learner};
     use super::*;
     use base::hash::mix;
 
@@ -168,9 +168,9 @@ mod tests {
             let off = new.index(number, class, age) / old.index(then, class, age);
             assert!((off - 1.0).abs() < 0.1, "{number} {class} {age}: {off}");
         }
-        let mut means = [100.0; PENALTIES];
-        means[4] = 5_000.0;
-        assert!(after.expected(0, 100.0, &means)[4] > 4_500.0);
+        let mut fetches = [ClassFetches { mean: 100.0, count: 100.0 }; PENALTIES];
+        fetches[4].mean = 5_000.0;
+        assert!(after.expected(0, &fetches)[4] > 4_500.0);
         let again = after.known();
         let mut third = Learner::new(2);
         third.recall(&again, Some);

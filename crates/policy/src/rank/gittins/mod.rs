@@ -46,7 +46,7 @@ mod tenant_counts;
 mod watched;
 
 pub use class::{AGES, BORN_STEP, CLASSES, Past, bucket, class_of, interval_class, size_class};
-pub use fetches::PENALTIES;
+pub use fetches::{ClassFetches, PENALTIES};
 pub use indices::{Cost, Indices};
 pub use learner::Learner;
 pub use learner_state::LearnerState;

@@ -116,10 +116,15 @@ pub(super) fn epochs(call: &mut Call<'_>) -> Done {
         )
     };
     // Most rounds change nothing: of those in a row, the last few are shown.
-    for alike in epochs.chunk_by(|one, next| fate(one) == fate(next) && next.moved.0 == 0) {
+    let is_alike = |one: &Epoch, next: &Epoch| {
+        fate(one) == fate(next) && one.moved.0 == 0 && next.moved.0 == 0
+    };
+    for alike in epochs.chunk_by(is_alike) {
         let hidden = alike.len().saturating_sub(ALIKE_MAX);
-        if hidden > 0 {
-            text.push(format!("{hidden:>6} earlier rounds had the same end and moved no memory"));
+        match hidden {
+            0 => {}
+            1 => text.push("     1 earlier round ended alike and moved no memory".to_owned()),
+            _ => text.push(format!("{hidden:>6} earlier rounds ended alike and moved no memory")),
         }
         text.extend(alike[hidden..].iter().map(row));
     }
