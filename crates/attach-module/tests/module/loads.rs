@@ -27,7 +27,7 @@ fn loads_observes_answers_and_unloads() {
             Some(version) => format!("Valkey {version}"),
             None => format!("Redis {}", info["redis_version"]),
         };
-        // The pilot chooses which keys to sample; on a busy machine the traffic could end before that.
+        // On a busy machine the traffic could end before the pilot has chosen keys to sample.
         until(10, "sampling", || client.number("larder", "larder_sampled") > 0.0);
         traffic(&mut client, 6_000);
         assert_eq!(client.ask("DBSIZE"), "2000", "{version}: observing evicts nothing");

@@ -138,9 +138,10 @@ pub(crate) fn costs(learner: &Learner, accounts: &[Arc<Account>], prices: &[f32]
         Cost {
             mean,
             // Costs that clients state have no noise.
-            by_class: match account.is_hinted() {
-                true => [0.0; PENALTIES],
-                false => learner.expected(at as TenantId, &known),
+            by_class: if account.is_hinted() {
+                [0.0; PENALTIES]
+            } else {
+                learner.expected(at as TenantId, &known)
             },
             factor: prices.get(at).copied().unwrap_or(1.0),
         }

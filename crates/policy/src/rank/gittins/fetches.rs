@@ -123,15 +123,14 @@ mod tests {
     /// The cost of each fetch of a key, drawn anew for each key.
     type Key = Box<dyn FnMut(&mut Prng) -> f64>;
 
-    /// A factor by chance: the root of ten or its inverse is one standard deviation for a `noise` of
-    /// 0.5.
+    /// A factor by chance, whose decimal logarithm has `noise` as its standard deviation.
     fn chance(prng: &mut Prng, noise: f64) -> f64 {
         let normal: f64 = (0..12).map(|_| prng.unit()).sum::<f64>() - 6.0;
         10f64.powf(noise * normal)
     }
 
-    /// What is expected after a fetch of each cost in `asked`, of 20 000 single fetches and some keys
-    /// that were fetched twice.
+    /// The cost expected after a fetch of each cost in `asked`, from 20 000 fetches of one key each
+    /// and some pairs of fetches.
     fn expected(pairs: u32, asked: [f64; 3], mut draw: impl FnMut(&mut Prng) -> Key) -> [f32; 3] {
         let (mut prng, mut fetches) = (Prng::new(1), Fetches::default());
         let mut sums = [(0.0, 0.0); PENALTIES];
@@ -177,11 +176,9 @@ mod tests {
         for pairs in [0, 20, 1_000] {
             let [low, high, dear] = expected(pairs, [900.0, 1_900.0, 5e5], |prng| {
                 let is_dear = prng.unit() < 0.01;
-                Box::new(move |prng| match prng.unit() < 0.5 {
-                    _ if is_dear => 5e5,
-                    true => 900.0,
-                    false => 1_900.0,
-                })
+                Box::new(
+                    move |prng| if is_dear { 5e5 } else { 900.0 + 1_000.0 * prng.unit().round() },
+                )
             });
             assert!((0.9..1.4).contains(&(high / low)), "{pairs}: {low} {high}");
             assert!(dear > 4e5, "{pairs}: {dear}");
@@ -194,9 +191,8 @@ mod tests {
         for pairs in [0, 20, 300] {
             let [low, high, slow] = expected(pairs, [25.0, 170.0, 5e4], |prng| {
                 let is_slow = prng.unit() < 0.05;
-                Box::new(move |prng| match is_slow {
-                    true => 5e4 * chance(prng, 0.05),
-                    false => 20.0 * 10f64.powf(prng.unit()),
+                Box::new(move |prng| {
+                    if is_slow { 5e4 * chance(prng, 0.05) } else { 20.0 * 10f64.powf(prng.unit()) }
                 })
             });
             assert!((0.6..1.7).contains(&(high / low)), "{pairs}: {low} {high}");
@@ -228,8 +224,8 @@ mod tests {
         let middle = |class: usize| penalty::of_class(class as u8).as_f64() as f32;
         let expected = fetches.expected(3, &none);
         assert_eq!(expected[0], 0.0);
-        for class in 1..PENALTIES {
-            assert!((expected[class] / middle(class) - 1.0).abs() < 1e-3, "{class}");
+        for (class, cost) in expected.iter().enumerate().skip(1) {
+            assert!((cost / middle(class) - 1.0).abs() < 1e-3, "{class}: {cost}");
         }
         fetches.of(3)[9][2] = 1_000.0;
         let expected = fetches.expected(3, &none);
