@@ -124,6 +124,7 @@ impl Pipe {
             match self.stream.read(&mut self.incoming[self.filled..]) {
                 Ok(0) => bail!("{} closed the connection", self.place),
                 Ok(got) => self.filled += got,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if is_stall(&error) => return Ok(()),
                 Err(error) => return Err(error).with_context(|| self.lost()),
             }
@@ -134,17 +135,21 @@ impl Pipe {
     pub fn fill(&mut self) -> anyhow::Result<()> {
         self.make_room()?;
         let Bounds { time, .. } = self.bounds;
-        if time < Duration::MAX {
-            let left = time.saturating_sub(self.asked.elapsed());
-            ensure!(left > Duration::ZERO, self.silent(time));
-            self.stream.set_read_timeout(Some(left.min(SILENCE_MAX)))?;
-        }
-        match self.stream.read(&mut self.incoming[self.filled..]) {
-            Ok(0) => bail!("{} closed the connection", self.place),
-            Ok(got) => self.filled += got,
-            Err(error) if is_stall(&error) => bail!(self.silent(self.patience())),
-            Err(error) => return Err(error).with_context(|| self.lost()),
-        }
+        let got = loop {
+            if time < Duration::MAX {
+                let left = time.saturating_sub(self.asked.elapsed());
+                ensure!(left > Duration::ZERO, self.silent(time));
+                self.stream.set_read_timeout(Some(left.min(SILENCE_MAX)))?;
+            }
+            match self.stream.read(&mut self.incoming[self.filled..]) {
+                Ok(0) => bail!("{} closed the connection", self.place),
+                Ok(got) => break got,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_stall(&error) => bail!(self.silent(self.patience())),
+                Err(error) => return Err(error).with_context(|| self.lost()),
+            }
+        };
+        self.filled += got;
         Ok(())
     }
 

@@ -2,12 +2,12 @@
 
 use super::Attached;
 use super::load::{Load, Next, Random};
-use crate::capture::Stranger;
+use crate::capture::{Stranger, interrupt};
 use crate::process::larder;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Windows without a pause, so that a test is short.
@@ -219,4 +219,23 @@ fn old_versions_are_only_watched() {
     let (status, said) = attached.wait();
     assert!(status.success());
     assert_eq!(said.iter().any(|one| one["event"] == "acting"), minor >= 43, "{said:#?}");
+}
+
+/// Ctrl-C between a request and its answer is an end like any other, with the status of success.
+#[test]
+fn an_interrupt_before_an_answer_is_no_error() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let attached = Attached::begin(&format!("memcached://127.0.0.1:{port}"));
+    let (stream, _) = listener.accept().unwrap();
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "stats");
+    interrupt(&attached.child);
+    // The command waits for the answer when the signal arrives.
+    std::thread::sleep(Duration::from_millis(200));
+    (&stream).write_all(b"END\r\n").unwrap();
+    for _ in lines.map_while(Result::ok) {
+        (&stream).write_all(b"END\r\n").unwrap();
+    }
+    assert!(attached.wait().0.success());
 }
