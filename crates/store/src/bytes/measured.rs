@@ -95,11 +95,6 @@ impl Measured {
         self.sums.as_ref().map_or([ClassFetches::default(); SLOTS], |sums| sums.map(of))
     }
 
-    /// The weight of the fetches whose time is in each class.
-    pub(crate) fn weights(&self) -> [f64; SLOTS] {
-        self.sums.as_ref().map_or([0.0; SLOTS], |sums| sums.map(|(_, count)| count))
-    }
-
     /// Statistics of the fetches that were counted for a class.
     pub(crate) fn class_stats(&self, class: u8) -> PenaltyStats {
         stats_of(self.classes.get(usize::from(class)).and_then(|times| times.as_deref()))

@@ -139,7 +139,8 @@ impl Store {
     /// ones count less; empty for an unknown number.
     pub fn fetch_times(&self, tenant: TenantId) -> Vec<f64> {
         let account = lock(&self.admin).accounts.get(usize::from(tenant)).cloned();
-        account.map_or(vec![], |account| lock(&account.measured).weights().to_vec())
+        let measured = account.map(|account| lock(&account.measured).by_class());
+        measured.iter().flatten().map(|class| f64::from(class.count)).collect()
     }
 
     /// Times that operations took to make room, since the store was created.
