@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(named, ["kredis", "allkeys-lru"]);
         let lru = claim::policy(&report, "allkeys-lru").unwrap();
         assert!((lru.change() / lru.now - 0.1).abs() < 1e-6 && lru.is_sound(), "{lru:?}");
-        assert!(crate::say::pilot(&report, &report.moves).contains("wait 10 % longer"));
+        assert!(crate::say::pilot(&report, &report.moves)[0].contains("wait 10 % longer"));
         // A play that misses otherwise than the store tells nothing.
         report.tenants[0].recent.misses /= 2;
         report.tenants[0].recent.wait_ms /= 2.0;
@@ -392,6 +392,6 @@ mod tests {
         report.policies.clear();
         take(&mut report, &divided(), name);
         assert_eq!(claim::policy(&report, "allkeys-lru"), None);
-        assert!(crate::say::pilot(&report, &report.moves).contains("There is no comparison"));
+        assert!(crate::say::pilot(&report, &report.moves)[0].contains("There is no comparison"));
     }
 }

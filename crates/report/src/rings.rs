@@ -1,12 +1,13 @@
-//! A series of steps at four resolutions: each second of the last five minutes, each ten seconds of
-//! an hour, each minute of a day, each ten minutes of a month.
+//! A series of steps at four resolutions: each second of the last five minutes (and some more, for
+//! a page that shows five), each ten seconds of an hour, each minute of a day, each ten minutes of a
+//! month.
 
 use base::Cause;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Seconds of a step and number of steps kept, for each resolution.
-pub(crate) const RINGS: [(u32, usize); 4] = [(1, 300), (10, 360), (60, 1_440), (600, 4_464)];
+pub(crate) const RINGS: [(u32, usize); 4] = [(1, 330), (10, 360), (60, 1_440), (600, 4_464)];
 
 /// Steps that each series keeps at every resolution, however many series there are.
 const STEPS_MIN: usize = 12;

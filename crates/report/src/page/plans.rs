@@ -15,7 +15,9 @@ use std::fmt::Write;
 pub(super) fn render(shown: &PageData<'_>) -> String {
     let report = shown.report;
     let mut out = String::from("<h1>What self-tuning did, and what it gained</h1>\n");
-    let _ = writeln!(out, "<p>{}</p>", prose(&say::pilot(report, &report.moves)));
+    for text in say::pilot(report, &report.moves) {
+        let _ = writeln!(out, "<p>{}</p>", prose(&text));
+    }
     out += &gains(shown);
     out += &work(shown);
     out += &moves(shown);

@@ -11,7 +11,11 @@ const LINES_MAX: usize = 8;
 /// A tenant with a smaller share than this of everything has no line.
 const SCORE_MIN: f64 = 1e-3;
 /// Points of a line, at most; a longer series is summed up into fewer points.
-const POINTS_MAX: usize = 150;
+const POINTS_MAX: u64 = 150;
+/// Seconds of a point, unless the stretch is short: the misses of single seconds are mostly chance.
+const CALM_S: u64 = 5;
+/// A stretch with fewer points than this has points of less than [`CALM_S`].
+const POINTS_MIN: u64 = 60;
 
 /// The points of a tenant, or of all, within the shown stretch, merged into as many as a chart
 /// shows.
@@ -23,7 +27,8 @@ pub(super) fn points(shown: &PageData<'_>, tenant: Option<&str>) -> Vec<Point> {
 pub(super) fn merged<P: RingStep>(shown: &PageData<'_>, mut all: Vec<P>) -> Vec<P> {
     let time = shown.time();
     all.retain(|point| time.contains(point.unix_s().into()));
-    let (own, wanted) = (seconds(&all) as u32, (time.to - time.from).div_ceil(POINTS_MAX as u64));
+    let (own, length) = (seconds(&all) as u32, time.to - time.from);
+    let wanted = length.div_ceil(POINTS_MAX).max(CALM_S.min(length / POINTS_MIN));
     // Groups begin at round times, so that points do not jitter when the stretch moves on.
     let step = own * (wanted as u32).div_ceil(own).max(1);
     let groups = all.chunk_by(|a, b| a.unix_s() / step == b.unix_s() / step);

@@ -2,7 +2,7 @@
 
 use super::decision::{command_of, decision};
 use super::forecasts::verdict;
-use super::gained::gained;
+use super::gained::gained_briefly;
 use super::lines::{COLUMNS, lately, name_width, paragraph, quiet, typed};
 use super::moved::given;
 use crate::claim::{self, Claim};
@@ -133,7 +133,7 @@ fn used(report: &Report) -> String {
     } else {
         "The cost of misses has not been measured yet".to_owned()
     };
-    let beside = gained(report).map_or_else(String::new, |text| format!(" {text}"));
+    let beside = gained_briefly(report).map_or_else(String::new, |text| format!(" {text}"));
     format!(
         "{of}. {waiting}: {} of {} reads missed {}.{beside}",
         percent(ratio),

@@ -7,11 +7,29 @@ use crate::{Gain, Report};
 
 /// Sentences on the gain; `None` where nothing is known of it, or LRU is in force.
 pub(super) fn gained(report: &Report) -> Option<String> {
-    match (whole(report), now(report)) {
-        (Some(whole), Some(now)) => Some(format!("{whole} {now}")),
-        (whole, now) => whole.or(now),
+    joined(whole(report), now(report))
+}
+
+/// The gain over the whole run and now, for a text that is about more than the gain.
+pub(super) fn gained_briefly(report: &Report) -> Option<String> {
+    let server = &report.server;
+    let of_run = |run: &Gain| {
+        let (longer, band) = run.longer()?;
+        let since = clock(run.from_unix_s, server.now_unix_s, server.utc_offset_s);
+        Some(format!("Since {since} {LONGER} {}.", verdict(longer, band, "")))
+    };
+    joined(report.gains.as_ref().and_then(|gains| of_run(&gains.run)), now(report))
+}
+
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{one} {other}")),
+        (one, other) => one.or(other),
     }
 }
+
+/// The words before how much longer.
+const LONGER: &str = "one shared LRU cache would have made clients wait";
 
 /// The stretch that the reader asks for, if any, then the whole run, and the last hour of a longer
 /// one.
@@ -49,8 +67,7 @@ fn stretch(since: &str, gain: &Gain) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "Since {since} one shared LRU cache would have made clients wait {}, and would have missed \
-         {} of the reads instead of {}.{compared}",
+        "Since {since} {LONGER} {}, and would have missed {} of the reads instead of {}.{compared}",
         verdict(longer, band, &in_all(gain)),
         missed(gain.lru_misses),
         missed(gain.misses as f64),

@@ -1,6 +1,6 @@
 //! The changes of a cache, with their times and their effects.
 //!
-//! The text starts with the recent work of the pilot and its worth. Each change follows, with the
+//! The text starts with what self-tuning gained, and the memory that moved. Each change follows, with the
 //! figures measured before and after it and the claims made about it.
 
 use super::gained::gained;
@@ -27,7 +27,9 @@ const POINTS_MIN: f64 = 0.01;
 pub fn history(report: &Report, moves: &MemoryMoves, since_unix_s: u64) -> Vec<String> {
     let server = &report.server;
     let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
-    let mut lines = first(report, &pilot(report, moves));
+    let mut paragraphs = pilot(report, moves).into_iter();
+    let mut lines = first(report, &paragraphs.next().unwrap_or_default());
+    lines.extend(paragraphs.flat_map(|text| wrap(&text, COLUMNS, 0)));
     lines.extend(rows(report, moves));
     let events: Vec<_> =
         report.changes.iter().filter(|change| change.unix_s >= since_unix_s).collect();
@@ -66,18 +68,24 @@ pub fn history(report: &Report, moves: &MemoryMoves, since_unix_s: u64) -> Vec<S
     lines
 }
 
-/// A paragraph on the recent work of the pilot: who gave memory to whom, and whether it helps.
-pub fn pilot(report: &Report, moves: &MemoryMoves) -> String {
-    let mut says = moved(report, moves);
+/// Paragraphs on the recent work of the pilot: what it gained, and who gave memory to whom.
+pub fn pilot(report: &Report, moves: &MemoryMoves) -> Vec<String> {
+    let moved = moved(report, moves).join(" ");
+    let mut paragraphs = vec![worth(report), moved];
+    paragraphs.retain(|text| !text.is_empty());
+    paragraphs
+}
+
+/// What self-tuning gained, and the recipe in force.
+fn worth(report: &Report) -> String {
     if !report.is_steered() {
-        says.push("Self-tuning is off: the eviction policy alone decides what stays.".to_owned());
-        return says.join(" ");
+        return "Self-tuning is off: the eviction policy alone decides what stays.".to_owned();
     }
     let name = report.server.recipe_name();
     if report.recent.seconds == 0 {
         return format!("Nothing was read since the start, so {name} moved no memory.");
     }
-    says.push(match gained(report) {
+    let gain = match gained(report) {
         Some(gained) => gained,
         None if report.has_classes() => {
             format!(
@@ -85,15 +93,13 @@ pub fn pilot(report: &Report, moves: &MemoryMoves) -> String {
             )
         }
         None => format!("The saving by recipe {name} is not known yet."),
-    });
+    };
     let begins =
         |change: &&Change| change.kind == ChangeKind::Start || change.text.starts_with("recipe ");
-    if let Some(change) = report.changes.iter().rev().find(begins) {
-        let server = &report.server;
-        let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
-        says.push(format!("Recipe {name} is in force since {when}."));
-    }
-    says.join(" ")
+    let Some(change) = report.changes.iter().rev().find(begins) else { return gain };
+    let server = &report.server;
+    let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
+    format!("{gain} Recipe {name} is in force since {when}.")
 }
 
 fn sentence(change: &Change) -> String {

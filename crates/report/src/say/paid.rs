@@ -141,7 +141,7 @@ mod tests {
         for told in [
             words(say::history(&report, &report.moves, 0)),
             words(say::advise(&report, None)),
-            say::pilot(&report, &report.moves),
+            words(say::pilot(&report, &report.moves)),
             words(say::moved(&report, &report.moves)),
         ] {
             assert!(told.contains(&says), "{told}");
