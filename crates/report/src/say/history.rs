@@ -1,7 +1,7 @@
 //! The changes of a cache, with their times and their effects.
 //!
-//! The text starts with what self-tuning gained, and the memory that moved. Each change follows, with the
-//! figures measured before and after it and the claims made about it.
+//! The text starts with the gain of self-tuning, and the memory that moved. Each change follows,
+//! with the figures measured before and after it and the claims made about it.
 
 use super::gained::gained;
 use super::lines::{COLUMNS, first};
@@ -76,7 +76,7 @@ pub fn pilot(report: &Report, moves: &MemoryMoves) -> Vec<String> {
     paragraphs
 }
 
-/// What self-tuning gained, and the recipe in force.
+/// The gain of self-tuning, and the recipe in force.
 fn worth(report: &Report) -> String {
     if !report.is_steered() {
         return "Self-tuning is off: the eviction policy alone decides what stays.".to_owned();

@@ -203,8 +203,9 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     out.add("mem_aof_buffer", 0);
     out.add("mem_allocator", "jemalloc");
     out.add("active_defrag_running", 0);
-    out.add("lazyfree_pending_objects", 0);
-    out.add("lazyfreed_objects", 0);
+    let (pending, freed) = call.server.store.lazily_freed();
+    out.add("lazyfree_pending_objects", pending);
+    out.add("lazyfreed_objects", freed);
     scripts(&call.server.scripts, out);
     absent(out, "mem_total_replication_buffers mem_cluster_links");
     // The allocator's own numbers are unknown: fragmentation is resident memory beyond the used

@@ -8,7 +8,7 @@ use crate::services::published::{PilotSnapshot, SampleFacts};
 use crate::services::top_keys::TopKeys;
 use crate::settings::config::Value;
 use crate::settings::pools::recipe_of;
-use crate::text::os::machine_memory;
+use crate::text::os::{machine_memory, thread_time};
 use ::report::{
     Compressed, CostClass, Counters, FetchClass, History, HotKey, Recent, Report, SAMPLES_MIN,
     Server as ServerFacts, Shrinks, SizeClass, TENANTS_MAX, Tenant, plans, plays, sizing,
@@ -16,7 +16,7 @@ use ::report::{
 use base::{Bytes, Micros, TenantId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::{CompressionStats, PenaltyClassStats, TenantStats};
 use tune::Target;
 use tune::pilot::SIZES;
@@ -33,8 +33,8 @@ const MOVES_S: u64 = 3_600;
 /// The largest number of changes.
 const CHANGES_MAX: usize = 64;
 
-/// The current report. If reports have taken a twentieth of this second, it is the last one. So a
-/// client that asks all the time does not keep a worker from other clients.
+/// The current report. If reports have taken a twentieth of this second of processor time, it is the
+/// last one. So a client that asks all the time does not keep a worker from other clients.
 pub(crate) fn report(server: &Server) -> Arc<Report> {
     const SPENT_MAX: Duration = Duration::from_millis(50);
     let second = server.clock.micros().0 / 1_000_000;
@@ -48,10 +48,10 @@ pub(crate) fn report(server: &Server) -> Arc<Report> {
             return Arc::clone(last);
         }
     }
-    let start = Instant::now();
+    let start = thread_time();
     let made = Arc::new(new_report(server));
     let mut kept = reports();
-    kept.spent += start.elapsed();
+    kept.spent += thread_time().saturating_sub(start);
     kept.last = Some(Arc::clone(&made));
     made
 }

@@ -2,7 +2,9 @@
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};
+use rustix::time::{ClockId, clock_gettime};
 use std::fs;
+use std::time::Duration;
 
 /// The number behind `name`, in bytes, in a file of lines `name: number kB`.
 fn kilobytes(path: &str, name: &str) -> u64 {
@@ -23,6 +25,12 @@ pub(crate) fn resident() -> u64 {
 /// Memory of the machine in bytes; zero if the system does not tell.
 pub(crate) fn machine_memory() -> u64 {
     kilobytes("/proc/meminfo", "MemTotal:")
+}
+
+/// Processor time of this thread.
+pub(crate) fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// User and system time of the process, in seconds.

@@ -18,6 +18,9 @@ pub(crate) struct Account {
     classes: [AtomicU64; SLOTS],
     /// Whether classes come from hints and not from measurements.
     hinted: AtomicBool,
+    /// Large collections without an item: those still to be freed, and those freed.
+    dying_trees: AtomicU64,
+    freed_trees: AtomicU64,
     /// A leaf lock: it is taken under a shard's lock, and no lock is taken under it.
     pub(crate) measured: Mutex<Measured>,
 }
@@ -30,6 +33,8 @@ impl Account {
             max: AtomicU64::new(0),
             classes: std::array::from_fn(|_| AtomicU64::new(0)),
             hinted: AtomicBool::new(false),
+            dying_trees: AtomicU64::new(0),
+            freed_trees: AtomicU64::new(0),
             measured: Mutex::default(),
         };
         account.set_bounds(bounds);
@@ -53,6 +58,22 @@ impl Account {
 
     pub(crate) fn is_hinted(&self) -> bool {
         self.hinted.load(Relaxed)
+    }
+
+    /// Notes a large collection without an item, to be freed later.
+    pub(crate) fn tree_dies(&self) {
+        self.dying_trees.fetch_add(1, Relaxed);
+    }
+
+    /// Notes that large collections without an item are free, and their bytes given back.
+    pub(crate) fn trees_are_freed(&self, trees: u64) {
+        self.dying_trees.fetch_sub(trees, Relaxed);
+        self.freed_trees.fetch_add(trees, Relaxed);
+    }
+
+    /// Large collections without an item: the number still to be freed, and of those freed.
+    pub(crate) fn trees_without_item(&self) -> (u64, u64) {
+        (self.dying_trees.load(Relaxed), self.freed_trees.load(Relaxed))
     }
 
     #[inline]

@@ -67,7 +67,7 @@ impl Contents {
         }
         for (at, tenant) in self.tenants.iter_mut().enumerate() {
             if own.is_none_or(|own| usize::from(own) == at) {
-                let freed = tenant.trees.take_apart();
+                let freed = tenant.trees.take_apart(&tenant.account);
                 if freed > 0 {
                     return tenant.account.release(freed);
                 }

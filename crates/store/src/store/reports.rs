@@ -143,6 +143,14 @@ impl Store {
         measured.iter().flatten().map(|class| f64::from(class.count)).collect()
     }
 
+    /// Large collections whose item was removed: the number still to be freed, which are charged
+    /// until then, and the number freed since the store was created.
+    pub fn lazily_freed(&self) -> (u64, u64) {
+        let accounts = &lock(&self.admin).accounts;
+        let all = accounts.iter().map(|account| account.trees_without_item());
+        all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
     /// Times that operations took to make room, since the store was created.
     pub fn pauses(&self) -> Pauses {
         let mut sum = Pauses::default();

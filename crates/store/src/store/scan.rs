@@ -175,9 +175,11 @@ impl Store {
                 drop(shard);
                 removed += table.len() as u64;
                 let bytes = table.bytes() + wheel + pages.bytes() + trees.bytes();
+                let dying = trees.dying.len() as u64;
                 drop(trees);
                 pages.take_apart(table.into_items());
                 account.give(bytes);
+                account.trees_are_freed(dying);
                 self.budget.memory.give(bytes);
             }
         }

@@ -128,6 +128,7 @@ impl Store {
                     give(&account, &self.budget.memory, tree.take_apart(LEAVES));
                 }
                 give(&account, &self.budget.memory, tree.bytes());
+                account.trees_are_freed(1);
             }
         }
     }

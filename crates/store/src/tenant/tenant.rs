@@ -132,7 +132,7 @@ impl TenantShard {
         let charge = self.charge_of(view);
         self.class_leaves(class, charge);
         if has_tree(view.kind()) {
-            bytes += self.trees.discard(number(view.value()));
+            bytes += self.trees.discard(number(view.value()), &self.account);
         }
         (item, bytes)
     }
@@ -192,7 +192,7 @@ impl TenantShard {
     pub(crate) fn discard_tree(&mut self, class: u8, number: u32) -> Freed {
         let bytes = self.trees.get(number).map_or(0, Tree::bytes);
         self.class_leaves(class, bytes);
-        let bytes = self.trees.discard(number);
+        let bytes = self.trees.discard(number, &self.account);
         self.account.release(bytes)
     }
 }

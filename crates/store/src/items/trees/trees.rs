@@ -10,6 +10,7 @@
 //! trees, still charged. The sweep frees them without the lock. A write that needs room frees a few
 //! leaves at a time, before it evicts anything. `room/evict_tree.rs` evicts collections.
 
+use crate::bytes::account::Account;
 use crate::items::item::Ref;
 use crate::items::trees::tree::Tree;
 use base::Prng;
@@ -102,10 +103,11 @@ impl Trees {
     }
 
     /// Discards the tree of an item that was removed. Returns the bytes that are free now.
-    pub(crate) fn discard(&mut self, number: u32) -> u64 {
+    pub(crate) fn discard(&mut self, number: u32, account: &Account) -> u64 {
         match self.take(number) {
             Some(tree) if tree.bytes() > SMALL_TREE => {
                 self.dying.push(*tree);
+                account.tree_dies();
                 0
             }
             Some(tree) => tree.bytes(),
@@ -126,12 +128,13 @@ impl Trees {
     }
 
     /// Frees a few leaves of a dying tree, and returns their bytes.
-    pub(crate) fn take_apart(&mut self) -> u64 {
+    pub(crate) fn take_apart(&mut self, account: &Account) -> u64 {
         let Some(tree) = self.dying.last_mut() else { return 0 };
         let freed = tree.take_apart(LEAVES);
         if !tree.is_empty() {
             return freed;
         }
+        account.trees_are_freed(1);
         freed + self.dying.pop().map_or(0, |tree| tree.bytes())
     }
 }
