@@ -13,6 +13,6 @@ mod value;
 
 pub use of_report::{
     LRU, all, compression, divided, floor, floor_costs, memory, memory_to, of_maxmemory, plain,
-    policy, step, twice_the_ttl,
+    policy, settled, step, twice_the_ttl,
 };
 pub use value::{Claim, ClaimedFigure, Setting};

@@ -90,6 +90,16 @@ pub fn policy(report: &Report, policy: &str) -> Option<Claim> {
     })
 }
 
+/// The waiting of all tenants with the present memory, once each tenant holds what the present
+/// reads give it; `None` where that is about the measured waiting. Claims about another memory are
+/// beside this: their misses by tenant are of that later state, too.
+pub fn settled(report: &Report) -> Option<f64> {
+    const CLEARLY: f64 = 0.02;
+    let measured = report.recent.wait_ms_per_s();
+    let settled = divide(report, report.server.divided).wait_ms;
+    ((settled - measured).abs() > CLEARLY * measured).then_some(settled)
+}
+
 /// The waiting of all tenants, and the misses of each, with `divided` bytes to divide.
 pub fn memory(report: &Report, divided: u64) -> Vec<Claim> {
     let setting = Setting::Memory { divided };

@@ -55,17 +55,18 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
                 us if !claim.is_sound() => {
                     let word = if us > 0.0 { "more" } else { "less" };
                     format!(
-                        "{} {word} than now, so it is not known whether longer or shorter",
+                        "{} {word} than with the present memory, so it is not known whether longer or shorter",
                         wait(us.abs())
                     )
                 }
-                us if us < 0.0 => format!("{} less than now", wait(-us)),
-                us => format!("{} more than now", wait(us)),
+                us if us < 0.0 => format!("{} less than with the present memory", wait(-us)),
+                us => format!("{} more than with the present memory", wait(us)),
             };
             format!(
-                "All clients together would wait {} per second, give or take {}: {verdict}.",
-                wait(1e3 * claim.value),
-                wait(1e3 * claim.band())
+                "All clients together would wait {} per second, give or take {}: {verdict}.{}",
+                wait(1e3 * (claim.value + say::settling(report))),
+                wait(1e3 * claim.band()),
+                say::unsettled(report).unwrap_or_default()
             )
         }
     };

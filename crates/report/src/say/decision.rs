@@ -4,6 +4,7 @@
 
 use crate::Report;
 use crate::finding::{self, Finding, Severity};
+use crate::words::span;
 
 /// The state of the cache and what to do about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,11 @@ pub fn decision(report: &Report, findings: &[Finding]) -> Decision {
             };
             format!("Not healthy: {whose}{}{more}", first.says)
         }
+        (None, 0) if report.server.quiet_s > 0 => format!(
+            "Idle: nobody has read for {}. If clients should read now, look at them first; no \
+             setting has to change.",
+            span(report.server.quiet_s)
+        ),
         (None, 0) => "Healthy: no setting has to change now.".to_owned(),
         (None, 1) => "Healthy: nothing is wrong, and one change of settings is advised.".to_owned(),
         (None, many) => {
@@ -52,6 +58,15 @@ mod tests {
     use super::*;
     use crate::finding::tests::{healthy, with_fault};
     use crate::{History, page, say};
+
+    /// A cache from which nobody reads is idle: whether that is well, only its operator knows.
+    #[test]
+    fn a_silent_cache_is_idle() {
+        let mut report = healthy();
+        report.server.quiet_s = 1_500;
+        let health = decision(&report, &[]).health;
+        assert!(health.starts_with("Idle: nobody has read for 25 minutes."), "{health}");
+    }
 
     /// One sentence about the state stands first in the advice and on the page Now.
     #[test]

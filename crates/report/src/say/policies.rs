@@ -118,13 +118,13 @@ fn chosen(report: &Report) -> String {
     if report.is_steered() && is_first {
         format!(
             "It has been in force since the start{since}. Self-tuning (recipe {}) changes it only \
-             for one that is clearly better, again and again.",
+             for one that was clearly better for minutes on end.",
             server.recipe_name()
         )
     } else if report.is_steered() {
         format!(
-            "Self-tuning (recipe {}) chose it{since}, and changes it only for one that is clearly \
-             better, again and again.",
+            "Self-tuning (recipe {}) chose it{since}, and changes it only for one that was clearly \
+             better for minutes on end.",
             server.recipe_name()
         )
     } else {

@@ -53,9 +53,10 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         ),
     };
     let text = format!(
-        "With {} clients would wait {} per second for misses: {verdict}.",
+        "With {} clients would wait {} per second for misses: {verdict}.{}",
         bytes(maxmemory),
-        wait(1e3 * all.value)
+        wait(1e3 * (all.value + settling(report))),
+        unsettled(report).unwrap_or_default()
     );
     let mut lines = first(report, &text);
     let shares = divide(report, claim::divided(report, maxmemory)).shares;
@@ -74,6 +75,24 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     );
     lines.extend(wrap(&text, COLUMNS, 0));
     lines
+}
+
+/// The change of the waiting that the present memory will bring by itself, in milliseconds a second.
+pub fn settling(report: &Report) -> f64 {
+    claim::settled(report).map_or(0.0, |settled| settled - report.recent.wait_ms_per_s())
+}
+
+/// A sentence about memory that is not yet divided as the present reads would divide it: other
+/// sizes are not compared with the waiting of now.
+pub fn unsettled(report: &Report) -> Option<String> {
+    let settled = claim::settled(report)?;
+    Some(format!(
+        " That is beside {} with {} if memory is divided for the reads of now, as in the rows; so \
+         far clients wait {}.",
+        wait(1e3 * settled),
+        bytes(report.server.maxmemory),
+        wait(1e3 * report.recent.wait_ms_per_s())
+    ))
 }
 
 /// The present memory: nothing is a forecast.
@@ -122,4 +141,27 @@ fn row(tenant: &Tenant, share: u64, claims: &[Claim], width: usize) -> String {
         wait(1e3 * wait_ms),
         wait(1e3 * would_ms)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::tests::healthy;
+
+    /// The rows add up to the total, also while memory is not divided for the reads of now.
+    #[test]
+    fn rows_add_up_to_the_total() {
+        let mut report = healthy();
+        let held: u64 = report.tenants.iter().map(|tenant| tenant.used).sum();
+        report.tenants[0].used = held / 10;
+        report.tenants[1].used = held - held / 10;
+        let memory = 2 * report.server.maxmemory;
+        let claims = claim::of_maxmemory(&report, memory);
+        let rows = divide(&report, claim::divided(&report, memory)).wait_ms;
+        assert!((claims[0].value - rows).abs() > 0.02 * rows, "{} {rows}", claims[0].value);
+        assert!((claims[0].value + settling(&report) - rows).abs() < 1e-6);
+        let says = size(&report, memory).join(" ");
+        let total = format!("clients would wait {} per second", wait(1e3 * rows));
+        assert!(says.contains(&total) && says.contains("divided for the reads of now"), "{says}");
+    }
 }

@@ -107,7 +107,12 @@ fn causes(
 ) -> Vec<String> {
     let name = &tenant.name;
     let Some(ratio) = recent.miss_ratio() else {
-        return vec![format!("{name} had no reads {stretch}.")];
+        const LONGER: [(u64, &str); 3] = [(3_600, "1h"), (86_400, "1d"), (2_592_000, "30d")];
+        let longer = LONGER.into_iter().find(|(seconds, _)| *seconds > recent.seconds);
+        let ask = longer.map_or_else(String::new, |(_, time)| {
+            format!(" A longer time may have some: LARDER WHY {name} {time}")
+        });
+        return wrap(&format!("{name} had no reads {stretch}.{ask}"), COLUMNS, 0);
     };
     let costs = match penalty_us {
         Some(us) => format!(

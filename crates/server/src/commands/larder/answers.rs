@@ -181,9 +181,12 @@ fn ratio(text: &str) -> Result<f64, Failure> {
     };
     let known = parse_double(number.trim().as_bytes()).map(|number| number / scale);
     known.filter(|ratio| (0.0..=1.0).contains(ratio)).ok_or_else(|| {
-        Failure::err(&format!(
-            "'{text}' is not a miss ratio: write a number from 0 to 1, such as 0.05, or 5%"
-        ))
+        let write = match known {
+            // The sign was left out.
+            Some(number) if (1.0..=100.0).contains(&number) => format!("{number}%"),
+            _ => "a number from 0 to 1, such as 0.05, or 5%".to_owned(),
+        };
+        Failure::err(&format!("'{text}' is not a miss ratio: write {write}"))
     })
 }
 
