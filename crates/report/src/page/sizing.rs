@@ -55,7 +55,8 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
                 us if !claim.is_sound() => {
                     let word = if us > 0.0 { "more" } else { "less" };
                     format!(
-                        "{} {word} than with the present memory, so it is not known whether longer or shorter",
+                        "{} {word} than with the present memory, so it is not known whether longer \
+                         or shorter",
                         wait(us.abs())
                     )
                 }

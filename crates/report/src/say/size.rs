@@ -77,7 +77,7 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     lines
 }
 
-/// The change of the waiting that the present memory will bring by itself, in milliseconds a second.
+/// The change of the waiting that the present memory brings by itself, in milliseconds a second.
 pub fn settling(report: &Report) -> f64 {
     claim::settled(report).map_or(0.0, |settled| settled - report.recent.wait_ms_per_s())
 }
