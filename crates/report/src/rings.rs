@@ -1,6 +1,6 @@
-//! A series of steps at four resolutions: each second of the last five and a half minutes (so that
-//! a page which shows five has them all), each ten seconds of an hour, each minute of a day, each
-//! ten minutes of a month.
+//! A series of steps at four resolutions: each second of the last five and a half minutes (a page
+//! shows five), each ten seconds of an hour, each minute of a day, each ten minutes of a month. The
+//! series of many tenants are shorter.
 
 use base::Cause;
 use serde::{Deserialize, Serialize};

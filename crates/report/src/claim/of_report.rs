@@ -96,8 +96,9 @@ pub fn policy(report: &Report, policy: &str) -> Option<Claim> {
 pub fn settled(report: &Report) -> Option<f64> {
     const CLEARLY: f64 = 0.02;
     let measured = report.recent.wait_ms_per_s();
-    let settled = divide(report, report.server.divided).wait_ms;
-    ((settled - measured).abs() > CLEARLY * measured).then_some(settled)
+    let settled = divide(report, report.server.divided);
+    let off = (settled.wait_ms - measured).abs();
+    (off > settled.band_ms.max(CLEARLY * measured)).then_some(settled.wait_ms)
 }
 
 /// The waiting of all tenants, and the misses of each, with `divided` bytes to divide.

@@ -33,14 +33,18 @@ pub(super) fn merged<P: RingStep>(shown: &PageData<'_>, mut all: Vec<P>) -> Vec<
     let step = own * (wanted as u32).div_ceil(own).max(1);
     let groups = all.chunk_by(|a, b| a.unix_s() / step == b.unix_s() / step);
     let mut sums: Vec<P> = groups.map(P::sum).collect();
+    if sums.len() < 3 {
+        // So few steps do not tell their length.
+        return all;
+    }
     // The rates of a first step without its beginning, or of one that is not over yet, would be
     // too low.
-    let begins = all.first().map_or(0, P::unix_s).saturating_sub(own);
-    if sums.len() > 2 && step > own && begins % step >= own {
+    let begins = (all[0].unix_s() + 1).saturating_sub(own);
+    if step > own && begins % step >= own {
         sums.remove(0);
     }
     let is_open = |last: &P| step > 1 && !(last.unix_s() + 1).is_multiple_of(step);
-    if sums.len() > 2 && sums.last().is_some_and(is_open) {
+    if sums.last().is_some_and(is_open) {
         sums.pop();
     }
     sums

@@ -118,8 +118,9 @@ fn limit(server: &Server, process: &Process) -> String {
     if above > limit / 20 {
         let _ = write!(
             says,
-            " The process is {} larger than maxmemory, because a limit this small does not count \
-             the program itself: leave that much free beside it.",
+            " The process is {} larger than maxmemory. A limit below sixteen times the memory of \
+             an empty server does not count the program itself: leave room for it beside the \
+             limit.",
             size(above)
         );
     }

@@ -51,21 +51,17 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
         ),
         None => "How long clients would wait is not known yet.".to_owned(),
         Some(claim) => {
-            let verdict = match 1e3 * claim.change() {
-                us if !claim.is_sound() => {
-                    let word = if us > 0.0 { "more" } else { "less" };
-                    format!(
-                        "{} {word} than with the present memory, so it is not known whether longer \
-                         or shorter",
-                        wait(us.abs())
-                    )
-                }
-                us if us < 0.0 => format!("{} less than with the present memory", wait(-us)),
-                us => format!("{} more than with the present memory", wait(us)),
+            let word = if claim.change() > 0.0 { "more" } else { "less" };
+            let doubt = if claim.is_sound() {
+                ""
+            } else {
+                ", so it is not known whether longer or shorter"
             };
             format!(
-                "All clients together would wait {} per second, give or take {}: {verdict}.{}",
+                "All clients together would wait {} per second: {} {word} than with the present \
+                 memory, give or take {}{doubt}.{}",
                 wait(1e3 * (claim.value + say::settling(report))),
+                wait(1e3 * claim.change().abs()),
                 wait(1e3 * claim.band()),
                 say::unsettled(report).unwrap_or_default()
             )

@@ -4,7 +4,6 @@
 
 use crate::Report;
 use crate::finding::{self, Finding, Severity};
-use crate::words::span;
 
 /// The state of the cache and what to do about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +23,11 @@ pub fn decision(report: &Report, findings: &[Finding]) -> Decision {
         }
     }
     let warnings = findings.iter().filter(|one| one.severity == Severity::Warning);
+    let state = if report.server.quiet_s > 0 {
+        "Idle. If clients should read now, look at them first. Otherwise"
+    } else {
+        "Healthy"
+    };
     let health = match (warnings.clone().next(), commands.len()) {
         (Some(first), _) => {
             let whose = first.tenant.as_ref().map_or_else(String::new, |name| format!("{name} "));
@@ -34,15 +38,10 @@ pub fn decision(report: &Report, findings: &[Finding]) -> Decision {
             };
             format!("Not healthy: {whose}{}{more}", first.says)
         }
-        (None, 0) if report.server.quiet_s > 0 => format!(
-            "Idle: nobody has read for {}. If clients should read now, look at them first; no \
-             setting has to change.",
-            span(report.server.quiet_s)
-        ),
-        (None, 0) => "Healthy: no setting has to change now.".to_owned(),
-        (None, 1) => "Healthy: nothing is wrong, and one change of settings is advised.".to_owned(),
+        (None, 0) => format!("{state}: no setting has to change now."),
+        (None, 1) => format!("{state}: nothing is wrong, and one change of settings is advised."),
         (None, many) => {
-            format!("Healthy: nothing is wrong, and {many} changes of settings are advised.")
+            format!("{state}: nothing is wrong, and {many} changes of settings are advised.")
         }
     };
     Decision { health, commands }
@@ -65,7 +64,7 @@ mod tests {
         let mut report = healthy();
         report.server.quiet_s = 1_500;
         let health = decision(&report, &[]).health;
-        assert!(health.starts_with("Idle: nobody has read for 25 minutes."), "{health}");
+        assert!(health.starts_with("Idle. If clients should read now"), "{health}");
     }
 
     /// One sentence about the state stands first in the advice and on the page Now.

@@ -168,8 +168,8 @@ fn price(
                 .ceil();
         commands.insert(0, format!("CONFIG SET maxmemory {more}mb"));
         let says = format!(
-            "So much takes a maxmemory of {more} MiB (all tenants together have {} now), and a \
-             floor of {floor} MiB: {gain}.",
+            "A maxmemory of {more} MiB (all tenants together have {} now) and a floor of \
+             {floor} MiB give it that much: {gain}.",
             size(memory)
         );
         return Price { says, commands };

@@ -27,7 +27,8 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         };
         return wrap(&text, COLUMNS, 0);
     };
-    let (ms, now) = (all.change(), all.now.max(f64::MIN_POSITIVE));
+    let settling = settling(report);
+    let (ms, now) = (all.change(), (all.now + settling).max(f64::MIN_POSITIVE));
     let (much, band) = (wait(1e3 * ms.abs()), wait(1e3 * all.band()));
     let verdict = match ms {
         _ if ms.abs() + all.band() < 0.05 => {
@@ -55,7 +56,7 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     let text = format!(
         "With {} clients would wait {} per second for misses: {verdict}.{}",
         bytes(maxmemory),
-        wait(1e3 * (all.value + settling(report))),
+        wait(1e3 * (all.value + settling)),
         unsettled(report).unwrap_or_default()
     );
     let mut lines = first(report, &text);
@@ -82,13 +83,13 @@ pub fn settling(report: &Report) -> f64 {
     claim::settled(report).map_or(0.0, |settled| settled - report.recent.wait_ms_per_s())
 }
 
-/// A sentence about memory that is not yet divided as the present reads would divide it: other
-/// sizes are not compared with the waiting of now.
+/// A sentence about memory that is not divided as the replays of the present reads divide it: other
+/// sizes are compared with the waiting of these replays, not with that of now.
 pub fn unsettled(report: &Report) -> Option<String> {
     let settled = claim::settled(report)?;
     Some(format!(
-        " That is beside {} with {} if memory is divided for the reads of now, as in the rows; so \
-         far clients wait {}.",
+        " By the same replays they would wait {} with {}, once memory is divided for the reads of \
+         now; at present they wait {}.",
         wait(1e3 * settled),
         bytes(report.server.maxmemory),
         wait(1e3 * report.recent.wait_ms_per_s())
@@ -157,7 +158,12 @@ mod tests {
         report.tenants[1].used = held - held / 10;
         let memory = 2 * report.server.maxmemory;
         let claims = claim::of_maxmemory(&report, memory);
-        let rows = divide(&report, claim::divided(&report, memory)).wait_ms;
+        let row = |tenant: &Tenant| {
+            let what = ClaimedFigure::Misses { tenant: tenant.name.clone() };
+            let claim = claims.iter().find(|claim| claim.what == what);
+            tenant.recent.wait_ms_per_s() * claim.map_or(1.0, |claim| claim.value / claim.now)
+        };
+        let rows: f64 = report.tenants.iter().map(row).sum();
         assert!((claims[0].value - rows).abs() > 0.02 * rows, "{} {rows}", claims[0].value);
         assert!((claims[0].value + settling(&report) - rows).abs() < 1e-6);
         let says = size(&report, memory).join(" ");

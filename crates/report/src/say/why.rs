@@ -1,6 +1,6 @@
 //! The causes of a tenant's misses, in sentences.
 
-use super::lines::{COLUMNS, lately, off, quiet};
+use super::lines::{COLUMNS, lately, off, quiet, typed};
 use crate::recent::SAMPLED_MIN;
 use crate::sizing::Sizing;
 use crate::words::{clock, count, percent, size, span, wait, wrap};
@@ -69,6 +69,7 @@ fn told(report: &Report, tenant: &Tenant, longer: Option<Recent>) -> Vec<String>
     };
     let mut lines: Vec<_> =
         quiet(report).iter().flat_map(|says| wrap(says, COLUMNS, 0)).chain(lines).collect();
+    lines.extend(longer.and_then(|longer| ask_longer(&tenant.name, &longer)).into_iter().flatten());
     if recent.reads == 0 {
         return lines;
     }
@@ -83,6 +84,14 @@ fn told(report: &Report, tenant: &Tenant, longer: Option<Recent>) -> Vec<String>
     }
     lines.extend(shifted(report, tenant));
     lines
+}
+
+/// The command for a longer time, if there were no reads in this one.
+fn ask_longer(name: &str, recent: &Recent) -> Option<[String; 2]> {
+    const LONGER: [(u64, &str); 3] = [(3_600, "1h"), (86_400, "1d"), (2_592_000, "30d")];
+    let longer = LONGER.into_iter().find(|(seconds, _)| *seconds > recent.seconds)?.1;
+    let says = "A longer time may have some:".to_owned();
+    (recent.reads == 0).then(|| [says, typed(&format!("LARDER WHY {name} {longer}"))])
 }
 
 /// The causes of a tenant's misses in a past stretch, which `recent` sums up, until `to_unix_s`.
@@ -107,12 +116,7 @@ fn causes(
 ) -> Vec<String> {
     let name = &tenant.name;
     let Some(ratio) = recent.miss_ratio() else {
-        const LONGER: [(u64, &str); 3] = [(3_600, "1h"), (86_400, "1d"), (2_592_000, "30d")];
-        let longer = LONGER.into_iter().find(|(seconds, _)| *seconds > recent.seconds);
-        let ask = longer.map_or_else(String::new, |(_, time)| {
-            format!(" A longer time may have some: LARDER WHY {name} {time}")
-        });
-        return wrap(&format!("{name} had no reads {stretch}.{ask}"), COLUMNS, 0);
+        return vec![format!("{name} had no reads {stretch}.")];
     };
     let costs = match penalty_us {
         Some(us) => format!(

@@ -107,6 +107,7 @@ fn set(call: &mut Call<'_>) -> Done {
 fn resetstat(call: &mut Call<'_>) -> Done {
     call.server.logs.acl.reset_counts();
     call.server.scripts.usage.evicted.store(0, Ordering::Relaxed);
+    call.server.store.forget_lazily_freed();
     let number = call.session.client.command.load(Ordering::Relaxed);
     call.server.stats.reset(call.server.counters(), Some(number));
     call.ok()

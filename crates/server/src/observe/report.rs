@@ -33,8 +33,8 @@ const MOVES_S: u64 = 3_600;
 /// The largest number of changes.
 const CHANGES_MAX: usize = 64;
 
-/// The current report. If reports have taken a twentieth of this second of processor time, it is the
-/// last one. So a client that asks all the time does not keep a worker from other clients.
+/// The current report. If reports have taken 50 ms of processor time in this second, it is the last
+/// one. So a client that asks all the time does not keep a worker from other clients.
 pub(crate) fn report(server: &Server) -> Arc<Report> {
     const SPENT_MAX: Duration = Duration::from_millis(50);
     let second = server.clock.micros().0 / 1_000_000;

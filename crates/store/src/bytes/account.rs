@@ -71,6 +71,11 @@ impl Account {
         self.freed_trees.fetch_add(trees, Relaxed);
     }
 
+    /// Counts the freed ones from 0 again.
+    pub(crate) fn forget_freed_trees(&self) {
+        self.freed_trees.store(0, Relaxed);
+    }
+
     /// Large collections without an item: the number still to be freed, and of those freed.
     pub(crate) fn trees_without_item(&self) -> (u64, u64) {
         (self.dying_trees.load(Relaxed), self.freed_trees.load(Relaxed))

@@ -144,11 +144,17 @@ impl Store {
     }
 
     /// Large collections whose item was removed: the number still to be freed, which are charged
-    /// until then, and the number freed since the store was created.
+    /// until then, and the number freed since the last [`Self::forget_lazily_freed`]. A flush of
+    /// everything frees its collections at once, and counts none.
     pub fn lazily_freed(&self) -> (u64, u64) {
         let accounts = &lock(&self.admin).accounts;
         let all = accounts.iter().map(|account| account.trees_without_item());
         all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    /// Counts the freed collections from 0 again.
+    pub fn forget_lazily_freed(&self) {
+        lock(&self.admin).accounts.iter().for_each(|account| account.forget_freed_trees());
     }
 
     /// Times that operations took to make room, since the store was created.

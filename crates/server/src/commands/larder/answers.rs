@@ -183,7 +183,7 @@ fn ratio(text: &str) -> Result<f64, Failure> {
     known.filter(|ratio| (0.0..=1.0).contains(ratio)).ok_or_else(|| {
         let write = match known {
             // The sign was left out.
-            Some(number) if (1.0..=100.0).contains(&number) => format!("{number}%"),
+            Some(number) if scale == 1.0 && (1.0..=100.0).contains(&number) => format!("{number}%"),
             _ => "a number from 0 to 1, such as 0.05, or 5%".to_owned(),
         };
         Failure::err(&format!("'{text}' is not a miss ratio: write {write}"))
