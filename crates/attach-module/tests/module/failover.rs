@@ -319,7 +319,12 @@ fn settle(path: &str, nodes: &[Server]) {
             "{path}: {used} used, {uncounted} of it not counted"
         );
         until(20, "a tenant is held to its max", || small(client, "used") < 1.03 * SMALL_MAX);
-        let Reply::List(keys) = client.call(&["KEYS", "small:*"]) else { panic!("KEYS") };
-        until(10, "its keys are counted", || small(client, "items") == keys.len() as f64);
+        // The module may still evict some of them.
+        until(10, "its keys are counted", || {
+            let Reply::List(keys) = client.call(&["KEYS", "small:*"]) else { panic!("KEYS") };
+            let counted = small(client, "items");
+            println!("{} keys, and {counted} counted", keys.len());
+            counted == keys.len() as f64
+        });
     }
 }
