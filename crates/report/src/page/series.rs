@@ -14,7 +14,7 @@ const SCORE_MIN: f64 = 1e-3;
 const POINTS_MAX: u64 = 150;
 /// Seconds of a point, unless the stretch is short: the misses of single seconds are mostly chance.
 const CALM_S: u64 = 5;
-/// A stretch with fewer points than this has points of less than [`CALM_S`].
+/// Points that a line has at least: those of a short stretch are shorter than [`CALM_S`].
 const POINTS_MIN: u64 = 60;
 
 /// The points of a tenant, or of all, within the shown stretch, merged into as many as a chart

@@ -57,13 +57,13 @@ pub(super) fn render(shown: &PageData<'_>) -> String {
             } else {
                 ", so it is not known whether longer or shorter"
             };
+            let (settling, unsettled) = say::unsettled(report);
             format!(
                 "All clients together would wait {} per second: {} {word} than with the present \
-                 memory, give or take {}{doubt}.{}",
-                wait(1e3 * (claim.value + say::settling(report))),
+                 memory, give or take {}{doubt}.{unsettled}",
+                wait(1e3 * (claim.value + settling)),
                 wait(1e3 * claim.change().abs()),
-                wait(1e3 * claim.band()),
-                say::unsettled(report).unwrap_or_default()
+                wait(1e3 * claim.band())
             )
         }
     };

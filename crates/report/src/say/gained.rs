@@ -28,7 +28,7 @@ fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
     }
 }
 
-/// The words before how much longer.
+/// The words before a verdict on the past.
 const LONGER: &str = "one shared LRU cache would have made clients wait";
 
 /// The stretch that the reader asks for, if any, then the whole run, and the last hour of a longer

@@ -63,7 +63,7 @@ pub fn history(report: &Report, moves: &MemoryMoves, since_unix_s: u64) -> Vec<S
     let open = last.max(now.saturating_sub(FOUND_S));
     if now.saturating_sub(open) >= CALM_S {
         let (from, to) = (time(open), time(now));
-        lines.push(format!("{from}–{to}  no change found yet; one of misses takes minutes."));
+        lines.push(format!("{from}–{to}  no change found yet; misses take minutes to show one."));
     }
     lines
 }

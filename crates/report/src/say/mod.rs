@@ -38,6 +38,6 @@ pub use moved::moved;
 pub use nodes::nodes;
 pub use policies::{policies, policy_words, standing};
 pub use sampled::too_few;
-pub use size::{settling, size, unsettled};
+pub use size::{size, unsettled};
 pub use tenants::tenants;
 pub use why::{why, why_known, why_then, word};

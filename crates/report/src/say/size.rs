@@ -27,7 +27,7 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         };
         return wrap(&text, COLUMNS, 0);
     };
-    let settling = settling(report);
+    let (settling, unsettled) = unsettled(report);
     let (ms, now) = (all.change(), (all.now + settling).max(f64::MIN_POSITIVE));
     let (much, band) = (wait(1e3 * ms.abs()), wait(1e3 * all.band()));
     let verdict = match ms {
@@ -54,10 +54,9 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         ),
     };
     let text = format!(
-        "With {} clients would wait {} per second for misses: {verdict}.{}",
+        "With {} clients would wait {} per second for misses: {verdict}.{unsettled}",
         bytes(maxmemory),
-        wait(1e3 * (all.value + settling)),
-        unsettled(report).unwrap_or_default()
+        wait(1e3 * (all.value + settling))
     );
     let mut lines = first(report, &text);
     let shares = divide(report, claim::divided(report, maxmemory)).shares;
@@ -78,22 +77,20 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
     lines
 }
 
-/// The change of the waiting that the present memory brings by itself, in milliseconds a second.
-pub fn settling(report: &Report) -> f64 {
-    claim::settled(report).map_or(0.0, |settled| settled - report.recent.wait_ms_per_s())
-}
-
-/// A sentence about memory that is not divided as the replays of the present reads divide it: other
-/// sizes are compared with the waiting of these replays, not with that of now.
-pub fn unsettled(report: &Report) -> Option<String> {
-    let settled = claim::settled(report)?;
-    Some(format!(
-        " By the same replays they would wait {} with {}, once memory is divided for the reads of \
-         now; at present they wait {}.",
+/// While memory is not divided as the present reads would divide it: how much longer clients would
+/// wait if it were, in milliseconds a second, and a sentence about it, because other sizes are
+/// compared with that waiting. Otherwise zero, and no text.
+pub fn unsettled(report: &Report) -> (f64, String) {
+    let Some(settled) = claim::settled(report) else { return (0.0, String::new()) };
+    let measured = report.recent.wait_ms_per_s();
+    let says = format!(
+        " By the same replays clients would wait {} with {}, once memory is divided for the reads \
+         of now; at present they wait {}.",
         wait(1e3 * settled),
         bytes(report.server.maxmemory),
-        wait(1e3 * report.recent.wait_ms_per_s())
-    ))
+        wait(1e3 * measured)
+    );
+    (settled - measured, says)
 }
 
 /// The present memory: nothing is a forecast.
@@ -165,7 +162,7 @@ mod tests {
         };
         let rows: f64 = report.tenants.iter().map(row).sum();
         assert!((claims[0].value - rows).abs() > 0.02 * rows, "{} {rows}", claims[0].value);
-        assert!((claims[0].value + settling(&report) - rows).abs() < 1e-6);
+        assert!((claims[0].value + unsettled(&report).0 - rows).abs() < 1e-6);
         let says = size(&report, memory).join(" ");
         let total = format!("clients would wait {} per second", wait(1e3 * rows));
         assert!(says.contains(&total) && says.contains("divided for the reads of now"), "{says}");

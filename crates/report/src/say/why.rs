@@ -90,7 +90,7 @@ fn told(report: &Report, tenant: &Tenant, longer: Option<Recent>) -> Vec<String>
 fn ask_longer(name: &str, recent: &Recent) -> Option<[String; 2]> {
     const LONGER: [(u64, &str); 3] = [(3_600, "1h"), (86_400, "1d"), (2_592_000, "30d")];
     let longer = LONGER.into_iter().find(|(seconds, _)| *seconds > recent.seconds)?.1;
-    let says = "A longer time may have some:".to_owned();
+    let says = "A longer time may have reads:".to_owned();
     (recent.reads == 0).then(|| [says, typed(&format!("LARDER WHY {name} {longer}"))])
 }
 

@@ -65,7 +65,7 @@ impl Account {
         self.dying_trees.fetch_add(1, Relaxed);
     }
 
-    /// Notes that large collections without an item are free, and their bytes given back.
+    /// Notes that large collections without an item are freed.
     pub(crate) fn trees_are_freed(&self, trees: u64) {
         self.dying_trees.fetch_sub(trees, Relaxed);
         self.freed_trees.fetch_add(trees, Relaxed);

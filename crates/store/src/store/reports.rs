@@ -145,7 +145,7 @@ impl Store {
 
     /// Large collections whose item was removed: the number still to be freed, which are charged
     /// until then, and the number freed since the last [`Self::forget_lazily_freed`]. A flush of
-    /// everything frees its collections at once, and counts none.
+    /// everything frees the collections of items at once, and does not count them.
     pub fn lazily_freed(&self) -> (u64, u64) {
         let accounts = &lock(&self.admin).accounts;
         let all = accounts.iter().map(|account| account.trees_without_item());
