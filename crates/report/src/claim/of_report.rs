@@ -90,9 +90,9 @@ pub fn policy(report: &Report, policy: &str) -> Option<Claim> {
     })
 }
 
-/// The waiting of all tenants with the present memory, divided as the present reads would divide it;
-/// `None` where the measured waiting is about the same. Claims about another memory differ from this
-/// waiting by what the memory changes, because they divide that memory in the same way.
+/// The waiting of all tenants with the present memory, divided as the present reads would divide
+/// it; `None` where the measured waiting is about the same. Claims about another memory are
+/// compared with this waiting, because they divide that memory in the same way.
 pub fn settled(report: &Report) -> Option<f64> {
     const CLEARLY: f64 = 0.02;
     let measured = report.recent.wait_ms_per_s();

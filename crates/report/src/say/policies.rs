@@ -28,6 +28,9 @@ pub fn policies(report: &Report) -> Vec<String> {
         };
         return wrap(text, COLUMNS, 0);
     };
+    // One that is clearly better comes before one that only seems so.
+    let is_clear = |trial: &&PolicyTrial| standing(trial) == Some("better, not chosen");
+    let best = trials.iter().find(is_clear).unwrap_or(best);
     let gain = 1.0 - best.waits;
     let next = trials.get(1).filter(|next| best.is_present && next.waits - next.band > 1.0);
     let first = if let Some(next) = next {
@@ -184,6 +187,9 @@ mod tests {
         report.changes.extend(later);
         report.policies[1].waits = 0.8;
         assert_eq!(standing(&report.policies[1]), Some("better, not chosen"));
+        report.policies.push(PolicyTrial { band: 0.5, ..trial("allkeys-lfu", 0.7) });
+        let says = policies(&report).join(" ");
+        assert!(says.contains("With allkeys-lhd clients would wait 20 % less"), "{says}");
         report.server.recipe = "static".into();
         let says = policies(&report).join(" ");
         assert!(says.contains("The setting `maxmemory-policy auto` chose it at 14:27."), "{says}");
